@@ -1,0 +1,200 @@
+"""Files: read with located errors, written atomically, identified by their hash."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from mpir.errors import InputError, OutputError
+
+STDIN = "-"
+
+
+@contextmanager
+def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes: plain, gzip-compressed (by its ``.gz`` suffix), or standard input (``-``).
+
+    Raises:
+        InputError: the file is missing, is a folder, or its compressed data is truncated or damaged.
+    """
+    try:
+        if str(path) == STDIN:
+            yield sys.stdin.buffer
+        elif str(path).endswith(".gz"):
+            with gzip.open(path, "rb") as stream:
+                yield cast("IO[bytes]", stream)
+        else:
+            with open(path, "rb") as stream:
+                yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{path}: the gzip data is truncated or damaged ({error}); fetch or compress the file again."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror or error}); check the path and its permissions."
+        ) from error
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
+
+    Raises:
+        InputError: unreadable, damaged, or not UTF-8 (the line is named).
+    """
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            yield number, _decode(line.rstrip(b"\r\n"), f"{path}:{number}")
+
+
+def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a JSON-lines file; blank lines are passed over.
+
+    Raises:
+        InputError: a line that is not a JSON object (file and line are named).
+    """
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, parse_object(line, f"{path}:{number}")
+
+
+def parse_object(text: str, place: str) -> dict[str, Any]:
+    """Parse one JSON object; `place` (such as ``file:line``) begins the message of what goes wrong.
+
+    Raises:
+        InputError: the text is not JSON, or JSON but not an object.
+    """
+    value = _parse(text, place)
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: expected a JSON object, found {_kind(value)}; write one object such as {{…}}.")
+    return value
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """Read a file that holds one JSON object.
+
+    Raises:
+        InputError: unreadable, not UTF-8, not JSON (line and column are named), or not an object.
+    """
+    with open_bytes(path) as stream:
+        content = stream.read()
+    return parse_object(_decode(content, str(path)), str(path))
+
+
+def _decode(content: bytes, place: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        where = place if content.count(b"\n") == 0 else f"{place}:{line}"
+        byte = content[error.start]
+        raise InputError(
+            f"{where}: byte 0x{byte:02x} is not UTF-8; convert the file to UTF-8 (for instance with iconv)."
+        ) from error
+
+
+def _parse(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        found = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(
+            f"{place}: not valid JSON at {where} ({error.msg}, found {found}); correct the file there."
+        ) from error
+    except RecursionError as error:
+        raise InputError(f"{place}: the JSON is nested too deeply; expected a flat record.") from error
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+@contextmanager
+def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]:
+    """Write a file so that readers see the old one or the whole new one, never a part (temporary file, fsync, rename).
+
+    Raises:
+        OutputError: the folder or file cannot be written; nothing is left behind.
+    """
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
+        with open(handle, "wb") as raw:
+            stream: IO[Any] = raw if binary else io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+            yield stream
+            stream.flush()
+            os.fsync(raw.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        message = f"{target}: cannot be written ({error.strerror or error}); check the folder and free space."
+        raise OutputError(message) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`; it takes the place of `path` only if the block ends without an error.
+
+    Raises:
+        OutputError: the parent folder cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written ({error.strerror or error}); choose another folder.") from error
+    try:
+        temporary.chmod(0o777 & ~_umask())
+        yield temporary
+        if target.exists():
+            shutil.rmtree(target)
+        temporary.rename(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:
+    """Write a value as JSON, atomically. Raises OutputError when the file cannot be written."""
+    with atomic_write(path) as stream:
+        json.dump(value, stream, indent=indent, ensure_ascii=False, allow_nan=False)
+        stream.write("\n")
+
+
+def sha256(path: str | Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """Sixteen hexadecimal digits that identify a JSON-able value, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,5 @@
+"""Questions, documents, and the sentences inside them with exact offsets."""
+
+from mpir.text.types import ABSTRACT, TITLE, Document, Question, Sentence, Snippet
+
+__all__ = ["ABSTRACT", "TITLE", "Document", "Question", "Sentence", "Snippet"]

@@ -1,0 +1,69 @@
+"""The nouns of mpir: what is asked, what is searched, and the pieces of text that may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+TITLE = "title"
+ABSTRACT = "abstract"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A title and an abstract (any body of text), with the score the first stage gave it, if there was one."""
+
+    id: str
+    title: str = ""
+    abstract: str = ""
+    score: float | None = None
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The original text by section name, in reading order. Sentence offsets point into these strings."""
+        return {TITLE: self.title, ABSTRACT: self.abstract}
+
+    @property
+    def text(self) -> str:
+        """Title and abstract in one string, for first-stage retrieval."""
+        return f"{self.title}\n{self.abstract}" if self.title else self.abstract
+
+    def with_score(self, score: float) -> Document:
+        """The same document with another first-stage score."""
+        return replace(self, score=score)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A span of one section: ``document.sections[section][begin:end] == text``, counted in Unicode code points."""
+
+    document: str
+    section: str
+    begin: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A span that a BioASQ file names as an answer. `end` is exclusive; offsets may be unknown (None)."""
+
+    document: str
+    begin_section: str
+    end_section: str
+    begin: int | None
+    end: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and, where a file holds them, its golden documents (ids) and snippets.
+
+    `documents` and `snippets` are None where the file has no such list (a test file), and () where it is empty.
+    """
+
+    id: str
+    body: str
+    type: str = ""
+    documents: tuple[str, ...] | None = None
+    snippets: tuple[Snippet, ...] | None = None
