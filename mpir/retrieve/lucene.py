@@ -1,0 +1,117 @@
+"""BM25 over a Lucene index, through Anserini."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from mpir.errors import ArtefactError, InputError
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+from mpir.retrieve.java import java_class
+from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, read_info
+from mpir.retrieve.record import from_record, without_surrogates
+from mpir.text.types import Document
+
+BATCH = 64
+_MAXIMUM_TERMS = 1_000_000
+
+
+class LuceneIndex:
+    """An index that `build_index` made, opened for search. Use it in a `with` block, or close it.
+
+    Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
+    ones by document id and lowers each by one millionth per place, so a score alone reproduces the order.
+    """
+
+    info: IndexInfo
+
+    def __init__(self, folder: str | Path, *, k1: float = DEFAULT_K1, b: float = DEFAULT_B) -> None:
+        """Open the index.
+
+        Raises:
+            ArtefactError: missing, half-built, damaged, or made by another version; or no Java to read it with.
+            InputError: k1 or b out of bounds.
+        """
+        check_parameters(k1, b)
+        self.info = read_info(folder)
+        self._folder = Path(folder)
+        self._searcher = _open(self._folder, self.info)
+        self._searcher.set_bm25(k1, b)
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """The k best documents that share a term with the query, best first, each with its score.
+
+        A query without terms (empty, stop words or punctuation only) finds nothing.
+        """
+        return _documents(self._searcher.search(without_surrogates(query), self._at_most(k)))
+
+    def search_batch(
+        self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
+    ) -> list[list[Document]]:
+        """`search` for every query, in their order, on several threads (every core by default)."""
+        k, threads = self._at_most(k), threads or os.cpu_count() or 1
+        bar = tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress)
+        found: list[list[Document]] = []
+        with bar:
+            for start in range(0, len(queries), BATCH):
+                batch = [without_surrogates(query) for query in queries[start : start + BATCH]]
+                found.extend(self._search_together(batch, k, threads))
+                bar.update(len(batch))
+        return found
+
+    def document(self, id: str) -> Document:
+        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        record = self._searcher.doc_raw(without_surrogates(id))
+        if record is None:
+            raise InputError(f"{self._folder}: holds no document with id {id!r}; check the id and the corpus.")
+        return from_record(record)
+
+    def __len__(self) -> int:
+        return self.info.documents
+
+    def __enter__(self) -> LuceneIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index's files."""
+        self._searcher.close()
+
+    def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
+        """One call into Java for all queries: their threads run there, free of Python's lock."""
+        strings = java_class("java.util.Arrays")
+        keys = [str(number) for number in range(len(queries))]
+        hits = self._searcher.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
+        return (_documents(hits.get(key)) for key in keys)
+
+    def _at_most(self, k: int) -> int:
+        if k < 1:
+            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
+        return min(k, len(self))
+
+
+def _open(folder: Path, info: IndexInfo) -> Any:
+    from jnius import JavaException
+
+    # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
+    java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
+    try:
+        searcher = java_class("io.anserini.search.SimpleSearcher")(str(folder / LUCENE_FOLDER))
+    except JavaException as error:
+        raise ArtefactError(f"{folder}: Lucene cannot read the index ({error}); build it again.") from error
+    if searcher.get_total_num_docs() != info.documents:
+        raise ArtefactError(
+            f"{folder}: holds {searcher.get_total_num_docs()} documents, but its manifest says {info.documents}; "
+            "build it again."
+        )
+    return searcher
+
+
+def _documents(hits: Iterable[Any] | None) -> list[Document]:
+    return [from_record(hit.lucene_document.get("raw"), float(hit.score)) for hit in hits or ()]

@@ -1,0 +1,69 @@
+"""BM25 in memory, over texts that the caller hands over: no Java, no index on disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+
+_WORD = re.compile(r"\w+")
+
+
+def bm25_scores(
+    query: str, texts: Sequence[str], *, k1: float = DEFAULT_K1, b: float = DEFAULT_B
+) -> NDArray[np.float32]:
+    """Score every text for one query: shape (N,), 0 where no term is shared. See `MemoryIndex`."""
+    return MemoryIndex(texts, k1=k1, b=b).scores(query)
+
+
+class MemoryIndex:
+    """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
+
+    Terms are lower-cased words without Lucene's English stop words, with plurals folded; document frequencies and the
+    average length are those of these texts alone.
+    """
+
+    def __init__(self, texts: Sequence[str], *, k1: float = DEFAULT_K1, b: float = DEFAULT_B) -> None:
+        """Index N texts. Raises InputError when k1 or b is out of bounds."""
+        check_parameters(k1, b)
+        self._size = len(texts)
+        corpus = [terms(text) for text in texts]
+        self._bm25 = None
+        if any(corpus):
+            from bm25s import BM25
+
+            self._bm25 = BM25(k1=k1, b=b, method="lucene")
+            self._bm25.index(corpus, show_progress=False)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """Every text's score for the query, in the order of the texts: shape (N,), 0 where no term is shared."""
+        words = terms(query)
+        if self._bm25 is None or not words:
+            return np.zeros(self._size, dtype=np.float32)
+        scores: NDArray[np.float32] = self._bm25.get_scores(words)
+        return scores
+
+
+def terms(text: str) -> list[str]:
+    """A text's words as BM25 counts them."""
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in STOPWORDS_EN]
+
+
+def _singular(word: str) -> str:
+    """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending fits decides."""
+    if word.endswith("ies"):
+        return word if word.endswith(("eies", "aies")) else word[:-3] + "y"
+    if word.endswith("es"):
+        return word if word.endswith(("aes", "ees", "oes")) else word[:-1]
+    if word.endswith("s"):
+        return word if word.endswith(("us", "ss")) else word[:-1]
+    return word

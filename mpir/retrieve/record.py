@@ -1,0 +1,33 @@
+"""A document as Lucene stores it: one JSON object that gives the title and abstract back exactly."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from mpir.text.types import Document
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def to_record(document: Document) -> str:
+    """The JSON that Anserini indexes (`contents`) and stores (all of it), in ASCII so that nothing is lost on the way.
+
+    `contents` is title, abstract and a full stop on lines of their own. The full stop is no term, but keeps Anserini
+    from dropping a document without text.
+    """
+    title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
+    contents = f"{title}\n{abstract}\n."
+    return json.dumps({"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))})
+
+
+def from_record(record: str, score: float | None = None) -> Document:
+    """The document of a stored record, with the score it was found with."""
+    values = json.loads(record)
+    contents, length = values["contents"], int(values["title_length"])
+    return Document(values["id"], contents[:length], contents[length + 1 : -2], score)
+
+
+def without_surrogates(text: str) -> str:
+    """Half a surrogate pair is no character and cannot be written in UTF-8: U+FFFD takes its place, offsets stay."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
