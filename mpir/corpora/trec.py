@@ -1,0 +1,137 @@
+"""TREC runs and qrels, the files that trec_eval reads.
+
+A run's line is ``query Q0 document rank score tag``, a qrels' line ``query 0 document grade``, both separated by
+white space. Ranks and the second column are not used: as in trec_eval, the score alone orders a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from mpir.errors import InputError
+from mpir.files import atomic_write, read_lines
+
+RUN_COLUMNS = "query Q0 document rank score tag"
+QRELS_COLUMNS = "query 0 document grade"
+
+Value = TypeVar("Value", int, float)
+
+
+def read_run(path: str | Path) -> dict[str, dict[str, float]]:
+    """Read a run: query id → document id → score, both in the order of the file.
+
+    Raises:
+        InputError: a line without six columns, a score that is not a finite number, a document that a query names
+            twice, an empty file; file and line are named. Also what `mpir.files.read_lines` raises.
+    """
+    return _gather(path, RUN_COLUMNS, 4, _score)
+
+
+def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
+    """Read qrels: query id → document id → grade, both in the order of the file.
+
+    Raises:
+        InputError: a line without four columns, a grade that is not an integer, a document that a query names twice,
+            an empty file; file and line are named. Also what `mpir.files.read_lines` raises.
+    """
+    return _gather(path, QRELS_COLUMNS, 3, _grade)
+
+
+def write_run(path: str | Path, run: Mapping[str, Mapping[str, float]], *, tag: str = "mpir") -> None:
+    """Write a run, each query's documents best first; equal scores keep their order. Ranks count from 1.
+
+    Raises:
+        InputError: an id or `tag` that is empty or holds white space, or a score that is NaN or infinite.
+        OutputError: the file cannot be written.
+    """
+    lines = (
+        f"{_id(query)} Q0 {_id(document)} {rank} {_finite(score, query, document)!r} {_id(tag)}\n"
+        for query, scores in run.items()
+        for rank, (document, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1]), 1)
+    )
+    _write(path, lines)
+
+
+def write_qrels(path: str | Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Write qrels in the order given.
+
+    Raises:
+        InputError: an id that is empty or holds white space, or a grade that is not an integer.
+        OutputError: the file cannot be written.
+    """
+    lines = (
+        f"{_id(query)} 0 {_id(document)} {_integer(grade, query, document)}\n"
+        for query, grades in qrels.items()
+        for document, grade in grades.items()
+    )
+    _write(path, lines)
+
+
+def _gather(
+    path: str | Path, columns: str, value_column: int, parse: Callable[[str, str], Value]
+) -> dict[str, dict[str, Value]]:
+    values: dict[str, dict[str, Value]] = {}
+    for place, fields in _rows(path, columns):
+        query, document = fields[0], fields[2]
+        value = parse(fields[value_column], place)
+        if document in values.setdefault(query, {}):
+            raise InputError(f"{place}: query {query} names document {document} a second time; keep one of the lines.")
+        values[query][document] = value
+    if not values:
+        raise InputError(f"{path}: the file has no lines; expected lines of '{columns}'.")
+    return values
+
+
+def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
+    expected = len(columns.split())
+    for number, line in read_lines(path):
+        fields = line.split()
+        if fields and len(fields) != expected:
+            raise InputError(
+                f"{path}:{number}: expected {expected} columns '{columns}', found {len(fields)}; correct the line."
+            )
+        if fields:
+            yield f"{path}:{number}", fields
+
+
+def _score(text: str, place: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise InputError(f"{place}: the score is {text!r}; expected a finite number.")
+    return score
+
+
+def _grade(text: str, place: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InputError(f"{place}: the grade is {text!r}; expected an integer such as 0, 1 or 2.") from error
+
+
+def _write(path: str | Path, lines: Iterable[str]) -> None:
+    with atomic_write(path) as stream:
+        stream.writelines(lines)
+
+
+def _id(name: str) -> str:
+    if name.split() != [name]:
+        raise InputError(f"{name!r} cannot stand in a TREC file; expected an id that has no white space.")
+    return name
+
+
+def _finite(score: float, query: str, document: str) -> float:
+    if not math.isfinite(score):
+        raise InputError(f"query {query}, document {document}: the score is {score}; expected a finite number.")
+    return float(score)
+
+
+def _integer(grade: int, query: str, document: str) -> int:
+    if grade != int(grade):
+        raise InputError(f"query {query}, document {document}: the grade is {grade}; expected an integer.")
+    return int(grade)

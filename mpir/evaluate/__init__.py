@@ -1,0 +1,16 @@
+"""Measures: BioASQ's official ones, the standard ones of information retrieval, and whether a difference is real."""
+
+from mpir.evaluate.bioasq import QuestionMeasures, evaluate, question_measures
+from mpir.evaluate.ir import evaluate_queries, evaluate_run
+from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
+
+__all__ = [
+    "QuestionMeasures",
+    "bootstrap_interval",
+    "evaluate",
+    "evaluate_queries",
+    "evaluate_run",
+    "holm",
+    "question_measures",
+    "randomisation_test",
+]

@@ -1,0 +1,201 @@
+"""The BioASQ Task B Phase A measures, as the official program (BioASQ/Evaluation-Measures) computes them.
+
+The five versions differ in two places: what average precision is divided by, and whether questions without golden
+items count. 2 is for BioASQ 1 and 2, 3 for 3 and 4, 5 for 5 to 7, 8 for 8, and 9 from BioASQ 9 on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpir.errors import InputError
+from mpir.evaluate.spans import spans
+from mpir.text import Question, Snippet
+
+Omitted = Literal["skip", "zero"]
+
+# What average precision is divided by, given the number of golden items.
+DIVISORS: dict[int, Callable[[int], int]] = {
+    2: lambda golden: golden,
+    3: lambda golden: 10,
+    5: lambda golden: 10,
+    8: lambda golden: min(10, golden),
+    9: lambda golden: min(10, golden),
+}
+SKIPS_WITHOUT_GOLDEN = {9}
+# Where average precision without golden snippets is 0 / 0, which the official sum of logarithms passes over.
+GMAP_PASSES_OVER = {2, 8}
+GMAP_EPSILON = 0.00001
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMeasures:
+    """One array per measure, each (Q,), over the questions that count, in the golden file's order.
+
+    `golden` is each question's number of golden items, overlapping snippets counted as one.
+    """
+
+    questions: tuple[str, ...]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    f1: NDArray[np.float64]
+    average_precision: NDArray[np.float64]
+    golden: NDArray[np.int64]
+
+
+class _Row(NamedTuple):
+    precision: float
+    recall: float
+    f1: float
+    average_precision: float
+    golden: int
+
+
+def evaluate(
+    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 8, omitted: Omitted = "skip"
+) -> dict[str, dict[str, float]]:
+    """Mean precision, recall, F1, MAP and GMAP of a submission, for documents and for snippets.
+
+    With ``omitted="skip"`` the figures are the official ones: a golden question that the submission leaves out is
+    skipped, and the snippet GMAP of versions 2 and 8 counts a question without golden snippets as 1. With
+    ``omitted="zero"`` both count as zero. Submitted questions that are not golden are passed over. Where no question
+    counts, the means are 0.
+
+    Returns:
+        ``{"documents": measures, "snippets": measures}``; the measures are ``mean_precision``, ``mean_recall``,
+        ``mean_f1``, ``map`` and ``gmap``.
+
+    Raises:
+        InputError: as `question_measures`.
+    """
+    measures = question_measures(gold, submission, version=version, omitted=omitted)
+    passes_over = omitted == "skip" and version in GMAP_PASSES_OVER
+    return {
+        "documents": _means(measures["documents"], passes_over=False),
+        "snippets": _means(measures["snippets"], passes_over=passes_over),
+    }
+
+
+def question_measures(
+    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 8, omitted: Omitted = "skip"
+) -> dict[str, QuestionMeasures]:
+    """The measures of each question, for ``"documents"`` and for ``"snippets"``.
+
+    The arrays of two submissions belong together pair by pair where both answer the same questions, and always with
+    ``omitted="zero"``. Golden snippets without offsets cannot be measured: they are left out, and a warning with
+    their number is logged.
+
+    Raises:
+        InputError: an unknown version or `omitted`, a repeated question id, a submitted snippet without offsets, a
+            snippet that ends before it begins, no golden items at all, or no golden question answered.
+    """
+    _check_options(version, omitted)
+    golden, answers = _by_id(gold, "golden"), _by_id(submission, "submitted")
+    _check_pairing(golden, answers)
+    _warn_about_offsets(gold)
+    pairs = [
+        (question, answers.get(question.id, Question(question.id, question.body)))
+        for question in gold
+        if omitted == "zero" or question.id in answers
+    ]
+    documents = [(gold.id, _document_row(gold, answer, version)) for gold, answer in pairs]
+    snippets = [(gold.id, _snippet_row(gold, answer, version)) for gold, answer in pairs]
+    return {"documents": _stack(documents, version), "snippets": _stack(snippets, version)}
+
+
+def _document_row(gold: Question, answer: Question, version: int) -> _Row:
+    golden, returned = set(gold.documents or ()), list(dict.fromkeys(answer.documents or ()))
+    hits = [int(document in golden) for document in returned]
+    return _row(hits, [1] * len(hits), hits, [1] * len(golden), version)
+
+
+def _snippet_row(gold: Question, answer: Question, version: int) -> _Row:
+    golden, returned = spans(_with_offsets(gold), gold.id), spans(answer.snippets or (), answer.id)
+    documents = {span.document for span in golden}
+    matched = [sum(span.shared(other) for other in golden) for span in returned]
+    # Meant to ask for an overlap, the official test holds for any snippet of a document with golden snippets.
+    relevant = [int(span.document in documents) for span in returned]
+    return _row(matched, [span.size for span in returned], relevant, [span.size for span in golden], version)
+
+
+def _row(
+    matched: Sequence[int], sizes: Sequence[int], relevant: Sequence[int], golden_sizes: Sequence[int], version: int
+) -> _Row:
+    """The measures of R returned items (R,) and G golden ones (G,); a document is an item of size 1."""
+    if not matched or not golden_sizes:
+        return _Row(0.0, 0.0, 0.0, 0.0, len(golden_sizes))
+    precision, recall = sum(matched) / sum(sizes), sum(matched) / sum(golden_sizes)
+    f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
+    precision_at = np.cumsum(matched) / np.cumsum(sizes)
+    average_precision = float(precision_at @ np.asarray(relevant)) / DIVISORS[version](len(golden_sizes))
+    return _Row(precision, recall, f1, average_precision, len(golden_sizes))
+
+
+def _stack(rows: Iterable[tuple[str, _Row]], version: int) -> QuestionMeasures:
+    kept = [(question, row) for question, row in rows if row.golden or version not in SKIPS_WITHOUT_GOLDEN]
+    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(_Row._fields))
+    precision, recall, f1, average_precision, golden = table.T
+    questions = tuple(question for question, _ in kept)
+    return QuestionMeasures(questions, precision, recall, f1, average_precision, golden.astype(np.int64))
+
+
+def _means(measures: QuestionMeasures, *, passes_over: bool) -> dict[str, float]:
+    columns = (measures.precision, measures.recall, measures.f1, measures.average_precision)
+    means = (float(column.mean()) if column.size else 0.0 for column in columns)
+    names = ("mean_precision", "mean_recall", "mean_f1", "map")
+    return {**dict(zip(names, means, strict=True)), "gmap": _gmap(measures, passes_over=passes_over)}
+
+
+def _gmap(measures: QuestionMeasures, *, passes_over: bool) -> float:
+    logarithms = np.log(measures.average_precision + GMAP_EPSILON)
+    if passes_over:
+        logarithms = logarithms[measures.golden > 0]
+    return float(np.exp(logarithms.sum() / len(measures.questions))) if logarithms.size else 0.0
+
+
+def _with_offsets(question: Question) -> list[Snippet]:
+    return [item for item in question.snippets or () if item.begin is not None and item.end is not None]
+
+
+def _check_options(version: int, omitted: str) -> None:
+    if version not in DIVISORS:
+        raise InputError(f"version {version!r} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
+    if omitted not in {"skip", "zero"}:
+        raise InputError(f"omitted={omitted!r} is not known; choose 'skip' (the official reading) or 'zero'.")
+
+
+def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:
+    by_id: dict[str, Question] = {}
+    for number, question in enumerate(questions, 1):
+        if question.id in by_id:
+            raise InputError(f"{role} question {number} repeats the id {question.id}; keep one question for each id.")
+        by_id[question.id] = question
+    return by_id
+
+
+def _check_pairing(golden: dict[str, Question], answers: dict[str, Question]) -> None:
+    if not any(question.documents or question.snippets for question in golden.values()):
+        raise InputError(
+            f"none of the {len(golden)} golden questions has documents or snippets; "
+            "give the batch's golden file, not its test file."
+        )
+    if not golden.keys() & answers.keys():
+        raise InputError(
+            f"none of the {len(answers)} submitted questions is among the {len(golden)} golden ones; "
+            "give the golden file of the same batch."
+        )
+
+
+def _warn_about_offsets(gold: Sequence[Question]) -> None:
+    total = sum(len(question.snippets or ()) for question in gold)
+    usable = sum(len(_with_offsets(question)) for question in gold)
+    if usable < total:
+        logger.warning("%d of %d golden snippets have no offsets and are left out", total - usable, total)

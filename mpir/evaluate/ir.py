@@ -1,0 +1,58 @@
+"""The standard measures of information retrieval, computed by ir_measures (trec_eval's definitions)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mpir.errors import InputError
+
+Qrels = Mapping[str, Mapping[str, int]]
+Run = Mapping[str, Mapping[str, float]]
+
+DEFAULT_MEASURES = ("nDCG@10", "RR", "R@100", "P@10", "AP")
+
+
+def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, float]:
+    """The mean of each measure over the judged queries; a query that the run leaves out counts zero.
+
+    Args:
+        qrels: query id → document id → grade; a grade of 1 or more is relevant.
+        run: query id → document id → score; queries without judgements are passed over. Equal scores are ranked by
+            document id, last first, as trec_eval does.
+        measures: names as ir_measures writes them, such as ``nDCG@10``, ``RR``, ``R@100``, ``P@10``, ``AP``.
+
+    Raises:
+        InputError: a measure that ir_measures does not know, no measure, or no judgements.
+    """
+    by_query = evaluate_queries(qrels, run, measures)
+    return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
+
+
+def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, dict[str, float]]:
+    """The measures of each judged query: measure → query id → value, in the order of `measures` and `qrels`.
+
+    Arguments and errors are those of `evaluate_run`.
+    """
+    import ir_measures
+
+    parsed = {name: _parse(name) for name in measures}
+    if not parsed or not any(qrels.values()):
+        raise InputError(
+            f"{len(parsed)} measures and {len(qrels)} judged queries were given; give at least one of each."
+        )
+    values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
+    for metric in ir_measures.iter_calc(list(values), qrels, run):
+        values[metric.measure][metric.query_id] = metric.value
+    return {name: values[measure] for name, measure in parsed.items()}
+
+
+def _parse(name: str) -> Any:
+    import ir_measures
+
+    try:
+        return ir_measures.parse_measure(name)
+    except (ValueError, NameError, SyntaxError) as error:
+        raise InputError(
+            f"the measure {name!r} is not known to ir_measures; write it like one of {', '.join(DEFAULT_MEASURES)}."
+        ) from error

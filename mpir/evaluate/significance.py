@@ -1,0 +1,90 @@
+"""Is a difference real? A paired randomisation test, a bootstrap interval, and Holm's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpir.errors import InputError
+
+# Resamples drawn at a time: enough to vectorise, few enough for the memory.
+BATCH = 1000
+
+
+def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 100_000, seed: int = 0) -> float:
+    """The two-sided p-value of the difference of two means over the same questions (Smucker et al., CIKM 2007).
+
+    Each permutation swaps the two systems on a random half of the questions. The observed labelling counts as one,
+    so p is never 0: the smallest is 1 / (permutations + 1).
+
+    Args:
+        first, second: (Q,) one measure of two systems, question by question.
+
+    Raises:
+        InputError: the arrays are empty, differ in shape, or hold NaN or infinities.
+    """
+    first, second = _values(first), _values(second)
+    if first.shape != second.shape:
+        raise InputError(f"{first.size} and {second.size} values were given; give both systems the same questions.")
+    difference = first - second
+    # Sums that are equal on paper may differ in their last bits; they count as equal.
+    threshold = abs(difference.sum()) - 1e-12 * np.abs(difference).sum()
+    generator = np.random.default_rng(seed)
+    extreme = 1
+    for count in _batches(permutations):
+        signs = generator.integers(0, 2, (count, difference.size), dtype=np.int8) * 2 - 1
+        extreme += int(np.count_nonzero(np.abs(signs @ difference) >= threshold))
+    return extreme / (permutations + 1)
+
+
+def bootstrap_interval(
+    values: ArrayLike, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of a mean (Efron 1979): its low and high end.
+
+    Args:
+        values: (Q,) one measure question by question, or the difference of two systems.
+
+    Raises:
+        InputError: no values, NaN or infinities among them, or a level outside 0 to 1.
+    """
+    values = _values(values)
+    if not 0 < level < 1:
+        raise InputError(f"the level of an interval is between 0 and 1, not {level}; use 0.95 for 95 %.")
+    generator = np.random.default_rng(seed)
+    drawn = (generator.integers(0, values.size, (count, values.size)) for count in _batches(resamples))
+    means = np.concatenate([values[index].mean(axis=1) for index in drawn])
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """The p-values (C,) of C comparisons, adjusted for their number by Holm's step-down method (1979).
+
+    Raises:
+        InputError: no p-values, or one outside 0 to 1.
+    """
+    p_values = _values(p_values)
+    if p_values.min() < 0 or p_values.max() > 1:
+        raise InputError(f"p-values run from {p_values.min()} to {p_values.max()}; expected 0 to 1.")
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(p_values.size, 0, -1))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def _values(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise InputError(
+            f"expected a row of finite numbers, found an array of shape {array.shape}; see its NaN values."
+        )
+    return array
+
+
+def _batches(total: int) -> Iterator[int]:
+    for start in range(0, total, BATCH):
+        yield min(BATCH, total - start)
