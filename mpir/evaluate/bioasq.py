@@ -90,12 +90,12 @@ def question_measures(
     """The measures of each question, for ``"documents"`` and for ``"snippets"``.
 
     The arrays of two submissions belong together pair by pair where both answer the same questions, and always with
-    ``omitted="zero"``. Golden snippets without offsets cannot be measured: they are left out, and a warning with
-    their number is logged.
+    ``omitted="zero"``. Golden snippets without offsets, or that end before they begin, cannot be measured: they are
+    left out, and a warning with their number is logged.
 
     Raises:
-        InputError: an unknown version or `omitted`, a repeated question id, a submitted snippet without offsets, a
-            snippet that ends before it begins, no golden items at all, or no golden question answered.
+        InputError: an unknown version or `omitted`, a repeated question id, a submitted snippet without offsets or
+            that ends before it begins, no golden items at all, or no golden question answered.
     """
     _check_options(version, omitted)
     golden, answers = _by_id(gold, "golden"), _by_id(submission, "submitted")
@@ -118,7 +118,7 @@ def _document_row(gold: Question, answer: Question, version: int) -> _Row:
 
 
 def _snippet_row(gold: Question, answer: Question, version: int) -> _Row:
-    golden, returned = spans(_with_offsets(gold), gold.id), spans(answer.snippets or (), answer.id)
+    golden, returned = spans(_measurable(gold), gold.id), spans(answer.snippets or (), answer.id)
     documents = {span.document for span in golden}
     matched = [sum(span.shared(other) for other in golden) for span in returned]
     # Meant to ask for an overlap, the official test holds for any snippet of a document with golden snippets.
@@ -161,8 +161,10 @@ def _gmap(measures: QuestionMeasures, *, passes_over: bool) -> float:
     return float(np.exp(logarithms.sum() / len(measures.questions))) if logarithms.size else 0.0
 
 
-def _with_offsets(question: Question) -> list[Snippet]:
-    return [item for item in question.snippets or () if item.begin is not None and item.end is not None]
+def _measurable(question: Question) -> list[Snippet]:
+    """The golden snippets whose offsets make sense; the training file has thousands without, and a few reversed."""
+    items = question.snippets or ()
+    return [item for item in items if item.begin is not None and item.end is not None and item.begin <= item.end]
 
 
 def _check_options(version: int, omitted: str) -> None:
@@ -196,6 +198,6 @@ def _check_pairing(golden: dict[str, Question], answers: dict[str, Question]) ->
 
 def _warn_about_offsets(gold: Sequence[Question]) -> None:
     total = sum(len(question.snippets or ()) for question in gold)
-    usable = sum(len(_with_offsets(question)) for question in gold)
-    if usable < total:
-        logger.warning("%d of %d golden snippets have no offsets and are left out", total - usable, total)
+    measurable = sum(len(_measurable(question)) for question in gold)
+    if measurable < total:
+        logger.warning("%d of %d golden snippets have no usable offsets and are left out", total - measurable, total)

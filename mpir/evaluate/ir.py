@@ -51,8 +51,11 @@ def _parse(name: str) -> Any:
     import ir_measures
 
     try:
-        return ir_measures.parse_measure(name)
-    except (ValueError, NameError, SyntaxError) as error:
-        raise InputError(
-            f"the measure {name!r} is not known to ir_measures; write it like one of {', '.join(DEFAULT_MEASURES)}."
-        ) from error
+        measure = ir_measures.parse_measure(name)
+        known = ir_measures.DefaultPipeline.supports(measure)
+    except (ValueError, NameError, SyntaxError, AssertionError):  # what ir_measures raises for a name, its parameters
+        known = False
+    if not known:
+        examples = ", ".join(DEFAULT_MEASURES)
+        raise InputError(f"the measure {name!r} cannot be computed by ir_measures; write it like one of {examples}.")
+    return measure

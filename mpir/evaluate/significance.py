@@ -78,10 +78,15 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 def _values(values: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+    if array.ndim != 1:
         raise InputError(
-            f"expected a row of finite numbers, found an array of shape {array.shape}; see its NaN values."
+            f"expected a row of numbers, found an array of shape {array.shape}; give one value a question."
         )
+    if not array.size:
+        raise InputError("expected a row of numbers, but the array is empty; give one value a question.")
+    (wrong,) = np.nonzero(~np.isfinite(array))
+    if wrong.size:
+        raise InputError(f"the value at position {wrong[0]} is {array[wrong[0]]}; expected finite numbers.")
     return array
 
 

@@ -23,13 +23,11 @@ class Span(NamedTuple):
         """Positions in the span: end − begin + 1 on the numbers of the file."""
         return self.end - self.begin + 1
 
-    def shared(self, golden: Span) -> int:
-        """Positions also in `golden`; a section ``0`` here matches a golden ``abstract``, but not the other way."""
-        (_, begins, ends), golden_sections = self[:3], golden[1:3]
-        same_section = (begins, ends) == golden_sections or (begins == "0" and golden.begin_section == "abstract")
-        if self.document != golden.document or not same_section:
+    def shared(self, other: Span) -> int:
+        """Positions that both spans hold; 0 in different documents or sections."""
+        if self[:3] != other[:3]:
             return 0
-        return max(0, min(self.end, golden.end) - max(self.begin, golden.begin) + 1)
+        return max(0, min(self.end, other.end) - max(self.begin, other.begin) + 1)
 
 
 def spans(snippets: Iterable[Snippet], question: str) -> list[Span]:
@@ -45,7 +43,7 @@ def merge(items: Iterable[Span]) -> list[Span]:
     """Join the spans of one document and section that share a position; each stands where its first part stood."""
     merged: list[Span] = []
     for item in items:
-        parts = [other for other in merged if other[:3] == item[:3] and other.shared(item)]
+        parts = [other for other in merged if other.shared(item)]
         if not parts:
             merged.append(item)
             continue
@@ -61,10 +59,4 @@ def _span(snippet: Snippet, question: str) -> Span:
         raise InputError(f"{place} has no offsets; give offsetInBeginSection and offsetInEndSection as integers.")
     if snippet.end < snippet.begin:
         raise InputError(f"{place} ends at {snippet.end}, before it begins at {snippet.begin}; correct its offsets.")
-    sections = _section(snippet.begin_section), _section(snippet.end_section)
-    return Span(snippet.document, *sections, snippet.begin, snippet.end)
-
-
-def _section(name: str) -> str:
-    """The section's name without a prefix: the oldest files write ``sections.0`` for the later ``abstract``."""
-    return name.partition(".")[2] or name
+    return Span(snippet.document, snippet.begin_section, snippet.end_section, snippet.begin, snippet.end)
