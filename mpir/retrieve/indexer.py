@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from mpir.errors import InputError, OutputError
 from mpir.files import atomic_folder
-from mpir.retrieve.java import java_class
+from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record
 from mpir.text.types import Document
@@ -110,12 +110,12 @@ def _check(lucene: Path, count: int, target: Path) -> None:
 
 
 def _open(lucene: Path, target: Path) -> Any:
-    from jnius import JavaException
-
     try:
         return java_class("io.anserini.index.IndexReaderUtils").getReader(str(lucene))
-    except JavaException as error:
-        raise OutputError(f"{target}: Lucene could not finish the index ({error}); check free space.") from error
+    except java_error() as error:
+        raise OutputError(
+            f"{target}: Lucene could not finish the index ({reason(error)}); check free space."
+        ) from error
 
 
 def _first_repeated(terms: Any) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mpir.errors import ArtefactError
 
@@ -43,6 +43,14 @@ def java_class(name: str) -> Any:
     from pyserini.pyclass import autoclass
 
     return autoclass(name)
+
+
+def java_error() -> type[Exception]:
+    """What a Java exception is in Python. (Importing jnius anywhere else could start Java without Anserini.)"""
+    _start()
+    from jnius import JavaException
+
+    return cast("type[Exception]", JavaException)
 
 
 def java_home() -> Path:
@@ -93,27 +101,37 @@ def anserini_version() -> str:
     return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
 
 
+def reason(error: Exception) -> str:
+    """What an error says, without the Java stack that pyjnius puts behind it."""
+    lines = str(error).strip().splitlines()
+    return lines[0].removeprefix("JVM exception occurred: ") if lines else type(error).__name__
+
+
 @cache
 def _start() -> Any:
-    import jnius_config
-
-    if not jnius_config.vm_running:
-        jnius_config.add_classpath(str(anserini_jar()))
-        jnius_config.add_options(*_OPTIONS, *shlex.split(os.environ.get(OPTIONS_VARIABLE, "")))
-    home = java_home()
+    jar, home = anserini_jar(), java_home()
     try:
+        _configure(jar)
         with _java_home_set(home):
             from jnius import autoclass
+        autoclass("io.anserini.search.SimpleSearcher")
         # Lucene notes on standard error which memory and vector features it found; loggers live only while referenced.
         logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
         logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
-        autoclass("io.anserini.search.SimpleSearcher")
     except Exception as error:
         raise ArtefactError(
-            f"{home}: Java with Anserini did not start ({str(error).strip()}); check {OPTIONS_VARIABLE} "
+            f"{home}: Java with Anserini did not start ({reason(error)}); check {OPTIONS_VARIABLE} "
             f"({os.environ.get(OPTIONS_VARIABLE, '')!r}) and JAVA_HOME, and that no other library started Java first."
         ) from error
     return logger
+
+
+def _configure(jar: Path) -> None:
+    import jnius_config
+
+    if not jnius_config.vm_running:
+        jnius_config.add_classpath(str(jar))
+        jnius_config.add_options(*_OPTIONS, *shlex.split(os.environ.get(OPTIONS_VARIABLE, "")))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
-from mpir.retrieve.java import java_class
+from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, read_info
 from mpir.retrieve.record import from_record, without_surrogates
 from mpir.text.types import Document
@@ -97,14 +97,12 @@ class LuceneIndex:
 
 
 def _open(folder: Path, info: IndexInfo) -> Any:
-    from jnius import JavaException
-
     # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
     try:
         searcher = java_class("io.anserini.search.SimpleSearcher")(str(folder / LUCENE_FOLDER))
-    except JavaException as error:
-        raise ArtefactError(f"{folder}: Lucene cannot read the index ({error}); build it again.") from error
+    except java_error() as error:
+        raise ArtefactError(f"{folder}: Lucene cannot read the index ({reason(error)}); build it again.") from error
     if searcher.get_total_num_docs() != info.documents:
         raise ArtefactError(
             f"{folder}: holds {searcher.get_total_num_docs()} documents, but its manifest says {info.documents}; "

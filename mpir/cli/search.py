@@ -1,0 +1,104 @@
+"""``mpir search``: the first stage on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from mpir.errors import InputError
+from mpir.files import STDIN, parse_object, read_lines
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+
+if TYPE_CHECKING:
+    from mpir.text.types import Document
+
+EPILOG = """\
+Queries are arguments, or lines on standard input: plain text, or JSON objects with "query" (or "body") and an optional
+"id". A terminal shows a table; a pipe carries one JSON object for each query, in the order of the queries:
+  {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
+
+examples:
+  mpir search --index pubmed-index "role of p53 in apoptosis"
+  mpir search --index pubmed-index --k 100 < questions.jsonl > candidates.jsonl
+"""
+BATCH = 64
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``search``."""
+    parser = subparsers.add_parser(
+        "search",
+        help="search an index with BM25",
+        description="Find the documents of an index that BM25 ranks best for each query.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("queries", nargs="*", metavar="QUERY", help="what to search for (default: standard input)")
+    parser.add_argument("--index", required=True, metavar="DIR", help="folder that `mpir index` made")
+    parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
+    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
+    parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
+    parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.retrieve import LuceneIndex
+
+    as_json = arguments.json or not sys.stdout.isatty()
+    queries = _given(arguments.queries) if arguments.queries else _read()
+    with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
+        while batch := list(islice(queries, BATCH)):
+            found = index.search_batch([query for _, query in batch], arguments.k)
+            for (identity, query), documents in zip(batch, found, strict=True):
+                print(_line(identity, query, documents) if as_json else _table(query, documents), flush=True)
+    return 0
+
+
+def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((str(number), query) for number, query in enumerate(queries, 1))
+
+
+def _read() -> Iterator[tuple[str, str]]:
+    """Yield (id, query) for every line of standard input that is not blank; the line number stands in for an id."""
+    if sys.stdin.isatty():
+        raise InputError('There is no query; give one, as in `mpir search --index DIR "p53 apoptosis"`, or a pipe.')
+    for number, line in read_lines(STDIN):
+        if line.strip():
+            yield _parsed(line, number) if line.lstrip().startswith("{") else (str(number), line)
+
+
+def _parsed(line: str, number: int) -> tuple[str, str]:
+    place = f"standard input:{number}"
+    record = parse_object(line, place)
+    query = record.get("query", record.get("body"))
+    if not isinstance(query, str):
+        raise InputError(f'{place}: "query" is {query!r}; expected a string, as in {{"id": "q1", "query": "p53"}}.')
+    return str(record.get("id", number)), query
+
+
+def _line(identity: str, query: str, documents: Sequence[Document]) -> str:
+    found = [
+        {"id": document.id, "title": document.title, "abstract": document.abstract, "score": document.score}
+        for document in documents
+    ]
+    return json.dumps({"id": identity, "query": query, "documents": found})
+
+
+def _table(query: str, documents: Sequence[Document]) -> str:
+    from textwrap import shorten
+
+    from tabulate import tabulate
+
+    rows = [
+        [rank, document.score, document.id, shorten(document.title or document.abstract, 80, placeholder=" …")]
+        for rank, document in enumerate(documents, 1)
+    ]
+    headers = ["", "score", "id", "title"]
+    table = tabulate(rows, headers, floatfmt=".4f", disable_numparse=[2, 3]) if rows else "(nothing found)"
+    return f"{shorten(query, 100, placeholder=' …')}\n{table}\n"
