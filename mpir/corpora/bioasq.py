@@ -1,0 +1,201 @@
+"""BioASQ question files: test, golden and training files, and Phase A submissions.
+
+Golden end offsets are exclusive in 97 % of snippets (docs/corpora.md). Offsets are kept as the file has them, even -1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mpir.errors import InputError
+from mpir.files import read_json, write_json
+from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
+
+DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+LIMIT = 10
+"""The most documents, and the most snippets, that a Phase A submission may name for a question."""
+
+_SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; docs/corpora.md has the counts behind this reading
+_URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
+_ID = re.compile(r"[^\s/?#]+")
+_NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
+_T = TypeVar("_T")
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """Read a BioASQ file: ``{"questions": [{"id", "body", "type", "documents", "snippets"}, …]}``.
+
+    A document's id is the last segment of its URL; the section name ``sections.0`` is read as the abstract.
+
+    Raises:
+        InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type.
+    """
+    records = read_json(path).get("questions")
+    if not isinstance(records, list):
+        raise InputError(
+            f'{path}: there is no "questions" list; expected {{"questions": [{{"id": …, "body": …}}, …]}}.'
+        )
+    questions: dict[str, Question] = {}
+    for number, record in enumerate(records, 1):
+        question = _question(record, f"{path}: question {number}")
+        if question.id in questions:
+            raise InputError(f"{path}: question {number} repeats the id {question.id!r}; give every question its own.")
+        questions[question.id] = question
+    return list(questions.values())
+
+
+def _question(record: Any, place: str) -> Question:
+    if not isinstance(record, dict):
+        raise InputError(f"{place}: expected an object with an id and a body, found {record!r:.60}.")
+    identity = _text(record, "id", place)
+    place = f"{place} ({identity})"
+    documents = _optional(record, "documents", list, place)
+    snippets = _optional(record, "snippets", list, place)
+    return Question(
+        id=identity,
+        body=_text(record, "body", place),
+        type=_optional(record, "type", str, place) or "",
+        documents=None if documents is None else tuple(_document_id(url, place) for url in documents),
+        snippets=None
+        if snippets is None
+        else tuple(_snippet(item, f"{place}, snippet {number}") for number, item in enumerate(snippets, 1)),
+    )
+
+
+def _snippet(record: Any, place: str) -> Snippet:
+    if not isinstance(record, dict):
+        raise InputError(f"{place}: expected an object with a document and a text, found {record!r:.60}.")
+    begin, end = (_optional(record, key, int, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
+    begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
+    return Snippet(
+        document=_document_id(record.get("document"), place),
+        begin_section=_SECTIONS.get(begin_section, begin_section),
+        end_section=_SECTIONS.get(end_section, end_section),
+        begin=begin,
+        end=end,
+        text=_text(record, "text", place),
+    )
+
+
+def _document_id(url: Any, place: str) -> str:
+    match = _URL.fullmatch(url) if isinstance(url, str) else None
+    if match is None:
+        raise InputError(f"{place}: {url!r:.80} is no document URL; expected one such as {DOCUMENT_URL}12345678.")
+    return match.group(1)
+
+
+def _text(record: dict[str, Any], key: str, place: str) -> str:
+    value = _optional(record, key, str, place)
+    if value is None or not value.strip():
+        raise InputError(f'{place} has no {key}; add "{key}": "…".')
+    return value
+
+
+def _optional(record: dict[str, Any], key: str, kind: type[_T], place: str) -> _T | None:
+    value = record.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InputError(f"{place}: {key} is {value!r:.60}; expected {_NAMES[kind]}.")
+    return value
+
+
+def write_submission(path: str | Path, questions: Iterable[Question]) -> None:
+    """Write a Phase A submission in the official format, atomically: PubMed URLs, section names, exclusive end offsets.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    write_json(path, {"questions": [_submitted(question) for question in questions]})
+
+
+def _submitted(question: Question) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "body": question.body,
+        "type": question.type,
+        "documents": [DOCUMENT_URL + document for document in question.documents or ()],
+        "snippets": [
+            {
+                "document": DOCUMENT_URL + snippet.document,
+                "beginSection": snippet.begin_section,
+                "endSection": snippet.end_section,
+                "offsetInBeginSection": snippet.begin,
+                "offsetInEndSection": snippet.end,
+                "text": snippet.text,
+            }
+            for snippet in question.snippets or ()
+        ],
+    }
+
+
+def validate_submission(
+    questions: Iterable[Question], sections: Callable[[str], Mapping[str, str]] | None = None, *, limit: int = LIMIT
+) -> None:
+    """Refuse a submission that breaks the Phase A rules.
+
+    Args:
+        questions: what is submitted, with documents and snippets best first.
+        sections: gives the original text of a document's sections by name, to check that offsets reproduce the text.
+            It may raise KeyError for a document it does not hold; that document's offsets are then not compared.
+        limit: the most documents, and the most snippets, for a question.
+
+    Raises:
+        InputError: a question id that is not unique; too many or repeated documents; too many snippets; an id that
+            no URL can end with; a section that is not title or abstract; offsets that do not reproduce the text.
+    """
+    ids: set[str] = set()
+    for question in questions:
+        if question.id in ids:
+            raise InputError(f"submission: the question id {question.id!r} is there twice; submit each question once.")
+        ids.add(question.id)
+        place = f"submission, question {question.id}"
+        _validate_documents(question.documents or (), limit, place)
+        _validate_count(question.snippets or (), "snippets", limit, place)
+        for number, snippet in enumerate(question.snippets or (), 1):
+            _validate_snippet(snippet, sections, f"{place}, snippet {number}")
+
+
+def _validate_count(values: Sequence[Any], name: str, limit: int, place: str) -> None:
+    if len(values) > limit:
+        raise InputError(f"{place}: there are {len(values)} {name}; Phase A takes at most {limit}, so keep the best.")
+
+
+def _validate_documents(documents: Sequence[str], limit: int, place: str) -> None:
+    _validate_count(documents, "documents", limit, place)
+    for number, document in enumerate(documents):
+        _validate_id(document, place)
+        if document in documents[:number]:
+            raise InputError(f"{place}: the document {document} is named twice; name each document once.")
+
+
+def _validate_id(document: str, place: str) -> None:
+    if not _ID.fullmatch(document):
+        raise InputError(f"{place}: the document id {document!r} cannot end a URL; expected one such as 12345678.")
+
+
+def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, place: str) -> None:
+    _validate_id(snippet.document, place)
+    if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
+        names = f"{snippet.begin_section!r} to {snippet.end_section!r}"
+        raise InputError(f"{place}: it runs from section {names}; expected both {TITLE!r} or both {ABSTRACT!r}.")
+    begin, end = snippet.begin, snippet.end
+    if begin is None or end is None or not 0 <= begin < end:
+        raise InputError(f"{place}: the offsets are {begin} to {end}; expected 0 <= begin < end.")
+    found = _known_text(sections, snippet)
+    found = snippet.text[: end - begin] if found is None else found[begin:end]
+    if found != snippet.text or len(snippet.text) != end - begin:
+        raise InputError(
+            f"{place}: {snippet.document}'s {snippet.begin_section} reads {found!r:.80} at {begin} to {end}, "
+            f"the snippet's text is {snippet.text!r:.80}; the offsets must reproduce the text."
+        )
+
+
+def _known_text(sections: Callable[[str], Mapping[str, str]] | None, snippet: Snippet) -> str | None:
+    try:
+        return None if sections is None else sections(snippet.document)[snippet.begin_section]
+    except KeyError:
+        return None

@@ -1,0 +1,85 @@
+"""A corpus from any mix of files and folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mpir.corpora.jsonl import read_jsonl
+from mpir.corpora.pubmed import read_pubmed
+from mpir.errors import InputError
+from mpir.files import STDIN
+from mpir.text.types import Document
+
+_XML = (".xml", ".xml.gz")
+_JSONL = (".jsonl", ".jsonl.gz")
+
+
+def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
+    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, either gzipped, or stdin (``-``).
+
+    A folder's files are taken in name order; what is neither XML nor JSON lines in it (checksums, notes) is passed
+    over. All XML files count as one collection in which later files update earlier ones.
+
+    Raises:
+        InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
+            not one document.
+    """
+    return _read(_files(paths))
+
+
+def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """What a corpus is made of, without reading it: each file's name, size in bytes and time of change in ns.
+
+    Raises:
+        InputError: as `read_corpus` does at once.
+    """
+    return {"files": [_identity(file) for file in _files(paths)]}
+
+
+def _identity(file: Path) -> dict[str, Any]:
+    if str(file) == STDIN:
+        return {"name": STDIN}
+    status = file.stat()
+    return {"name": file.name, "bytes": status.st_size, "modified_ns": status.st_mtime_ns}
+
+
+def _read(files: list[Path]) -> Iterator[Document]:
+    empty = True
+    for document in _documents(files):
+        empty = False
+        yield document
+    if empty:
+        raise InputError(f"{', '.join(map(str, files))}: there is not one document; name a corpus that has some.")
+
+
+def _documents(files: list[Path]) -> Iterator[Document]:
+    yield from read_pubmed([file for file in files if _has(file, _XML)])
+    for file in files:
+        if not _has(file, _XML):
+            yield from read_jsonl(file)
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    files = [file for path in paths for file in _expand(Path(path))]
+    if not files:
+        raise InputError(f"corpus: no path is given; name a file or folder of {', '.join(_XML + _JSONL)}.")
+    return files
+
+
+def _expand(path: Path) -> list[Path]:
+    if str(path) == STDIN:
+        return [path]
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
+    found = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = [file for file in found if _has(file, _XML + _JSONL)]
+    if not files:
+        what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
+        raise InputError(f"{path}: this is {what}; expected {', '.join(_XML + _JSONL)}.")
+    return files
+
+
+def _has(file: Path, suffixes: tuple[str, ...]) -> bool:
+    return file.name.lower().endswith(suffixes)

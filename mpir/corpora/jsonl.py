@@ -1,0 +1,55 @@
+"""Documents from JSON lines, under the key names that the field's collections use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError
+from mpir.files import read_json_lines
+from mpir.text.types import Document
+
+ID_KEYS = ("pmid", "id", "_id", "docid")
+BODY_KEYS = ("abstract", "text", "contents")
+
+
+def read_jsonl(path: str | Path) -> Iterator[Document]:
+    """Read documents one line at a time from a ``.jsonl`` or ``.jsonl.gz`` file, or from standard input (``-``).
+
+    The id is the first of pmid, id, _id, docid that the line has; the body the first of abstract, text, contents.
+
+    Raises:
+        InputError: a line without an id, or with a value of the wrong type (file and line are named).
+    """
+    for number, record in read_json_lines(path):
+        yield _document(record, f"{path}:{number}")
+
+
+def _document(record: dict[str, Any], place: str) -> Document:
+    identity = next((record[key] for key in ID_KEYS if record.get(key) is not None), None)
+    if isinstance(identity, int) and not isinstance(identity, bool):
+        identity = str(identity)
+    if not isinstance(identity, str) or not identity.strip():
+        found = "no id" if identity is None else f"the id {identity!r:.60}"
+        raise InputError(
+            f"{place}: the document has {found}; expected a text or number under one of {', '.join(ID_KEYS)}."
+        )
+    body = next((key for key in BODY_KEYS if record.get(key) is not None), BODY_KEYS[0])
+    return Document(identity.strip(), _text(record, "title", place), _text(record, body, place))
+
+
+def _text(record: dict[str, Any], key: str, place: str) -> str:
+    value = record.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"{place}: {key} is {value!r:.60}; expected a string.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        code = ord(value[error.start])
+        raise InputError(
+            f"{place}: {key} holds half a character (\\u{code:04x}) at {error.start}; write both halves or none."
+        ) from error
+    return value

@@ -1,0 +1,122 @@
+"""PubMed/MEDLINE XML, as NLM distributes it: MedlineCitationSet files up to 2016, PubmedArticleSet files since.
+
+A record that appears again replaces the earlier one, and a deleted one is gone. To know that without a second reading
+and without a table of all records, files are read from the last to the first: whatever is met first is the latest.
+Memory holds one file's documents (NLM's have at most 30,000) and one byte for each PMID, some 45 MB for all of PubMed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.errors import InputError
+from mpir.files import open_bytes
+from mpir.text.types import Document
+
+_ROOTS = ("PubmedArticleSet", "MedlineCitationSet")
+_RECORDS = ("MedlineCitation", "BookDocument")
+_DELETED = "DeleteCitation"
+_WHITE = re.compile(r"[ \t\r\n]+")  # XML's white space only: thin and no-break spaces belong to the text
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_PAGE = 1 << 16
+_Key = tuple[int, int]  # PMID, version
+
+
+def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
+    """Read each PMID's latest record, the last file's records first.
+
+    A PMID in a later file replaces the one in an earlier file; inside a file the highest version counts, then the
+    last one. ``DeleteCitation`` removes the version it names from its own file, as read so far, and from earlier ones.
+
+    Args:
+        files: ``.xml`` or ``.xml.gz`` files, oldest first (NLM's file names sort that way).
+
+    Raises:
+        InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
+    """
+    seen: defaultdict[int, bytearray] = defaultdict(lambda: bytearray(_PAGE))
+    deleted: set[_Key] = set()
+    for file in reversed(files):
+        records, gone = _read_file(file)
+        latest: dict[int, tuple[int, Document]] = {}
+        for (pmid, version), document in records.items():
+            known = seen[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
+            if not known and version >= latest.get(pmid, (0,))[0]:
+                latest[pmid] = version, document
+        for pmid, (_, document) in latest.items():
+            seen[pmid // _PAGE][pmid % _PAGE] = 1
+            yield document
+        deleted |= gone
+
+
+def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
+    """The file's last record for each PMID and version, and the PMIDs and versions it deletes."""
+    records: dict[_Key, Document] = {}
+    gone: set[_Key] = set()
+    for element in _elements(path):
+        if element.tag == _DELETED:
+            for pmid in element.iter("PMID"):
+                key = _key(pmid, path)
+                records.pop(key, None)
+                gone.add(key)
+        else:
+            key = _key(element.find("PMID"), path)
+            records.pop(key, None)
+            records[key] = _document(key, element)
+    return records, gone
+
+
+def _elements(path: str | Path) -> Iterator[ET.Element]:
+    """Citations and deletions in the order of the file; each is dropped from memory once the next is asked for."""
+    with open_bytes(path) as stream:
+        try:
+            events = ET.iterparse(stream, events=("start", "end"))
+            _, root = next(events)
+            if root.tag not in _ROOTS:
+                raise InputError(f"{path}: the XML begins with <{root.tag}>; expected one of {', '.join(_ROOTS)}.")
+            for event, element in events:
+                if event == "end" and (element.tag in _RECORDS or element.tag == _DELETED):
+                    yield element
+                    root.clear()
+        except ET.ParseError as error:
+            line, column = error.position
+            reason = str(error).split(":")[0]
+            raise InputError(
+                f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); fetch the file again."
+            ) from error
+
+
+def _key(element: ET.Element | None, path: str | Path) -> _Key:
+    pmid = "" if element is None else (element.text or "").strip()
+    version = "1" if element is None else element.get("Version", "1")
+    if not (_NUMBER.fullmatch(pmid) and _NUMBER.fullmatch(version)):
+        raise InputError(
+            f"{path}: a citation has the PMID {pmid!r:.40}, version {version!r:.40}; expected whole numbers."
+        )
+    return int(pmid), int(version)
+
+
+def _document(key: _Key, record: ET.Element) -> Document:
+    article = record if record.find("Article") is None else record.find("Article")
+    assert article is not None
+    title = _text(article.find("ArticleTitle")) or _text(article.find("VernacularTitle"))
+    return Document(str(key[0]), title, _abstract(article))
+
+
+def _abstract(article: ET.Element) -> str:
+    """The parts in one line, ``LABEL: text LABEL: text``, which is how most BioASQ offsets count (docs/corpora.md)."""
+    parts = []
+    for element in article.findall("Abstract/AbstractText"):
+        label, text = (element.get("Label") or "").strip(), _text(element)
+        if text:
+            parts.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
+    return " ".join(parts)
+
+
+def _text(element: ET.Element | None) -> str:
+    """The text with that of its inline tags (``<i>``, ``<sup>``, …), white space runs made one space."""
+    return "" if element is None else _WHITE.sub(" ", "".join(element.itertext())).strip(" ")

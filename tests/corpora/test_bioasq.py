@@ -1,0 +1,179 @@
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpir.corpora.bioasq import read_questions, validate_submission, write_submission
+from mpir.errors import InputError, OutputError
+from mpir.text.types import Question, Snippet
+
+URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+SECTIONS = {"11": {"title": "Iron and ageing.", "abstract": "Iron falls. Zinc rises."}}
+SNIPPET = Snippet("11", "abstract", "abstract", 12, 23, "Zinc rises.")
+ANSWERED = Question("q1", "Does zinc rise?", "yesno", ("11", "12"), (SNIPPET,))
+
+
+def write(folder: Path, questions: Any) -> Path:
+    path = folder / "questions.json"
+    path.write_text(json.dumps({"questions": questions}))
+    return path
+
+
+def snippet(**changes: Any) -> dict[str, Any]:
+    record = {
+        "document": URL + "11",
+        "beginSection": "abstract",
+        "endSection": "abstract",
+        "offsetInBeginSection": 12,
+        "offsetInEndSection": 23,
+        "text": "Zinc rises.",
+    }
+    return {key: value for key, value in {**record, **changes}.items() if value != "absent"}
+
+
+def test_reads_a_test_file_without_gold(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"id": "q1", "body": "Why?", "type": "summary"}, {"id": "q2", "body": "Who?"}])
+    assert read_questions(path) == [Question("q1", "Why?", "summary"), Question("q2", "Who?")]
+
+
+def test_reads_gold_with_either_scheme_and_old_names(tmp_path: Path) -> None:
+    urls = [URL + "11", "https://pubmed.ncbi.nlm.nih.gov/12/"]
+    old = snippet(
+        beginSection="sections.0", endSection="sections.0", offsetInBeginSection="absent", offsetInEndSection="absent"
+    )
+    record = {"id": "q1", "body": "Does zinc rise?", "type": "yesno", "documents": urls, "snippets": [snippet(), old]}
+    unplaced = replace(SNIPPET, begin=None, end=None)
+    assert read_questions(write(tmp_path, [record])) == [replace(ANSWERED, snippets=(SNIPPET, unplaced))]
+
+
+def test_keeps_empty_gold_apart_from_no_gold(tmp_path: Path) -> None:
+    (question,) = read_questions(write(tmp_path, [{"id": "q1", "body": "Why?", "documents": [], "snippets": []}]))
+    assert (question.documents, question.snippets) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not json", "not valid JSON at line 1, column 1"),
+        (b"[]", "expected a JSON object, found a list"),
+        (b"{}", 'no "questions" list'),
+        (b'{"questions": {}}', 'no "questions" list'),
+        (b'{"questions": ["\xff"]}', "byte 0xff is not UTF-8"),
+    ],
+)
+def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "questions.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_questions(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": None}, "question 2 has no id"),
+        ({"id": 7}, "question 2: id is 7; expected a string"),
+        ({"body": "  "}, r"question 2 \(q2\) has no body"),
+        ({"body": ["Why?"]}, r"question 2 \(q2\): body is .*; expected a string"),
+        ({"id": "q1"}, "question 2 repeats the id 'q1'"),
+        ({"type": 3}, r"\(q2\): type is 3; expected a string"),
+        ({"documents": URL}, r"\(q2\): documents is .*; expected a list"),
+        ({"documents": [URL + "1", 2]}, r"\(q2\): 2 is no document URL"),
+        ({"documents": ["12345"]}, r"\(q2\): '12345' is no document URL"),
+        ({"snippets": {}}, r"\(q2\): snippets is .*; expected a list"),
+        ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2: expected an object"),
+        ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: None is no document URL"),
+        ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 has no text"),
+        ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'; expected a whole number"),
+        ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True; expected a whole number"),
+    ],
+)
+def test_refuses_a_bad_question(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = write(tmp_path, [{"id": "q1", "body": "Why?"}, {"id": "q2", "body": "Who?", **changes}])
+    with pytest.raises(InputError, match=message) as caught:
+        read_questions(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_refuses_a_question_that_is_no_object(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="question 1: expected an object"):
+        read_questions(write(tmp_path, ["q1"]))
+
+
+def test_a_submission_reads_back(tmp_path: Path) -> None:
+    questions = [ANSWERED, Question("q2", "Ünknown?", "summary", (), ())]
+    path = tmp_path / "submission.json"
+    validate_submission(questions, SECTIONS.__getitem__)
+    write_submission(path, questions)
+    assert read_questions(path) == questions
+    assert json.loads(path.read_text())["questions"][0] == {
+        "id": "q1",
+        "body": "Does zinc rise?",
+        "type": "yesno",
+        "documents": [URL + "11", URL + "12"],
+        "snippets": [snippet()],
+    }
+
+
+def test_a_submission_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_submission(tmp_path, [ANSWERED])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"begin_section": "body"}, "from section 'body' to 'abstract'"),
+        ({"begin_section": "title"}, "from section 'title' to 'abstract'"),
+        ({"begin": None}, "the offsets are None to 23"),
+        ({"begin": -1}, "the offsets are -1 to 23"),
+        ({"end": 12}, "the offsets are 12 to 12"),
+        ({"end": 22}, "abstract reads 'Zinc rises' at 12 to 22"),
+        ({"text": "Zinc falls."}, "the snippet's text is 'Zinc falls.'"),
+        ({"end": 24}, "must reproduce the text"),
+        ({"document": "a/b"}, "'a/b' cannot end a URL"),
+    ],
+)
+def test_refuses_a_bad_snippet(changes: dict[str, Any], message: str) -> None:
+    question = replace(ANSWERED, snippets=(SNIPPET, replace(SNIPPET, **changes)))
+    with pytest.raises(InputError, match=message) as caught:
+        validate_submission([question], SECTIONS.__getitem__)
+    assert "question q1" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("questions", "message"),
+    [
+        ([ANSWERED, ANSWERED], "'q1' is there twice"),
+        ([replace(ANSWERED, documents=tuple(map(str, range(11))))], "11 documents; Phase A takes at most 10"),
+        ([replace(ANSWERED, documents=("1", "2", "1"))], "the document 1 is named twice"),
+        ([replace(ANSWERED, documents=("",))], "'' cannot end a URL"),
+        ([replace(ANSWERED, snippets=(SNIPPET,) * 11)], "11 snippets; Phase A takes at most 10"),
+    ],
+)
+def test_refuses_a_bad_submission(questions: list[Question], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        validate_submission(questions, SECTIONS.__getitem__)
+
+
+def test_lengths_are_checked_where_the_text_is_unknown() -> None:
+    elsewhere = replace(SNIPPET, document="99")
+    validate_submission([replace(ANSWERED, snippets=(elsewhere,))], SECTIONS.__getitem__)
+    validate_submission([replace(ANSWERED, snippets=(elsewhere,))])
+    with pytest.raises(InputError, match="must reproduce the text"):
+        validate_submission([replace(ANSWERED, snippets=(replace(elsewhere, end=24),))])
+
+
+def test_reads_every_official_file() -> None:
+    data = Path(os.environ.get("MPIR_DATA", Path(__file__).parents[3] / "shared/data")) / "bioasq"
+    if not data.is_dir():
+        pytest.skip(f"{data} is absent")
+    questions = [q for path in sorted(data.glob("*_golden.json")) for q in read_questions(path)]
+    assert sum(len(q.snippets or ()) for q in questions) == 32_982
+    assert len(read_questions(data / "training.json")) == 5_049
+    sections = {s.begin_section for q in questions for s in q.snippets or ()}
+    assert sections == {"title", "abstract"}

@@ -1,0 +1,76 @@
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.errors import InputError
+
+XML = '<PubmedArticleSet><MedlineCitation><PMID Version="1">{}</PMID><Article/></MedlineCitation></PubmedArticleSet>'
+
+
+def ids(*paths: Path | str) -> list[str]:
+    return [document.id for document in read_corpus(paths)]
+
+
+def test_reads_a_mix_of_files_and_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "b.jsonl").write_text('{"id": "b"}\n')
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(b'{"id": "a"}\n'))
+    (folder / "x.xml.gz").write_bytes(gzip.compress(XML.format(7).encode()))
+    (folder / "x.xml.gz.md5").write_text("passed over")
+    single = tmp_path / "Z.JSONL"
+    single.write_text('{"id": "z"}\n')
+    assert ids(single, folder) == ["7", "z", "a", "b"]
+
+
+def test_xml_files_update_one_another_across_paths(tmp_path: Path) -> None:
+    base, update = tmp_path / "base.xml", tmp_path / "update.xml"
+    base.write_text(XML.format(7).replace("<Article/>", "<Article><ArticleTitle>old</ArticleTitle></Article>"))
+    update.write_text(XML.format(7).replace("<Article/>", "<Article><ArticleTitle>new</ArticleTitle></Article>"))
+    assert [document.title for document in read_corpus([base, update])] == ["new"]
+
+
+def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"id": "s"}\n')))
+    assert ids("-") == ["s"]
+    assert corpus_fingerprint(["-"]) == {"files": [{"name": "-"}]}
+
+
+def test_missing_and_unknown_paths_fail_before_reading(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(InputError, match=r"nowhere.jsonl: there is no such file or folder"):
+        read_corpus([tmp_path / "nowhere.jsonl"])
+    with pytest.raises(InputError, match=r"notes.txt: this is of an unknown kind; expected .xml"):
+        read_corpus([tmp_path / "notes.txt"])
+    with pytest.raises(InputError, match="this is a folder without any corpus file"):
+        read_corpus([tmp_path])
+    with pytest.raises(InputError, match="no path is given"):
+        read_corpus([])
+
+
+@pytest.mark.parametrize(("name", "content"), [("c.jsonl", "\n"), ("c.xml", "<PubmedArticleSet/>")])
+def test_a_corpus_without_documents(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=f"{name}: there is not one document"):
+        ids(tmp_path)
+
+
+def test_fingerprint_changes_with_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"id": "1"}\n')
+    before = corpus_fingerprint([tmp_path])
+    assert before == corpus_fingerprint([path])
+    assert before["files"][0]["name"] == "c.jsonl"
+    assert before["files"][0]["bytes"] == 12
+    path.write_text('{"id": "12"}\n')
+    assert corpus_fingerprint([path]) != before
+
+
+def test_importing_the_room_loads_nothing_heavy() -> None:
+    code = "import sys, mpir.corpora; print({'numpy', 'torch', 'jnius', 'spacy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -1,0 +1,71 @@
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpir.corpora.jsonl import read_jsonl
+from mpir.errors import InputError
+from mpir.text.types import Document
+
+LINES = """{"pmid": "1", "title": "T", "abstract": "A", "source": "ignored"}
+
+{"id": 2, "title": null, "text": "Ünicode"}
+{"_id": "d3", "contents": "C"}\r
+{"docid": "d4", "title": "only a title"}
+"""
+DOCUMENTS = [
+    Document("1", "T", "A"),
+    Document("2", "", "Ünicode"),
+    Document("d3", "", "C"),
+    Document("d4", "only a title"),
+]
+
+
+def test_reads_every_key_plain_and_compressed(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "c.jsonl", tmp_path / "c.jsonl.gz"
+    plain.write_text(LINES, encoding="utf-8")
+    packed.write_bytes(gzip.compress(LINES.encode()))
+    assert list(read_jsonl(plain)) == list(read_jsonl(packed)) == DOCUMENTS
+
+
+def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
+    assert list(read_jsonl("-")) == DOCUMENTS
+
+
+def test_reads_one_line_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"id": "1"}\nnot json\n')
+    assert next(read_jsonl(path)).id == "1"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"title": "T"}', ":2: the document has no id"),
+        (b'{"id": " "}', ":2: the document has the id ' '"),
+        (b'{"id": true}', ":2: the document has the id True"),
+        (b'{"id": 1.5}', ":2: the document has the id 1.5"),
+        (b'{"id": "1", "title": 3}', ":2: title is 3; expected a string"),
+        (b'{"id": "1", "text": ["a"]}', ":2: text is .*; expected a string"),
+        (b'{"id": "1", "text": "ab\\ud800"}', ":2: text holds half a character .* at 2;"),
+        (b'["1"]', ":2: expected a JSON object"),
+        (b'{"id": ', ":2: not valid JSON"),
+        (b'{"id": "\xff"}', ":2: byte 0xff is not UTF-8"),
+    ],
+)
+def test_names_the_line_of_what_is_wrong(tmp_path: Path, line: bytes, message: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"id": "0"}\n' + line + b"\n")
+    with pytest.raises(InputError, match=message) as caught:
+        list(read_jsonl(path))
+    assert str(caught.value).startswith(str(path))
+
+
+def test_truncated_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(gzip.compress(LINES.encode() * 100)[:-20])
+    with pytest.raises(InputError, match="gzip data is truncated"):
+        list(read_jsonl(path))

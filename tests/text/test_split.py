@@ -1,0 +1,101 @@
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mpir.text.split import sentences, split
+from mpir.text.types import ABSTRACT, TITLE, Document
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates, NUL and unassigned code points included
+LIKE_TEXT = st.lists(
+    st.sampled_from(
+        ["The gene.", "p53", "e.g.", "METHODS: ", ".", " ", "\n", "\r\n", "\n\n", "?!", ").", "]", "É", "\ud800", "a"]
+    )
+).map("".join)
+
+
+def pieces(text: str) -> list[str]:
+    return [text[begin:end] for begin, end in split(text)]
+
+
+@given(st.one_of(ANY_TEXT, LIKE_TEXT))
+@example("\ud800. \udc00 A\x00. B")
+@example("e\u0301. \u0301B \U0001f600. \U0001f469\u200d\U0001f52c. C\r\nD.\r\n\r\nE")
+def test_spans_are_ordered_and_lose_no_character(text: str) -> None:
+    spans = split(text)
+    ends = [0, *(end for _, end in spans)]
+    assert all(before <= begin < end for before, (begin, end) in zip(ends, spans, strict=False))
+    assert all(piece == piece.strip() for piece in pieces(text))
+    assert re.sub(r"\s", "", "".join(pieces(text))) == re.sub(r"\s", "", text)
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
+    document = Document("7", title, abstract)
+    found = sentences(document)
+    assert all(document.sections[s.section][s.begin : s.end] == s.text for s in found)
+    assert all(s.document == "7" for s in found)
+    assert [s.section for s in found] == sorted((s.section for s in found), reverse=True)  # title, then abstract
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["It works.", "It failed!", "Did it?", "Yes."],
+        ["Levels rose (p < 0.05).", "They fell [3].", '"Why?"', "So."],
+        ["As in Fig. 2 and Refs. 3, 4 vs. Placebo, e.g. S. aureus and Borrelia sp. B1.", "Next."],
+        ["It was given i.v. Doses rose, see Smith et al. Blood 1999."],
+        ["Cells died.", "mRNA rose.", "p53 fell.", "gamma-Secretase cuts."],
+        ["Of 0.5 mg vs. 1.5 mg at approx. 37 degrees."],
+        ["BACKGROUND: It is rare.", "METHODS: We looked."],
+        ["A heading without a stop"],
+    ],
+)
+def test_splits_as_a_reader_would(expected: list[str]) -> None:
+    assert pieces(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is rare.METHODS: We looked.", ["It is rare.", "METHODS: We looked."]),
+        ("A heading\n\nits text", ["A heading", "its text"]),
+        ("A heading\r\n \r\nIts text", ["A heading", "Its text"]),
+        ("a line\nbroken in two", ["a line\nbroken in two"]),
+        ("  \n\t ", []),
+        ("", []),
+    ],
+)
+def test_headings_lines_and_blanks(text: str, expected: list[str]) -> None:
+    assert pieces(text) == expected
+
+
+def test_blank_sections_have_no_sentences() -> None:
+    assert sentences(Document("1", " ", "")) == []
+    assert [(s.section, s.text) for s in sentences(Document("1", "T.", "A."))] == [(TITLE, "T."), (ABSTRACT, "A.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was seen in 12 rats. " * 42_000,
+        "." * 1_000_000,
+        ". " * 500_000,
+        ".)" * 500_000,
+        "\n" * 1_000_000,
+        " \n" * 500_000,
+        "a\n" * 500_000,
+        "A" * 1_000_000,
+        "A, " * 330_000,
+        ".A/" * 330_000,
+        "a" * 20_000 + ". B",
+    ],
+    ids=lambda text: repr(text[:6]),
+)
+def test_a_megabyte_takes_seconds_at_most(text: str) -> None:
+    begin = time.perf_counter()
+    spans = split(text)
+    assert time.perf_counter() - begin < 5
+    assert sum(not c.isspace() for begin, end in spans for c in text[begin:end]) == sum(not c.isspace() for c in text)
