@@ -6,7 +6,7 @@ import math
 
 from mpir.errors import InputError
 
-DEFAULT_K1 = 0.9
+DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4
 
 

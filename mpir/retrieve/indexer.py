@@ -58,7 +58,9 @@ def build_index(
 
 def _refuse_foreign(target: Path) -> None:
     """Replacing means deleting: never a folder of the user's that happens to bear the name."""
-    if target.exists() and not (target / MANIFEST).is_file() and not (target.is_dir() and not any(target.iterdir())):
+    ours = (target / MANIFEST).is_file() and (target / LUCENE_FOLDER).is_dir()
+    empty = target.is_dir() and not any(target.iterdir())
+    if target.exists() and not ours and not empty:
         raise OutputError(
             f"{target}: exists and is not an index of mpir, so it is not replaced; remove it or choose another folder."
         )

@@ -1,0 +1,119 @@
+"""``mpir index`` and ``mpir search``: from a corpus to hits, in a pipe and at a terminal."""
+
+import argparse
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpir.cli import index, search
+from mpir.errors import ArtefactError, InputError
+
+RECORDS = [
+    {"pmid": "1", "title": "BRCA1 in breast cancer", "abstract": "Mutations raise the risk."},
+    {"id": "2", "text": "Statins lower cholesterol — always."},
+]
+
+
+def mpir(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    index.add_parser(commands)
+    search.add_parser(commands)
+    parsed = parser.parse_args([str(argument) for argument in arguments])
+    return int(parsed.run(parsed))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return path
+
+
+@pytest.fixture
+def folder(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    assert mpir("index", corpus, "--index", tmp_path / "index") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"index": str(tmp_path / "index"), "documents": 2, "kept": False}
+    return tmp_path / "index"
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, text: str | bytes) -> None:
+    content = text if isinstance(text, bytes) else text.encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_an_index_is_kept_until_the_corpus_changes(
+    corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert mpir("index", corpus, "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is True
+    with corpus.open("a") as stream:
+        stream.write('{"id": "3", "text": "A third."}\n')
+    assert mpir("index", corpus, "--index", folder, "--quiet") == 0
+    assert capsys.readouterr().out == ""
+    assert mpir("search", "--index", folder, "third") == 0
+    assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
+
+
+def test_a_pipe_in_and_out(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe(monkeypatch, 'brca1 risk\n\n{"id": "q7", "body": "statins"}\n{"query": "the"}\n')
+    assert mpir("search", "--index", folder, "--k", 1) == 0
+    first, second, third = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["id"], first["query"]) == ("1", "brca1 risk")
+    assert first["documents"][0].pop("score") > 0
+    assert first["documents"] == [{"id": "1", "title": RECORDS[0]["title"], "abstract": RECORDS[0]["abstract"]}]
+    assert (second["id"], [found["abstract"] for found in second["documents"]]) == ("q7", [RECORDS[1]["text"]])
+    assert (third["id"], third["documents"]) == ("4", [])
+
+
+def test_a_terminal_shows_a_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert mpir("search", "--index", folder, "breast cancer", "zyxwv") == 0
+    shown = capsys.readouterr().out
+    assert "BRCA1 in breast cancer" in shown
+    assert "zyxwv\n(nothing found)" in shown
+    assert mpir("search", "--index", folder, "--json", "breast") == 0
+    assert json.loads(capsys.readouterr().out)["id"] == "1"
+
+
+def test_a_corpus_from_standard_input_is_always_indexed_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for count in (2, 1):
+        pipe(monkeypatch, "".join(json.dumps(record) + "\n" for record in RECORDS[:count]))
+        assert mpir("index", "-", "--index", tmp_path / "index") == 0
+        assert json.loads(capsys.readouterr().out)["documents"] == count
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "q"}', 'standard input:1: "query" is None'),
+        ('{"query": 5}', 'standard input:1: "query" is 5'),
+        ("{broken", "standard input:1: not valid JSON"),
+        (b"p53 \xff", "0xff is not UTF-8"),
+    ],
+)
+def test_queries_that_are_none_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, line: str | bytes, message: str
+) -> None:
+    pipe(monkeypatch, line)
+    with pytest.raises(InputError, match=message):
+        mpir("search", "--index", folder)
+
+
+def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
+    corpus.write_text(corpus.read_text() + '{"id": "2", "text": "again"}\n')
+    with pytest.raises(InputError, match="'2'"):
+        mpir("index", corpus, "--index", tmp_path / "index")
+    corpus.write_text("")
+    with pytest.raises(InputError, match=r"corpus\.jsonl"):
+        mpir("index", corpus, "--index", tmp_path / "index")
+    with pytest.raises(ArtefactError, match="there is no index folder"):
+        mpir("search", "--index", tmp_path / "index", "p53")

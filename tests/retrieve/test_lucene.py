@@ -1,0 +1,143 @@
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import ArtefactError, InputError
+from mpir.retrieve import LuceneIndex, build_index
+from mpir.text.types import Document
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def test_search_finds_stems_best_first(index: LuceneIndex) -> None:
+    found = index.search("mutated BRCA1 and cholesterol")
+    assert ids(found) == ["1", "2"]
+    scores = [document.score or 0 for document in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score > 0 for score in scores)
+
+
+def test_a_score_is_lucenes_bm25(tmp_path: Path) -> None:
+    build_index([Document("a", "", "gene gene protein"), Document("b", "", "protein")], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index", k1=1.2, b=0.75) as index:
+        (found,) = index.search("gene")
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    expected = idf * 2 / (2 + 1.2 * (1 - 0.75 + 0.75 * 3 / 2))
+    assert found.score == pytest.approx(expected, abs=1e-4)
+
+
+def test_texts_come_back_exactly(index: LuceneIndex, documents: list[Document]) -> None:
+    assert [index.document(document.id) for document in documents] == documents
+    (found,) = index.search("CFTR")
+    assert replace(found, score=None) == documents[2]
+
+
+def test_half_a_surrogate_pair_becomes_the_replacement_character_in_its_place(tmp_path: Path) -> None:
+    build_index([Document("1", "p53 \ud83d here", "\udc00 😀 \ud800")], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index") as index:
+        (found,) = index.search("p53 \ud800")
+        assert (found.title, found.abstract) == ("p53 \ufffd here", "\ufffd 😀 \ufffd")
+
+
+def test_equal_scores_are_ordered_by_id(index: LuceneIndex) -> None:
+    assert ids(index.search("metformin")) == ["twin a", "twin b"]
+    assert ids(index.search("metformin", k=1)) == ["twin a"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the of and", "?! … —", "\x00", "\ud800", "zyxwv"])
+def test_a_query_without_known_terms_finds_nothing(index: LuceneIndex, query: str) -> None:
+    assert index.search(query) == []
+
+
+def test_query_syntax_is_plain_text(index: LuceneIndex) -> None:
+    assert ids(index.search('title:"BRCA1" AND (*:* OR -breast')) == ["1"]
+
+
+def test_long_queries_work(index: LuceneIndex) -> None:
+    words = " ".join(f"word{number}" for number in range(5000))
+    assert ids(index.search(f"{words} BRCA1")) == ["1"]
+    assert ids(index.search("BRCA1 " * 600)) == ["1"]
+
+
+def test_a_batch_is_its_queries_in_order(index: LuceneIndex) -> None:
+    queries = ["BRCA1", "", "metformin", "cholesterol"] * 40
+    assert index.search_batch(queries, 2, threads=2) == [index.search(query, 2) for query in queries]
+    assert index.search_batch([]) == []
+
+
+def test_k1_and_b_count(index_folder: Path, index: LuceneIndex) -> None:
+    with LuceneIndex(index_folder, k1=0.0, b=0.0) as other:
+        assert other.search("BRCA1")[0].score != index.search("BRCA1")[0].score
+
+
+@pytest.mark.parametrize(("k1", "b"), [(-1, 0.4), (math.nan, 0.4), (math.inf, 0.4), (0.9, 1.1), (0.9, math.nan)])
+def test_parameters_out_of_bounds_are_refused(index_folder: Path, k1: float, b: float) -> None:
+    with pytest.raises(InputError, match="BM25 needs"):
+        LuceneIndex(index_folder, k1=k1, b=b)
+
+
+def test_what_is_asked_for_must_exist(index: LuceneIndex) -> None:
+    with pytest.raises(InputError, match="no document with id '404'"):
+        index.document("404")
+    with pytest.raises(InputError, match="k is 0"):
+        index.search("BRCA1", 0)
+
+
+def test_a_missing_or_half_built_folder_is_refused(tmp_path: Path, index_folder: Path) -> None:
+    with pytest.raises(ArtefactError, match=r"missing: there is no index folder here; build it with `mpir index"):
+        LuceneIndex(tmp_path / "missing")
+    shutil.copytree(index_folder, tmp_path / "half")
+    (tmp_path / "half" / "manifest.json").unlink()
+    with pytest.raises(ArtefactError, match=r"half: has no manifest.json, so it is half-built"):
+        LuceneIndex(tmp_path / "half")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("format", 99, "format 99 .*this mpir reads 1; build it again"),
+        ("anserini", "0.1", "anserini '0.1'"),
+        ("analyzer", "none", "analyzer 'none'"),
+        ("documents", 3, "holds 7 documents, but its manifest says 3"),
+        ("documents", None, "manifest lacks"),
+    ],
+)
+def test_another_versions_index_is_refused(
+    tmp_path: Path, index_folder: Path, name: str, value: object, message: str
+) -> None:
+    folder = shutil.copytree(index_folder, tmp_path / "index")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, name: value}))
+    with pytest.raises(ArtefactError, match=message):
+        LuceneIndex(folder)
+
+
+def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
+    folder = shutil.copytree(index_folder, tmp_path / "index")
+    next((folder / "lucene").glob("segments_*")).write_bytes(b"damage")
+    with pytest.raises(ArtefactError, match="Lucene cannot read the index") as caught:
+        LuceneIndex(folder)
+    assert "\n" not in str(caught.value)
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(ArtefactError, match="its manifest is damaged"):
+        LuceneIndex(folder)
+
+
+def test_searching_loads_no_torch_and_prints_nothing_of_its_own(index_folder: Path) -> None:
+    program = (
+        "import sys; from mpir.retrieve import LuceneIndex\n"
+        "assert 'jnius' not in sys.modules\n"
+        f"print([document.id for document in LuceneIndex({str(index_folder)!r}).search('BRCA1')])\n"
+        "assert not {'torch', 'transformers', 'pyserini.search'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ)
+    assert (done.stdout, done.stderr) == ("['1']\n", "")

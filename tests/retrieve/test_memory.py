@@ -1,0 +1,71 @@
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.errors import InputError
+from mpir.retrieve import MemoryIndex, bm25_scores
+from mpir.retrieve.memory import terms
+
+TEXTS = ["Gene gene protein.", "The protein", "", "?!", "vitamin D deficiencies"]
+
+
+def test_scores_are_bm25_by_hand() -> None:
+    scores = bm25_scores("genes", TEXTS, k1=1.2, b=0.75)
+    lengths = [3, 1, 0, 0, 3]
+    idf = math.log(1 + (5 - 1 + 0.5) / (1 + 0.5))
+    expected = idf * 2 / (2 + 1.2 * (1 - 0.75 + 0.75 * 3 / (sum(lengths) / 5)))
+    assert scores == pytest.approx([expected, 0, 0, 0, 0])
+
+
+def test_terms_are_singular_words_without_stop_words() -> None:
+    assert terms("The analyses of studies, proteins, virus; ABSS and vitamin D!") == [
+        *("analyse", "study", "protein", "virus", "abss", "vitamin", "d")
+    ]
+
+
+def test_more_of_the_query_scores_higher() -> None:
+    scores = bm25_scores("protein of the gene", TEXTS)
+    assert list(np.argsort(-scores, kind="stable")[:2]) == [0, 1]
+    assert scores[2:].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("query", ["", "the", "?!", "unknown"])
+def test_a_query_without_known_terms_scores_nothing(query: str) -> None:
+    assert bm25_scores(query, TEXTS).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "the", "!"]])
+def test_texts_without_terms_score_zero(texts: list[str]) -> None:
+    scores = bm25_scores("gene", texts)
+    assert scores.shape == (len(texts),)
+    assert not scores.any()
+
+
+def test_parameters_out_of_bounds_are_refused() -> None:
+    with pytest.raises(InputError, match="k1 is -1"):
+        bm25_scores("gene", TEXTS, k1=-1)
+    with pytest.raises(InputError, match="b is 2"):
+        MemoryIndex([], b=2)
+
+
+@given(st.lists(st.text(alphabet="ab c", max_size=12), max_size=8), st.text(alphabet="abc ", max_size=8))
+def test_scores_are_finite_never_negative_and_follow_the_texts(texts: list[str], query: str) -> None:
+    index = MemoryIndex(texts)
+    scores = index.scores(query)
+    assert scores.shape == (len(index),)
+    assert np.isfinite(scores).all()
+    assert (scores >= 0).all()
+    assert np.allclose(bm25_scores(query, texts[::-1]), scores[::-1])
+
+
+def test_nothing_is_printed_and_no_java_is_loaded() -> None:
+    program = (
+        "import sys; from mpir import retrieve; retrieve.bm25_scores('a', ['a']); assert 'jnius' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

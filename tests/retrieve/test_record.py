@@ -1,0 +1,23 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.retrieve.record import from_record, to_record, without_surrogates
+from mpir.text.types import Document
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(TEXT, TEXT, TEXT)
+def test_a_record_gives_the_document_back(identity: str, title: str, abstract: str) -> None:
+    document = Document(identity, title, abstract, 1.5)
+    assert to_record(document).isascii()
+    assert from_record(to_record(document), 1.5) == document
+
+
+@given(st.text(st.characters()))
+def test_replacing_surrogates_keeps_every_offset(text: str) -> None:
+    clean = without_surrogates(text)
+    assert clean.encode().decode() == clean
+    assert [new if old != "\ufffd" and new == "\ufffd" else old for old, new in zip(text, clean, strict=True)] == list(
+        clean
+    )
