@@ -22,8 +22,9 @@ _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
 _WHITE = re.compile(r"[ \t\r\n]+")  # XML's white space only: thin and no-break spaces belong to the text
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_PAGE = 1 << 16
+_PAGE = 1 << 12
 _Key = tuple[int, int]  # PMID, version
+_Seen = defaultdict[int, bytearray]  # a byte for each PMID, in pages that are made when first needed
 
 
 def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
@@ -38,19 +39,24 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     Raises:
         InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
     """
-    seen: defaultdict[int, bytearray] = defaultdict(lambda: bytearray(_PAGE))
+    seen: _Seen = defaultdict(lambda: bytearray(_PAGE))
     deleted: set[_Key] = set()
     for file in reversed(files):
-        records, gone = _read_file(file)
-        latest: dict[int, tuple[int, Document]] = {}
-        for (pmid, version), document in records.items():
-            known = seen[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
-            if not known and version >= latest.get(pmid, (0,))[0]:
-                latest[pmid] = version, document
-        for pmid, (_, document) in latest.items():
-            seen[pmid // _PAGE][pmid % _PAGE] = 1
-            yield document
-        deleted |= gone
+        yield from _unseen(file, seen, deleted)
+
+
+def _unseen(file: str | Path, seen: _Seen, deleted: set[_Key]) -> Iterator[Document]:
+    """The file's documents that no later file replaces or deletes; `seen` and `deleted` take note of them."""
+    records, gone = _read_file(file)
+    latest: dict[int, tuple[int, Document]] = {}
+    for (pmid, version), document in records.items():
+        known = seen[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
+        if not known and version >= latest.get(pmid, (0,))[0]:
+            latest[pmid] = version, document
+    deleted |= gone
+    for pmid, (_, document) in latest.items():
+        seen[pmid // _PAGE][pmid % _PAGE] = 1
+        yield document
 
 
 def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
