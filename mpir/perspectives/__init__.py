@@ -1,0 +1,7 @@
+"""Perspectives: what they are, the cross-encoder, bundles of trained ones, and scoring with all of them."""
+
+from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.bundle import Bundle, open_bundle
+from mpir.perspectives.scoring import PairScores, score_pairs
+
+__all__ = ["Bundle", "Loading", "PairScores", "Perspective", "open_bundle", "register", "score_pairs"]

@@ -1,0 +1,116 @@
+"""What a perspective is, and how a name in a bundle becomes one."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.files import fingerprint
+
+ENTRY_POINTS = "mpir.perspectives"
+
+
+class Perspective(ABC):
+    """One view of how a sentence serves a question: a column of the score matrix.
+
+    A subclass sets `name` and answers `score`. `identity` says what the scores depend on (checkpoint hash, settings):
+    two perspectives with the same fingerprint must give the same scores.
+    """
+
+    name: str
+
+    @abstractmethod
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.floating[Any]]:
+        """Score each sentence for the question, higher is better: shape (len(sentences),), finite."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """A JSON-able description of everything the scores depend on."""
+        return {"name": self.name, "class": f"{type(self).__module__}.{type(self).__qualname__}"}
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify these scores."""
+        return fingerprint(dict(self.identity))
+
+
+@dataclass(slots=True)
+class Loading:
+    """What a perspective may need while it is built: its bundle's folder, where and how precisely to compute."""
+
+    folder: Path
+    device: str = "auto"
+    precision: str = "auto"
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """Whatever the perspectives of one bundle have in common, such as an encoder loaded once."""
+
+
+Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
+_factories: dict[str, Factory] = {}
+
+
+def register(kind: str) -> Callable[[Factory], Factory]:
+    """Decorate a factory so that bundles can name it as `kind`: ``factory(name, options, loading) -> Perspective``."""
+
+    def keep(factory: Factory) -> Factory:
+        _factories[kind] = factory
+        return factory
+
+    return keep
+
+
+def build(kind: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective that a bundle declares.
+
+    `kind` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``.
+
+    Raises:
+        InputError: nothing goes by that name.
+    """
+    return _find(kind)(name, options, loading)
+
+
+def _find(kind: str) -> Factory:
+    if kind in _factories:
+        return _factories[kind]
+    for entry in entry_points(group=ENTRY_POINTS, name=kind):
+        return _as_factory(entry.load())
+    if ":" in kind:
+        return _as_factory(_import(kind))
+    known = ", ".join(sorted(_factories))
+    raise InputError(
+        f"perspective kind {kind!r} is unknown; expected {known}, an installed entry point of {ENTRY_POINTS!r}, "
+        "or module:attribute."
+    )
+
+
+def _import(kind: str) -> Any:
+    module, _, attribute = kind.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        message = f"perspective kind {kind!r} cannot be imported ({error}); install its package or correct the name."
+        raise InputError(message) from error
+
+
+def _as_factory(found: Any) -> Factory:
+    """A factory as it is, or a Perspective class without arguments wrapped as one."""
+    if not (isinstance(found, type) and issubclass(found, Perspective)):
+        factory: Factory = found
+        return factory
+
+    def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+        perspective: Perspective = found(**options)
+        perspective.name = name
+        return perspective
+
+    return create

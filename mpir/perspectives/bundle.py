@@ -1,0 +1,118 @@
+"""A bundle: a folder with trained perspectives, the weights that blend them, and a model card.
+
+`bundle.json` declares it:
+
+    {"format": 1, "name": "default", "mpir": "0.1.0", "weights": "weights.json", "card": "CARD.md",
+     "perspectives": [{"name": "relevance", "kind": "cross-encoder", "checkpoint": "model", "output": 0,
+                       "scale": "probability"}, …],
+     "files": {"model/model.safetensors": "<SHA-256>", …}}
+
+`checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mpir
+from mpir.errors import ArtefactError, MpirError
+from mpir.files import read_json, sha256, write_json
+from mpir.perspectives.base import Loading, Perspective, build
+
+MANIFEST = "bundle.json"
+FORMAT = 1
+SHIPPED = Path(mpir.__file__).parent / "bundles"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A checked bundle. `weights` is the parsed weights file; the perspectives are loaded only when asked for."""
+
+    name: str
+    folder: Path
+    manifest: Mapping[str, Any]
+    weights: Mapping[str, Any]
+    card: str
+
+    def perspectives(self, *, device: str = "auto", precision: str = "auto") -> tuple[Perspective, ...]:
+        """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder."""
+        import mpir.perspectives.cross_encoder  # noqa: F401  (registers its kind)
+
+        loading = Loading(self.folder, device, precision)
+        return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
+
+    def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
+        options = {key: value for key, value in item.items() if key not in ("name", "kind")}
+        try:
+            return build(item["kind"], item["name"], options, loading)
+        except (KeyError, TypeError) as error:
+            message = (
+                f"{self.folder}: the perspective {item.get('name')!r} is declared wrongly ({error}); see its kind."
+            )
+            raise ArtefactError(message) from error
+
+
+def open_bundle(which: str | Path = "default") -> Bundle:
+    """Open a bundle: the name of a shipped one, a folder, or a JSON file; every listed file is checked by its hash.
+
+    Raises:
+        ArtefactError: no such bundle, a manifest of another format, or files that don't match it.
+    """
+    manifest_path = _locate(which)
+    manifest = read_json(manifest_path)
+    folder = manifest_path.parent
+    if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
+        raise ArtefactError(
+            f"{manifest_path}: expected format {FORMAT} and a list of perspectives, found format "
+            f"{manifest.get('format')!r}; use a bundle made for mpir {mpir.__version__}."
+        )
+    for name, expected in manifest.get("files", {}).items():
+        _check_file(folder / name, expected, manifest_path)
+    weights, card = manifest.get("weights"), manifest.get("card")
+    return Bundle(
+        str(manifest.get("name", folder.name)),
+        folder,
+        manifest,
+        read_json(folder / weights) if weights else {},
+        (folder / card).read_text(encoding="utf-8") if card else "",
+    )
+
+
+def _locate(which: str | Path) -> Path:
+    for candidate in (Path(which), SHIPPED / which):
+        if candidate.is_file():
+            return candidate
+        if (candidate / MANIFEST).is_file():
+            return candidate / MANIFEST
+    shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{MANIFEST}")))
+    raise ArtefactError(f"bundle {str(which)!r} not found; give a folder with a {MANIFEST}, or one of: {shipped}.")
+
+
+def _check_file(path: Path, expected: str, manifest: Path) -> None:
+    if not path.is_file():
+        raise ArtefactError(f"{path}: the file is missing, though {manifest} lists it; restore the bundle.")
+    found = sha256(path)
+    if found != expected:
+        raise ArtefactError(
+            f"{path}: the content has SHA-256 {found[:12]}…, but {manifest} expects {expected[:12]}…; "
+            "restore the file, or run `mpir bundle seal` on the folder if the change is meant."
+        )
+
+
+def seal(folder: str | Path) -> None:
+    """Write the hashes of all files of a bundle into its manifest, after a change that is meant.
+
+    Raises:
+        MpirError: the folder has no manifest or cannot be written.
+    """
+    root = Path(folder)
+    manifest = read_json(root / MANIFEST)
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.name != MANIFEST)
+    manifest["files"] = {path.relative_to(root).as_posix(): sha256(path) for path in files}
+    manifest["format"], manifest["mpir"] = FORMAT, mpir.__version__
+    if not manifest["files"]:
+        raise MpirError(f"{root}: the bundle has no files besides its manifest; put its checkpoints there first.")
+    write_json(root / MANIFEST, manifest)
