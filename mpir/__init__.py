@@ -1,3 +1,57 @@
 """mpir: multi-perspective reranking of documents, and the sentences inside them, for a question."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpir.perspectives.base import Perspective, register
+    from mpir.rank.ranking import RankedDocument, RankedSentence, Ranking
+    from mpir.rank.reranker import Reranker, rerank
+    from mpir.rank.weights import Weights
+    from mpir.text.types import Document, Question, Sentence, Snippet
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Document",
+    "Perspective",
+    "Question",
+    "RankedDocument",
+    "RankedSentence",
+    "Ranking",
+    "Reranker",
+    "Sentence",
+    "Snippet",
+    "Weights",
+    "__version__",
+    "register",
+    "rerank",
+]
+
+# Names are resolved when first used, so that `import mpir` loads neither torch nor Java.
+_HOMES = {
+    "Document": "mpir.text.types",
+    "Perspective": "mpir.perspectives.base",
+    "Question": "mpir.text.types",
+    "RankedDocument": "mpir.rank.ranking",
+    "RankedSentence": "mpir.rank.ranking",
+    "Ranking": "mpir.rank.ranking",
+    "Reranker": "mpir.rank.reranker",
+    "Sentence": "mpir.text.types",
+    "Snippet": "mpir.text.types",
+    "Weights": "mpir.rank.weights",
+    "register": "mpir.perspectives.base",
+    "rerank": "mpir.rank.reranker",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mpir' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

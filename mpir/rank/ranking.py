@@ -1,0 +1,220 @@
+"""The result of reranking: plain values, best first, each with what its score is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tabulate import tabulate
+
+from mpir.rank.blend import Blend, blend, document_order
+from mpir.rank.scored import Scored
+from mpir.rank.weights import Weights
+
+if TYPE_CHECKING:
+    import pandas
+
+CONTEXT = "context"
+BM25 = "bm25"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSentence:
+    """A sentence and why it stands where it stands: ``section_text[begin:end] == text``.
+
+    `scores` are the perspectives' raw scores by name; `shares` what each column adds to `score` (its weight included);
+    `cut` says that a model saw only the beginning of the pair, because it was longer than the model reads.
+    """
+
+    document: str
+    text: str
+    section: str
+    begin: int
+    end: int
+    score: float
+    scores: Mapping[str, float]
+    shares: Mapping[str, float]
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A document with its sentences, best first. `index` is its place in the input, `bm25` its first-stage score.
+
+    `shares` says what S_BM25 and each of the best sentences ("sentence 1", …) add to `score`.
+    """
+
+    id: str
+    index: int
+    title: str
+    score: float
+    bm25: float
+    shares: Mapping[str, float]
+    sentences: tuple[RankedSentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Documents best first, for one query, with the weights that ordered them."""
+
+    query: str
+    documents: tuple[RankedDocument, ...]
+    weights: Weights
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def sentences(self) -> list[RankedSentence]:
+        """The sentences of all ranked documents, best first; equal scores in the order of their documents."""
+        return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
+
+    @property
+    def cut(self) -> int:
+        """How many sentences some model saw shortened."""
+        return sum(sentence.cut for document in self.documents for sentence in document.sentences)
+
+    def __str__(self) -> str:
+        rows = [
+            (rank, d.id, f"{d.score:.4f}", f"{d.bm25:.3f}", d.sentences[0].text if d.sentences else d.title)
+            for rank, d in enumerate(self.documents, 1)
+        ]
+        heads = ("rank", "document", "score", "bm25", "best sentence")
+        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=[None, 24, None, None, 72])
+        return f"{self.query}\n\n{table}" if rows else f"{self.query}\n\n(no documents)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries, lists, strings and numbers."""
+        return {
+            "query": self.query,
+            "documents": [asdict(d) for d in self.documents],
+            "weights": self.weights.to_dict(),
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """`to_dict` as a JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+
+    def to_pandas(self, level: Literal["documents", "sentences"] = "documents") -> pandas.DataFrame:
+        """A data frame with a row for each document or sentence, best first. Needs the pandas package."""
+        import pandas
+
+        if level == "documents":
+            heads = ["rank", "id", "index", "title", "score", "bm25"]
+            rows: list[list[Any]] = [
+                [rank, d.id, d.index, d.title, d.score, d.bm25] for rank, d in enumerate(self.documents, 1)
+            ]
+            return pandas.DataFrame(rows, columns=pandas.Index(heads))
+        names = list(self.weights.alpha)
+        heads = ["rank", "document", "section", "begin", "end", "text", "score", *names]
+        rows = [
+            [rank, s.document, s.section, s.begin, s.end, s.text, s.score, *(s.scores[name] for name in names)]
+            for rank, s in enumerate(self.sentences, 1)
+        ]
+        return pandas.DataFrame(rows, columns=pandas.Index(heads))
+
+    def to_trec(self, query_id: str = "1", tag: str = "mpir") -> str:
+        """The documents as lines of a TREC run: query, Q0, document, rank, score, tag."""
+        return "".join(f"{query_id} Q0 {d.id} {rank} {d.score:.9g} {tag}\n" for rank, d in enumerate(self.documents, 1))
+
+    def explain(self, rank: int = 1) -> str:
+        """Say in words and numbers why the document at a rank (from 1) stands there.
+
+        Raises:
+            IndexError: there is no such rank.
+        """
+        if not 1 <= rank <= len(self.documents):
+            raise IndexError(f"rank {rank} does not exist; the ranking has {len(self.documents)} documents.")
+        document = self.documents[rank - 1]
+        lines = [
+            f"{document.id} is ranked {rank} of {len(self.documents)} with the score {document.score:.4f}, "
+            f"the sum of {_sum(document.shares)}.",
+            f"BM25 gave it {document.bm25:.3f}, which would be rank {self._bm25_rank(document)}.",
+        ]
+        used = [name for name in document.shares if name != BM25]
+        for name, sentence in zip(used, document.sentences, strict=False):
+            scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
+            lines += [
+                f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
+                f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
+            ]
+        if not document.sentences:
+            lines.append("It has no sentences, so only BM25 counts.")
+        lines += self._gap(rank)
+        return "\n".join(lines)
+
+    def _bm25_rank(self, document: RankedDocument) -> int:
+        return 1 + sum(other.bm25 > document.bm25 for other in self.documents)
+
+    def _gap(self, rank: int) -> list[str]:
+        if rank == len(self.documents):
+            return []
+        own, below = self.documents[rank - 1], self.documents[rank]
+        names = dict.fromkeys([*own.shares, *below.shares])
+        gaps = {name: own.shares.get(name, 0.0) - below.shares.get(name, 0.0) for name in names}
+        most = max(gaps, key=lambda name: gaps[name])
+        gap = own.score - below.score
+        if gap <= 0:
+            return [f"It has the same score as the next document, {below.id}; BM25 and the order of the input decide."]
+        return [
+            f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {most} ({gaps[most]:+.4f})."
+        ]
+
+
+def _sum(shares: Mapping[str, float]) -> str:
+    return " + ".join(f"{value:.4f} ({name})" for name, value in shares.items())
+
+
+def rank(scored: Scored, weights: Weights, *, top_k: int | None = None) -> Ranking:
+    """Blend a scored question into a ranking of its `top_k` best documents (all of them by default)."""
+    blended = blend(scored.columns, weights)
+    numbers = document_order(scored.columns, blended)[:top_k]
+    first = _first_sentences(scored)
+    documents = (_document(scored, blended, weights, int(number), first) for number in numbers)
+    return Ranking(scored.query, tuple(documents), weights)
+
+
+def _first_sentences(scored: Scored) -> list[int]:
+    bounds = range(len(scored.documents) + 1)
+    return list(map(int, scored.columns.document_of.searchsorted(bounds)))
+
+
+def _document(scored: Scored, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:
+    document = scored.documents[number]
+    members = sorted(range(first[number], first[number + 1]), key=lambda i: (-blended.sentences[i], i))
+    best = blended.best[number]
+    shares = {BM25: float(blended.document_shares[number, 0])}
+    shares |= {
+        f"sentence {rank}": float(share)
+        for rank, (share, i) in enumerate(zip(blended.document_shares[number, 1:], best, strict=True), 1)
+        if i >= 0
+    }
+    return RankedDocument(
+        document.id,
+        number,
+        document.title,
+        float(blended.documents[number]),
+        float(scored.columns.bm25[number]),
+        shares,
+        tuple(_sentence(scored, blended, weights, i, number) for i in members),
+    )
+
+
+def _sentence(scored: Scored, blended: Blend, weights: Weights, i: int, number: int) -> RankedSentence:
+    sentence, names = scored.sentences[i], scored.columns.perspectives
+    raw = scored.columns.scores[i].tolist()
+    shares = {name: weights.alpha[name] * value for name, value in zip(names, blended.scores[i].tolist(), strict=True)}
+    shares[CONTEXT] = weights.alpha_context * float(blended.context[number])
+    return RankedSentence(
+        sentence.document,
+        sentence.text,
+        sentence.section,
+        sentence.begin,
+        sentence.end,
+        float(blended.sentences[i]),
+        dict(zip(names, raw, strict=True)),
+        shares,
+        bool(scored.cut[i]),
+    )

@@ -1,0 +1,142 @@
+"""Putting it together: documents in, a ranking out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.perspectives import Perspective, open_bundle, score_pairs
+from mpir.rank.blend import Columns
+from mpir.rank.inputs import DocumentLike, as_documents
+from mpir.rank.ranking import Ranking, rank
+from mpir.rank.scored import Scored
+from mpir.rank.weights import Context, Weights
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document
+from mpir.text.split import sentences as split_sentences
+
+log = logging.getLogger(__name__)
+
+
+class Reranker:
+    """Loaded perspectives and the weights that blend them, for many queries."""
+
+    def __init__(
+        self,
+        bundle: str | Path = "default",
+        *,
+        perspectives: Sequence[Perspective] | None = None,
+        weights: Weights | str | Path | None = None,
+        context: Context | None = None,
+        device: str = "auto",
+        precision: str = "auto",
+    ) -> None:
+        """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
+
+        `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
+        perspectives. `context` overrides the weights' reading of S_CONTEXT. `device` and `precision` are for the
+        bundle's models: "auto", or such as "cuda:0" and "fp32".
+
+        Raises:
+            ArtefactError: the bundle is missing or damaged.
+            InputError: weights for other perspectives, two perspectives of one name, or no such device.
+        """
+        opened = open_bundle(bundle) if perspectives is None else None
+        if opened is not None and weights is None and opened.weights:
+            weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
+        loaded = (
+            tuple(perspectives or ()) if opened is None else opened.perspectives(device=device, precision=precision)
+        )
+        self.perspectives = loaded
+        self.weights = self._choose_weights(weights, context)
+
+    def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
+        names = [perspective.name for perspective in self.perspectives]
+        if len(set(names)) != len(names) or not names:
+            raise InputError(f"perspectives: expected one or more of different names, found {names}.")
+        source = "weights" if isinstance(weights, Weights | None) else str(weights)
+        chosen = Weights.equal(names) if weights is None else weights
+        chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
+        chosen.check_perspectives(names, source)
+        return chosen if context is None else replace(chosen, context=context)
+
+    def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
+        """Rank documents, and the sentences inside them, for a query.
+
+        `docs` are strings, dictionaries or Documents; their own first-stage scores count as S_BM25, and where they have
+        none, BM25 among themselves does. `top_k` keeps the best documents only.
+
+        Raises:
+            InputError: a query that is no string, documents that are no documents, or a top_k below 1.
+        """
+        return self.rerank_batch([query], [docs], top_k=top_k)[0]
+
+    def rerank_batch(
+        self,
+        queries: Sequence[str],
+        docs: Sequence[Sequence[DocumentLike]],
+        *,
+        top_k: int | None = None,
+        progress: bool = False,
+    ) -> list[Ranking]:
+        """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
+        if top_k is not None and top_k < 1:
+            raise InputError(f"top_k is {top_k}; expected at least 1, or None for all documents.")
+        scored = self.score(queries, [as_documents(part) for part in docs], progress=progress)
+        return [rank(one, self.weights, top_k=top_k) for one in scored]
+
+    def score(
+        self, queries: Sequence[str], documents: Sequence[Sequence[Document]], *, progress: bool = False
+    ) -> list[Scored]:
+        """Split, score and keep everything that blending needs: one `Scored` for each query.
+
+        Raises:
+            InputError: a query that is no string, or other than one list of documents for each query.
+        """
+        if len(queries) != len(documents) or isinstance(queries, str):
+            raise InputError(
+                f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
+            )
+        for number, query in enumerate(queries):
+            if not isinstance(query, str):
+                raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
+        parts = [[(n, s) for n, d in enumerate(docs) for s in split_sentences(d)] for docs in documents]
+        pairs = [(query, s.text) for query, part in zip(queries, parts, strict=True) for _, s in part]
+        found = score_pairs(self.perspectives, pairs, progress=progress)
+        if found.cut.any():
+            log.warning("%d of %d sentences were too long for a model and cut", found.cut.sum(), len(pairs))
+        names = tuple(perspective.name for perspective in self.perspectives)
+        scored, start = [], 0
+        for query, docs, part in zip(queries, documents, parts, strict=True):
+            rows = slice(start, start := start + len(part))
+            bm25, lexical = _bm25(query, docs), MemoryIndex([s.text for _, s in part]).scores(query)
+            question_of, document_of = np.zeros(len(docs), np.int64), np.array([n for n, _ in part], np.int64)
+            columns = Columns(bm25, question_of, document_of, found.values[rows], names)
+            kept = tuple(s for _, s in part)
+            scored.append(Scored(query, tuple(docs), kept, columns, lexical.astype(np.float64), found.cut[rows]))
+        return scored
+
+
+def _bm25(query: str, documents: Sequence[Document]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """S_BM25 (D,): the documents' own first-stage scores, or BM25 among them where they have none."""
+    if documents and documents[0].score is not None:
+        return np.array([document.score for document in documents], np.float64)
+    return MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
+
+
+@lru_cache(maxsize=2)
+def _loaded(bundle: str) -> Reranker:
+    return Reranker(bundle)
+
+
+def rerank(
+    query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None, bundle: str | Path = "default"
+) -> Ranking:
+    """Rank documents for a query with a bundle, which stays loaded for the next call. See `Reranker.rerank`."""
+    return _loaded(str(bundle)).rerank(query, docs, top_k=top_k)

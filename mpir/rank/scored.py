@@ -1,0 +1,65 @@
+"""A question with its candidates scored once: everything that blending, tuning and reporting need, and no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.rank.blend import Columns
+from mpir.text import Document, Sentence
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One question, its D candidate documents, their N sentences and the columns of scores.
+
+    `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
+    `cut` (N,) marks the sentences that some model saw shortened.
+    """
+
+    query: str
+    documents: tuple[Document, ...]
+    sentences: tuple[Sentence, ...]
+    columns: Columns
+    lexical: npt.NDArray[np.float64]
+    cut: npt.NDArray[np.bool_]
+
+    def to_record(self) -> dict[str, Any]:
+        """A JSON-able record of ids, offsets and scores. The texts stay in the corpus; `from_record` asks for them."""
+        columns = self.columns
+        return {
+            "query": self.query,
+            "perspectives": list(columns.perspectives),
+            "documents": [document.id for document in self.documents],
+            "bm25": columns.bm25.tolist(),
+            "document_of": columns.document_of.tolist(),
+            "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
+            "scores": columns.scores.round(6).tolist(),
+            "lexical": self.lexical.round(6).tolist(),
+            "cut": np.flatnonzero(self.cut).tolist(),
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any], documents: Sequence[Document]) -> Scored:
+        """The scored question of a record, with the documents it names, in its order."""
+        document_of = np.array(record["document_of"], np.int64)
+        names = tuple(record["perspectives"])
+        sentences = tuple(
+            Sentence(documents[of].id, section, begin, end, documents[of].sections[section][begin:end])
+            for of, (section, begin, end) in zip(document_of, record["spans"], strict=True)
+        )
+        columns = Columns(
+            np.array(record["bm25"], np.float64),
+            np.zeros(len(documents), np.int64),
+            document_of,
+            np.array(record["scores"], np.float64).reshape(len(sentences), len(names)),
+            names,
+        )
+        cut = np.zeros(len(sentences), bool)
+        cut[record["cut"]] = True
+        lexical = np.array(record["lexical"], np.float64)
+        return cls(record["query"], tuple(documents), sentences, columns, lexical, cut)
