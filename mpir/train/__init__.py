@@ -1,0 +1,1 @@
+"""Fine-tuning perspectives: mixtures of data, losses, and the training loop."""
