@@ -95,7 +95,7 @@ def test_blank_sections_have_no_sentences() -> None:
     ids=lambda text: repr(text[:6]),
 )
 def test_a_megabyte_takes_seconds_at_most(text: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()  # the processor time, as the machine may be busy; quadratic time would be hours
     spans = split(text)
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 10
     assert sum(not c.isspace() for begin, end in spans for c in text[begin:end]) == sum(not c.isspace() for c in text)
