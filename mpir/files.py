@@ -106,7 +106,13 @@ def _decode(content: bytes, place: str) -> str:
 
 def _parse(text: str, place: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # an escape may hold half a character, which nothing could write again
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        message = f"{place}: a string holds half a character (an unpaired \\ud… escape); write both halves or none."
+        raise InputError(message) from error
     except json.JSONDecodeError as error:
         found = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
         where = f"line {error.lineno}, column {error.colno}"

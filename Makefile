@@ -1,0 +1,31 @@
+# The environment lives in .venv; it is made once, and again when the declared dependencies change.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Where pip looks for torch first, to choose a build: https://download.pytorch.org/whl/cpu or …/whl/cu130
+TORCH_INDEX ?=
+BIN := .venv/bin
+
+.PHONY: bioasq test lint benchmark clean
+
+bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
+	$(BIN)/python experiments/bioasq.py
+
+test: .venv/ready  ## the tests
+	$(BIN)/python -m pytest
+
+lint: .venv/ready  ## style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v != (3, 11) and f"mpir needs Python 3.11, found {v[0]}.{v[1]}; name one with make PYTHON=…")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+ifneq ($(TORCH_INDEX),)
+	$(BIN)/python -m pip install --index-url $(TORCH_INDEX) --extra-index-url https://pypi.org/simple --constraint constraints.txt torch
+endif
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:  ## remove the environment and what runs have left
+	rm -rf .venv build *.egg-info submission.json submission.json.scores.jsonl

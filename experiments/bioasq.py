@@ -1,0 +1,215 @@
+"""BioASQ Task B Phase A: questions in, a submission of documents and snippets out.
+
+    python experiments/bioasq.py
+    python experiments/bioasq.py --questions testset1.json --corpus pubmed/ --output submission.json
+
+Without --questions the sample that ships with mpir is run, and measured against its golden answers. Lucene BM25 finds
+candidates, the bundle's perspectives score every sentence of them, and the blend orders documents and sentences.
+
+Beside the output stands OUTPUT.scores.jsonl with the scores of every finished question: an interrupted run goes on from
+there, and other weights are tried in seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mpir
+from mpir.cli import guarded
+from mpir.cli.rerank import add_model_options
+from mpir.corpora import (
+    corpus_fingerprint,
+    read_corpus,
+    read_questions,
+    validate_submission,
+    write_run,
+    write_submission,
+)
+from mpir.errors import InputError
+from mpir.files import fingerprint
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.text import Question
+
+if TYPE_CHECKING:
+    from mpir.rank.phase_a import System
+    from mpir.rank.reranker import Reranker
+    from mpir.rank.scored import Scored
+    from mpir.retrieve.lucene import LuceneIndex
+
+SAMPLE = Path(mpir.__file__).parent / "sample"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    new = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    new.add_argument("--questions", type=Path, help="BioASQ questions (default: the sample)")
+    new.add_argument("--corpus", nargs="+", help="PubMed XML or JSON lines, files or folders (default: the sample)")
+    new.add_argument("--output", type=Path, default=Path("submission.json"), help="the submission (%(default)s)")
+    new.add_argument(
+        "--index", type=Path, help="index folder, made from the corpus if it is not there (default: a cache)"
+    )
+    new.add_argument("--gold", type=Path, help="golden answers to measure against")
+    new.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    new.add_argument("--candidates", type=positive, default=100, help="documents from BM25 (%(default)s)")
+    new.add_argument("--documents", type=positive, default=10, help="documents to submit (%(default)s)")
+    new.add_argument("--snippets", type=positive, default=10, help="snippets to submit (%(default)s)")
+    new.add_argument("--k1", type=float, default=DEFAULT_K1, help="BM25's k1 (%(default)s)")
+    new.add_argument("--b", type=float, default=DEFAULT_B, help="BM25's b (%(default)s)")
+    new.add_argument("--run-file", type=Path, help="also write all reranked candidates as a TREC run")
+    new.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_model_options(new)
+    return new
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is too small; expected at least 1")
+    return number
+
+
+def main() -> int:
+    """Retrieve, score, blend, write, validate, measure, report."""
+    arguments = parser().parse_args()
+    return guarded("bioasq", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job, from arguments to exit status."""
+    if arguments.questions is None:
+        use_sample(arguments)
+    questions = read_questions(arguments.questions)
+    gold = read_questions(arguments.gold) if arguments.gold else None
+    from mpir.rank.phase_a import System, systems
+    from mpir.rank.reranker import Reranker
+
+    reranker = Reranker(
+        arguments.bundle,
+        weights=arguments.weights,
+        context=arguments.context,
+        device=arguments.device,
+        precision=arguments.precision,
+    )
+    compared = systems(reranker.weights) if gold else [System("blend", reranker.weights)]
+    with open_index(arguments) as index:
+        started = time.perf_counter()
+        submissions, run_lines = score_and_answer(arguments, questions, index, reranker, compared)
+        seconds = time.perf_counter() - started
+        submission = submissions["blend"]
+        validate_submission(submission, lambda name: index.document(name).sections)
+    write_submission(arguments.output, submission)
+    if arguments.run_file:
+        write_run(arguments.run_file, run_lines)
+    report(arguments, submissions, gold, seconds)
+    return 0
+
+
+def use_sample(arguments: argparse.Namespace) -> None:
+    """Without questions: the sample's questions, documents and golden answers."""
+    if arguments.corpus or arguments.index or arguments.gold:
+        raise InputError("--corpus, --index and --gold need --questions FILE; without it the sample alone is run.")
+    arguments.questions = arguments.gold = SAMPLE / "questions.json"
+    arguments.corpus = [str(SAMPLE / "documents.jsonl")]
+
+
+def open_index(arguments: argparse.Namespace) -> LuceneIndex:
+    """The index of the corpus: the one at hand if it was made from the same files, else a new one."""
+    from mpir.retrieve import LuceneIndex, build_index, index_matches
+
+    if arguments.corpus:
+        source = corpus_fingerprint(arguments.corpus)
+        arguments.index = arguments.index or cache() / "indexes" / fingerprint(source)
+        if not index_matches(arguments.index, source):
+            progress = not arguments.quiet and sys.stderr.isatty()
+            build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
+    elif arguments.index is None:
+        raise InputError("there is nothing to search; name the documents with --corpus PATH…, or an --index DIR.")
+    return LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
+
+
+def cache() -> Path:
+    """Where indexes are kept: $MPIR_CACHE, else mpir's folder in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("MPIR_CACHE") or Path(home) / "mpir")
+
+
+def score_and_answer(
+    arguments: argparse.Namespace,
+    questions: Sequence[Question],
+    index: LuceneIndex,
+    reranker: Reranker,
+    compared: Sequence[System],
+) -> tuple[dict[str, list[Question]], dict[str, dict[str, float]]]:
+    """Every system's answers, and the blend's scores of all candidates for a run file."""
+    from mpir.rank.journal import Journal
+    from mpir.rank.phase_a import answer, score_questions
+
+    journal = Journal(f"{arguments.output}.scores.jsonl", how_scored(arguments, index, reranker))
+    submissions: dict[str, list[Question]] = {system.name: [] for system in compared}
+    run_lines: dict[str, dict[str, float]] = {}
+    progress = not arguments.quiet and sys.stderr.isatty()
+    for question, scored in score_questions(
+        questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
+    ):
+        for system in compared:
+            found = answer(question, scored, system, documents=arguments.documents, snippets=arguments.snippets)
+            submissions[system.name].append(found)
+        run_lines[question.id] = document_scores(scored, compared[-1])
+    return submissions, run_lines
+
+
+def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, object]:
+    """Everything that scores depend on, so that a journal made otherwise is not taken up."""
+    return {
+        "index": dict(index.info.source),
+        "documents": len(index),
+        "candidates": arguments.candidates,
+        "bm25": [arguments.k1, arguments.b],
+        "perspectives": [perspective.fingerprint for perspective in reranker.perspectives],
+    }
+
+
+def document_scores(scored: Scored, system: System) -> dict[str, float]:
+    """The system's score of every candidate, by id."""
+    return {d.id: float(s) for d, s in zip(scored.documents, system.scores(scored)[0], strict=True)}
+
+
+def report(
+    arguments: argparse.Namespace,
+    submissions: dict[str, list[Question]],
+    gold: list[Question] | None,
+    seconds: float,
+) -> None:
+    """Say what was written, how long it took, and how good every system is where gold is at hand."""
+    answers = submissions["blend"]
+    documents = sum(len(question.documents or ()) for question in answers)
+    snippets = sum(len(question.snippets or ()) for question in answers)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{arguments.output}: {len(answers)} questions, {documents} documents, {snippets} snippets; valid.")
+    print(f"{seconds / max(1, len(answers)):.2f} s a question, {memory:.1f} GiB of memory at most.")
+    if gold is None:
+        return
+    from tabulate import tabulate
+
+    from mpir.evaluate import evaluate
+
+    rows = []
+    for name, submission in submissions.items():
+        found = evaluate(gold, submission, version=arguments.version)
+        figures = [found[level][key] for level in ("documents", "snippets") for key in ("map", "mean_f1", "gmap")]
+        rows.append([name, *figures])
+    heads = ["", "documents MAP", "F1", "GMAP", "snippets MAP", "F1", "GMAP"]
+    print(f"\nBioASQ Phase A measures, version {arguments.version}:\n")
+    print(tabulate(rows, heads, floatfmt=".4f"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The ``mpir`` command: one module for each of its subcommands."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import mpir
+from mpir.cli import bundle, evaluate, index, rerank, search
+from mpir.errors import MpirError
+
+DESCRIPTION = """\
+Rank documents, and the sentences inside them, for biomedical questions.
+
+  mpir index corpus.jsonl --index my-index         make a search index
+  mpir search --index my-index "a question"        BM25 alone
+  mpir search … | mpir rerank                      and several perspectives on top
+  mpir evaluate bioasq --gold G --submission S     the official measures
+"""
+MISTAKE, INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status: 0, 2 for a user's mistake, 130 when interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"mpir {mpir.__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (index, search, rerank, evaluate, bundle):
+        command.add_parser(subparsers)
+    parsed = parser.parse_args(arguments)
+    return guarded("mpir", lambda: int(parsed.run(parsed)))
+
+
+def guarded(name: str, job: Callable[[], int]) -> int:
+    """Run a job of the command line; a user's mistake becomes one sentence on standard error and exit status 2."""
+    logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
+    quiet_libraries()
+    try:
+        return job()
+    except MpirError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return MISTAKE
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the pipe has what it wanted. Python would complain again when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def quiet_libraries() -> None:
+    """Keep libraries from writing their own bars and advice between ours."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

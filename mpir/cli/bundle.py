@@ -1,0 +1,49 @@
+"""``mpir bundle``: look at a bundle, or seal one of your own."""
+
+from __future__ import annotations
+
+import argparse
+
+EPILOG = """\
+examples:
+  mpir bundle show
+  mpir bundle show my-bundle
+  mpir bundle seal my-bundle
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``bundle`` with ``show`` and ``seal``."""
+    parser = subparsers.add_parser(
+        "bundle",
+        help="show or seal a bundle of perspectives",
+        description="A bundle is a folder with trained perspectives, the weights that blend them, and a model card.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="check a bundle's files and print its model card")
+    show.add_argument("bundle", nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships")
+    show.set_defaults(run=run_show)
+    seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
+    seal.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json")
+    seal.set_defaults(run=run_seal)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print the bundle's perspectives and card. Raises MpirError for a missing or damaged bundle."""
+    from mpir.perspectives.bundle import open_bundle
+
+    bundle = open_bundle(arguments.bundle)
+    print(bundle.card or f"(the bundle {bundle.name} has no model card)")
+    return 0
+
+
+def run_seal(arguments: argparse.Namespace) -> int:
+    """Seal the bundle. Raises MpirError where there is none or it cannot be written."""
+    from mpir.perspectives.bundle import open_bundle, seal
+
+    seal(arguments.bundle)
+    open_bundle(arguments.bundle)
+    print(f"{arguments.bundle}: sealed")
+    return 0

@@ -1,0 +1,110 @@
+"""``mpir rerank``: several perspectives on documents that are at hand."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from mpir.errors import InputError
+from mpir.files import STDIN, read_json_lines
+
+EPILOG = """\
+Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
+  {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
+A terminal shows tables; a pipe carries one JSON object for each query, or with --trec the lines of a TREC run.
+
+examples:
+  mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
+  mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
+  mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``rerank``."""
+    parser = subparsers.add_parser(
+        "rerank",
+        help="rerank documents and their sentences",
+        description="Score every (query, sentence) pair from several perspectives and rank documents and sentences.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="a question (default: JSON lines on standard input)")
+    parser.add_argument("--docs", nargs="+", metavar="PATH", help="with a QUERY: corpus files of the documents to rank")
+    parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
+    parser.add_argument("--explain", action="store_true", help="say why the best document is the best")
+    parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
+    parser.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    add_model_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose perspectives and weights, which several commands share."""
+    from mpir.rank.weights import PUBLISHED, Context
+
+    names = ", ".join(PUBLISHED)
+    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
+    parser.add_argument("--weights", metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}")
+    parser.add_argument(
+        "--context", choices=get_args(Context), help="how to read S_CONTEXT (default: as the weights say)"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
+    parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
+    first = next(inputs, None)
+    if first is None:
+        raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
+    from mpir.rank.reranker import Reranker
+
+    reranker = Reranker(
+        arguments.bundle,
+        weights=arguments.weights,
+        context=arguments.context,
+        device=arguments.device,
+        precision=arguments.precision,
+    )
+    as_json = arguments.json or not sys.stdout.isatty()
+    item: tuple[str, str, list[Any]] | None = first
+    while item is not None:
+        identifier, query, documents = item
+        ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
+        if arguments.trec:
+            sys.stdout.write(ranking.to_trec(identifier))
+        elif as_json and not arguments.explain:
+            print(json.dumps({"id": identifier, **ranking.to_dict()}, ensure_ascii=False))
+        else:
+            print(ranking, end="\n\n")
+        if arguments.explain and ranking.documents:
+            print(ranking.explain(), end="\n\n")
+        sys.stdout.flush()
+        item = next(inputs, None)
+    return 0
+
+
+def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Any]]]:
+    if not paths:
+        raise InputError("there are no documents for the query; name them with --docs PATH….")
+    from mpir.corpora.corpus import read_corpus
+
+    yield "1", query, list(read_corpus(paths))
+
+
+def _read() -> Iterator[tuple[str, str, list[Any]]]:
+    if sys.stdin.isatty():
+        raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
+    for number, record in read_json_lines(STDIN):
+        query, documents = record.get("query"), record.get("documents")
+        if not isinstance(query, str) or not isinstance(documents, list):
+            raise InputError(
+                f'standard input:{number}: expected "query" (a string) and "documents" (a list), found '
+                f"{sorted(record)[:5]}; pipe in what `mpir search` prints."
+            )
+        yield str(record.get("id", number)), query, documents

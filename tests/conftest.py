@@ -1,0 +1,77 @@
+"""What several tests share: tiny models built on the spot, and the folder of real data where there is one."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a random BERT of two layers, three outputs and 64 positions, and a tokenizer of a few words."""
+    return make_checkpoint(tmp_path_factory.mktemp("tiny"), outputs=3, seed=0)
+
+
+def make_checkpoint(folder: Path, *, outputs: int, seed: int) -> Path:
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS.split()])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, model_input_names=names, **special)
+    fast.save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        num_labels=outputs,
+        initializer_range=0.2,
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed bundle of three perspectives that share the tiny checkpoint."""
+    from mpir.perspectives.bundle import seal
+    from mpir.rank import Weights
+
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "model").mkdir()
+    for file in tiny_checkpoint.iterdir():
+        (folder / "model" / file.name).write_bytes(file.read_bytes())
+    declared = [("relevance", "probability"), ("sts", "0-5"), ("sia", "0-4")]
+    perspectives = [
+        {"name": name, "kind": "cross-encoder", "checkpoint": "model", "output": i, "scale": scale}
+        for i, (name, scale) in enumerate(declared)
+    ]
+    Weights.equal([name for name, _ in declared]).save(folder / "weights.json")
+    (folder / "CARD.md").write_text("# tiny\n", encoding="utf-8")
+    manifest = {"name": "tiny", "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+    (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
+    seal(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data: $MPIR_DATA, or shared/data beside the repository; tests that want it are skipped."""
+    folder = Path(os.environ.get("MPIR_DATA") or Path(__file__).parents[2] / "shared/data")
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set MPIR_DATA to run this")
+    return folder

@@ -1,0 +1,99 @@
+"""Bundles: sealed by hashes, open to perspectives of a user's own."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import ArtefactError, InputError
+from mpir.perspectives import Perspective, open_bundle, register
+
+
+@pytest.fixture
+def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+
+
+def rewrite(bundle: Path, **changes: Any) -> None:
+    manifest = json.loads((bundle / "bundle.json").read_text()) | changes
+    (bundle / "bundle.json").write_text(json.dumps(manifest))
+
+
+class Length(Perspective):
+    """How long a sentence is, in `unit` characters."""
+
+    def __init__(self, unit: float = 1.0) -> None:
+        self.unit = unit
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([len(text) / self.unit for text in sentences])
+
+
+def test_perspectives_share_the_encoder_they_declare(bundle: Path) -> None:
+    opened = open_bundle(bundle)
+    first, second, third = opened.perspectives(device="cpu", precision="fp32")
+    assert (first.name, second.name, third.name) == ("relevance", "sts", "sia")
+    assert first.encoder is second.encoder is third.encoder  # type: ignore[attr-defined]
+    assert opened.card == "# tiny\n"
+
+
+def test_a_perspective_by_its_place_in_a_module(bundle: Path) -> None:
+    rewrite(bundle, perspectives=[{"name": "length", "kind": f"{__name__}:Length", "unit": 2}])
+    (perspective,) = open_bundle(bundle).perspectives()
+    assert perspective.name == "length"
+    assert perspective.score("q", ["four", "six  6"]).tolist() == [2, 3]
+
+
+def test_a_registered_perspective(bundle: Path) -> None:
+    @register("constant-for-test")
+    def constant(name: str, options: Any, loading: Any) -> Perspective:
+        perspective = Length(options["unit"])
+        perspective.name = name
+        return perspective
+
+    rewrite(bundle, perspectives=[{"name": "mine", "kind": "constant-for-test", "unit": 4}])
+    (perspective,) = open_bundle(bundle).perspectives()
+    assert perspective.score("q", ["four"]).tolist() == [1]
+
+
+def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
+    rewrite(bundle, perspectives=[{"name": "x", "kind": "crystal-ball"}])
+    with pytest.raises(InputError, match=r"'crystal-ball' is unknown; expected .*cross-encoder"):
+        open_bundle(bundle).perspectives()
+    rewrite(bundle, perspectives=[{"name": "x", "kind": "no_such_module:Thing"}])
+    with pytest.raises(InputError, match="cannot be imported"):
+        open_bundle(bundle).perspectives()
+
+
+def test_a_changed_file_is_named(bundle: Path) -> None:
+    (bundle / "weights.json").write_text("{}")
+    with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
+        open_bundle(bundle)
+
+
+def test_a_missing_file_is_named(bundle: Path) -> None:
+    (bundle / "model/model.safetensors").unlink()
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: the file is missing"):
+        open_bundle(bundle)
+
+
+def test_another_format_is_refused(bundle: Path) -> None:
+    rewrite(bundle, format=99)
+    with pytest.raises(ArtefactError, match="expected format 1"):
+        open_bundle(bundle)
+
+
+def test_an_option_that_a_kind_does_not_take(bundle: Path) -> None:
+    rewrite(bundle, perspectives=[{"name": "x", "kind": "cross-encoder", "checkpoint": "model", "colour": "red"}])
+    with pytest.raises(ArtefactError, match=r"'x' is declared wrongly.*colour"):
+        open_bundle(bundle).perspectives()
+
+
+def test_no_such_bundle() -> None:
+    with pytest.raises(ArtefactError, match="'nowhere' not found"):
+        open_bundle("nowhere")

@@ -1,0 +1,209 @@
+"""`rerank` from the caller's side: any documents in, a deterministic ranking of plain values out."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpir import Document, Perspective, Reranker, Weights
+from mpir.errors import InputError
+from mpir.rank.ranking import Ranking
+
+
+class Count(Perspective):
+    """How often the sentence has the letter of the perspective's name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([text.count(self.name) for text in sentences], float)
+
+
+LETTERS = Weights({"x": 1.0, "y": 0.5}, 0.1, 0.2, 0.5, (1.0, 0.5))
+
+
+@pytest.fixture(scope="module")
+def reranker() -> Reranker:
+    return Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS)
+
+
+def ids(ranking: Ranking) -> list[str]:
+    return [document.id for document in ranking.documents]
+
+
+def test_strings_dictionaries_and_documents_rank_alike(reranker: Reranker) -> None:
+    texts = ["Nothing here.", "One x. Two xx.", "A y."]
+    forms: list[list[Any]] = [
+        texts,
+        [{"abstract": text} for text in texts],
+        [{"id": str(i), "title": "", "text": text} for i, text in enumerate(texts)],
+        [Document(str(i), abstract=text) for i, text in enumerate(texts)],
+    ]
+    results = [reranker.rerank("a query", docs).to_dict() for docs in forms]
+    assert [document["id"] for document in results[0]["documents"]] == ["1", "2", "0"]
+    assert all(result == results[0] for result in results)
+
+
+def test_scores_by_hand(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", [Document("d", "Title x.", "First y. Then xx.", score=3.0)])
+    (document,) = ranking.documents
+    assert [s.text for s in document.sentences] == ["Then xx.", "Title x.", "First y."]
+    best = document.sentences[0]
+    assert best.scores == {"x": 2.0, "y": 0.0}
+    assert best.shares == pytest.approx({"x": 2.0, "y": 0.0, "context": 0.3})
+    assert best.score == pytest.approx(2.3)
+    assert document.score == pytest.approx(0.2 * 3 + 0.5 * (2.3 + 0.5 * 1.3))
+    assert document.shares == pytest.approx({"bm25": 0.6, "sentence 1": 1.15, "sentence 2": 0.325})
+    assert (document.index, document.bm25) == (0, 3.0)
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(st.text(alphabet="xy. A\n’é", max_size=40), max_size=6),
+    context=st.sampled_from(["bm25", "document", "fixpoint"]),
+    normalise=st.sampled_from(["none", "minmax"]),
+)
+def test_shares_add_up_and_offsets_hold(texts: list[str], context: Any, normalise: Any) -> None:
+    weights = Weights({"x": 0.3, "y": 0.2}, 0.1, 0.2, 0.5, (1.0, 0.5), context, normalise)
+    ranking = Reranker(perspectives=[Count("x"), Count("y")], weights=weights).rerank("xy A", texts)
+    assert sorted(document.index for document in ranking.documents) == list(range(len(texts)))
+    for document in ranking.documents:
+        assert sum(document.shares.values()) == pytest.approx(document.score)
+        for sentence in document.sentences:
+            assert sum(sentence.shares.values()) == pytest.approx(sentence.score)
+            assert texts[document.index][sentence.begin : sentence.end] == sentence.text
+
+
+def test_first_stage_scores_are_kept_and_used(reranker: Reranker) -> None:
+    docs = [{"id": "a", "text": "No.", "score": 1.0}, {"id": "b", "text": "No.", "score": 2.5}]
+    ranking = reranker.rerank("q", docs)
+    assert [(d.id, d.bm25) for d in ranking.documents] == [("b", 2.5), ("a", 1.0)]
+
+
+def test_without_scores_bm25_among_the_documents_counts(reranker: Reranker) -> None:
+    ranking = reranker.rerank("heart attack", ["A kidney.", "A heart attack.", ""])
+    assert ids(ranking)[0] == "1"
+    assert [document.bm25 > 0 for document in ranking.documents] == [True, False, False]
+
+
+def test_no_documents(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", [])
+    assert ranking.documents == ()
+    assert "(no documents)" in str(ranking)
+    assert ranking.to_trec() == ""
+    assert len(ranking.to_pandas()) == 0
+
+
+def test_blank_texts_have_no_sentences_and_keep_their_order(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", ["", "  \n", Document("t", "", "")])
+    assert ids(ranking) == ["0", "1", "t"]
+    assert all(document.sentences == () and document.score == 0.0 for document in ranking.documents)
+
+
+def test_duplicates_are_all_ranked_in_the_order_of_the_input(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", [Document("same", abstract="An x."), "zzz", Document("same", abstract="An x.")])
+    assert [(d.id, d.index) for d in ranking.documents] == [("same", 0), ("same", 2), ("1", 1)]
+    assert ranking.documents[0].score == ranking.documents[1].score
+
+
+def test_top_k_keeps_the_best(reranker: Reranker) -> None:
+    docs = ["y.", "xx.", "x."]
+    assert ids(reranker.rerank("q", docs, top_k=2)) == ids(reranker.rerank("q", docs))[:2] == ["1", "2"]
+    assert len(reranker.rerank("q", docs, top_k=99)) == 3
+
+
+def test_a_batch_ranks_as_single_calls_do(reranker: Reranker) -> None:
+    queries, docs = ["a x", "b y", "c"], [["An x.", "A y."], [], ["yy", "A x.", "b y"]]
+    together = reranker.rerank_batch(queries, docs)
+    assert together == [reranker.rerank(query, part) for query, part in zip(queries, docs, strict=True)]
+
+
+def test_the_input_is_not_changed(reranker: Reranker) -> None:
+    docs = [{"id": 7, "text": "An x."}, {"id": 8, "text": "y"}]
+    reranker.rerank("q", docs)
+    assert docs == [{"id": 7, "text": "An x."}, {"id": 8, "text": "y"}]
+
+
+@pytest.mark.parametrize(
+    ("query", "docs", "message"),
+    [
+        ("q", "a text", "docs is a single str"),
+        ("q", [3], r"docs\[0\] is int"),
+        ("q", ["a", None], r"docs\[1\] is NoneType"),
+        ("q", [{"id": "a", "text": 5}], r"docs\[0\]: text is 5"),
+        ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
+        ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
+        (None, ["a"], "query 0 is NoneType"),
+    ],
+)
+def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        reranker.rerank(query, docs)
+
+
+def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> None:
+    with pytest.raises(InputError, match="top_k is 0"):
+        reranker.rerank("q", ["a"], top_k=0)
+    with pytest.raises(InputError, match="2 queries came with 1 lists"):
+        reranker.rerank_batch(["a", "b"], [["c"]])
+
+
+def test_weights_for_other_perspectives_are_refused() -> None:
+    with pytest.raises(InputError, match="the weights are for the perspectives"):
+        Reranker(perspectives=[Count("z")], weights=LETTERS)
+    with pytest.raises(InputError, match="different names"):
+        Reranker(perspectives=[Count("x"), Count("x")])
+
+
+def test_forms_of_the_result(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", [Document("a", "T", "An x. A y."), Document("b", abstract="Nothing.")])
+    assert json.loads(ranking.to_json()) == json.loads(json.dumps(ranking.to_dict()))
+    assert ranking.to_trec("7", "tag").splitlines()[0] == f"7 Q0 a 1 {ranking.documents[0].score:.9g} tag"
+    frame = ranking.to_pandas("sentences")
+    assert frame["text"].tolist() == [sentence.text for sentence in ranking.sentences]
+    assert frame["x"].tolist() == [sentence.scores["x"] for sentence in ranking.sentences]
+    assert ranking.to_pandas()["id"].tolist() == ["a", "b"]
+    assert "best sentence" in str(ranking)
+    assert "An x." in str(ranking)
+
+
+def test_explain_says_why(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", ["An x.", "Nothing."])
+    text = ranking.explain(1)
+    assert "0 is ranked 1 of 2" in text
+    assert "An x." in text
+    assert "above the next document, 1; most of that comes from sentence 1" in text
+    assert "ranked 2 of 2" in ranking.explain(2)
+    assert "no sentences" in reranker.rerank("q", [""]).explain()
+    with pytest.raises(IndexError, match="rank 3 does not exist"):
+        ranking.explain(3)
+
+
+def test_long_inputs_work_and_cut_sentences_are_reported(tiny_bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    sentence = "aspirin " * 2500
+    big = "The heart is in a trial. " * 42_000
+    ranking = reranker.rerank("does aspirin " * 300, [sentence, big, "", "aspirin"], top_k=None)
+    assert len(ranking) == 4
+    by_index = {document.index: document for document in ranking.documents}
+    assert by_index[0].sentences[0].cut
+    assert by_index[1].sentences[0].text == "The heart is in a trial."
+    assert len(by_index[1].sentences) == 42_000
+    assert "were too long for a model and cut" in caplog.text
+    assert ranking.cut > 0
+
+
+def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: Path) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    docs = [Document(str(i), abstract=f"aspirin {'blood ' * i}. heart attack.", score=float(i)) for i in range(8)]
+    forward = reranker.rerank("does aspirin thin blood", docs)
+    backward = reranker.rerank("does aspirin thin blood", docs[::-1])
+    assert ids(forward) == ids(backward)
+    scores = [[document.score for document in ranking.documents] for ranking in (forward, backward)]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)
