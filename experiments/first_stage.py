@@ -1,4 +1,4 @@
-"""Choose BM25's k1 and b: index a corpus, search the dev questions over a grid, and write a table of measures.
+"""Choose BM25's k1 and b: index a corpus, search the dev questions over a grid, and write tables of measures.
 
     python experiments/first_stage.py --data ../shared/data --output first-stage-grid.md
 
@@ -30,8 +30,8 @@ K1 = (0.4, 0.6, 0.9, 1.2, 1.5, 2.0)
 B = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9)
 MEASURES = (AP @ 10, nDCG @ 10, R @ 100)
 Qrels = dict[str, dict[str, int]]
-Run = dict[str, dict[str, float]]
-Row = list[str | float]
+Means = dict[ir_measures.Measure, float]
+Grid = dict[tuple[float, float], Means]
 
 
 def main() -> None:
@@ -48,16 +48,16 @@ def main() -> None:
     qrels = {question.id: {id: 1 for id in question.documents or () if id in ids} for question in questions}
     asked = [question for question in questions if qrels[question.id]]
     qrels = {question.id: qrels[question.id] for question in asked}
-    rows = [*lucene_rows(folder, asked, qrels, arguments.threads), memory_row(files, asked, qrels)]
     judged = sum(map(len, qrels.values()))
-    heading = (
-        f"{len(ids):,} documents, {len(asked)} of {len(questions)} dev questions with {judged:,} golden documents "
-        f"among them ({', '.join(file.name for file in files)})."
-    )
-    table = tabulate(rows, headers=["", "k1", "b", *map(str, MEASURES)], tablefmt="pipe", floatfmt="g")
-    print(heading, table, sep="\n\n")
+    report = [
+        f"{len(ids):,} documents ({', '.join(file.name for file in files)}); {len(asked)} of {len(questions)} dev "
+        f"questions, with {judged:,} golden documents among them.",
+        *grid_tables(lucene_grid(folder, asked, qrels, arguments.threads)),
+        f"In memory, k1 {DEFAULT_K1}, b {DEFAULT_B}: {sentence(memory_means(files, asked, qrels))}.",
+    ]
+    print(*report, sep="\n\n")
     with atomic_write(arguments.output) as stream:
-        stream.write(f"{heading}\n\n{table}\n")
+        stream.write("\n\n".join(report) + "\n")
 
 
 def dev_questions(folder: Path) -> list[Question]:
@@ -67,8 +67,9 @@ def dev_questions(folder: Path) -> list[Question]:
     return [question for file in files for question in read_questions(file) if question.id in dev]
 
 
-def lucene_rows(folder: Path, questions: Sequence[Question], qrels: Qrels, threads: int) -> Iterator[Row]:
-    """One row for every k1 and b."""
+def lucene_grid(folder: Path, questions: Sequence[Question], qrels: Qrels, threads: int) -> Grid:
+    """The means for every (k1, b)."""
+    grid = {}
     for k1, b in tqdm(list(product(K1, B)), desc="Grid"):
         with LuceneIndex(folder, k1=k1, b=b) as index:
             found = index.search_batch([question.body for question in questions], 100, threads=threads)
@@ -76,25 +77,32 @@ def lucene_rows(folder: Path, questions: Sequence[Question], qrels: Qrels, threa
             question.id: {document.id: document.score or 0.0 for document in documents}
             for question, documents in zip(questions, found, strict=True)
         }
-        yield ["Lucene", k1, b, *measure(qrels, run)]
+        grid[k1, b] = dict(ir_measures.calc_aggregate(MEASURES, qrels, run))
+    return grid
 
 
-def memory_row(files: Sequence[Path], questions: Sequence[Question], qrels: Qrels) -> Row:
+def grid_tables(grid: Grid) -> Iterator[str]:
+    """One table for each measure: k1 down, b across."""
+    for name in MEASURES:
+        rows = [[k1, *(f"{grid[k1, b][name]:.4f}" for b in B)] for k1 in K1]
+        yield f"{name}:\n\n" + tabulate(rows, ["k1 \\ b", *map(str, B)], tablefmt="pipe", disable_numparse=True)
+
+
+def memory_means(files: Sequence[Path], questions: Sequence[Question], qrels: Qrels) -> Means:
     """The in-memory BM25 over the same documents, with the defaults."""
     documents = list(read_corpus(files))
     index = MemoryIndex([document.text for document in documents])
-    run: Run = {}
+    run = {}
     for question in tqdm(questions, desc="In memory"):
         scores = index.scores(question.body)
         best = np.argsort(-scores, kind="stable")[:100]
         run[question.id] = {documents[place].id: float(scores[place]) for place in best if scores[place] > 0}
-    return ["in memory", DEFAULT_K1, DEFAULT_B, *measure(qrels, run)]
+    return dict(ir_measures.calc_aggregate(MEASURES, qrels, run))
 
 
-def measure(qrels: Qrels, run: Run) -> list[float]:
-    """The mean of every measure over the judged questions, to four decimals."""
-    means = ir_measures.calc_aggregate(MEASURES, qrels, run)
-    return [round(means[name], 4) for name in MEASURES]
+def sentence(means: Means) -> str:
+    """The means in a line."""
+    return ", ".join(f"{name} {means[name]:.4f}" for name in MEASURES)
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,8 @@ class MemoryIndex:
         if any(corpus):
             from bm25s import BM25
 
+            # bm25s sets its own logger to DEBUG at import, which any program that configures logging would then show.
+            logging.getLogger("bm25s").setLevel(logging.WARNING)
             self._bm25 = BM25(k1=k1, b=b, method="lucene")
             self._bm25.index(corpus, show_progress=False)
 
@@ -53,11 +57,19 @@ class MemoryIndex:
 
 def terms(text: str) -> list[str]:
     """A text's words as BM25 counts them."""
+    stop_words = _stop_words()
+    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in stop_words]
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    """Lucene's 33 English stop words."""
     from bm25s.stopwords import STOPWORDS_EN
 
-    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in STOPWORDS_EN]
+    return frozenset(STOPWORDS_EN)
 
 
+@lru_cache(maxsize=2**16)
 def _singular(word: str) -> str:
     """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending fits decides."""
     if word.endswith("ies"):
