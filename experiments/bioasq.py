@@ -32,7 +32,7 @@ from mpir.corpora import (
     write_run,
     write_submission,
 )
-from mpir.errors import InputError
+from mpir.errors import InputError, OutputError
 from mpir.files import fingerprint
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text import Question
@@ -86,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     if arguments.questions is None:
         use_sample(arguments)
+    if arguments.output.is_dir():
+        raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
     questions = read_questions(arguments.questions)
     gold = read_questions(arguments.gold) if arguments.gold else None
     from mpir.rank.phase_a import System, systems

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def guarded(name: str, job: Callable[[], int]) -> int:
     """Run a job of the command line; a user's mistake becomes one sentence on standard error and exit status 2."""
     logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
-    quiet_libraries()
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not for the command line's user
     try:
         return job()
     except MpirError as error:
@@ -52,10 +52,3 @@ def guarded(name: str, job: Callable[[], int]) -> int:
         # The reader of the pipe has what it wanted. Python would complain again when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-
-
-def quiet_libraries() -> None:
-    """Keep libraries from writing their own bars and advice between ours."""
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

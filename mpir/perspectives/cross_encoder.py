@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from mpir.errors import ArtefactError, InputError
 from mpir.files import sha256
@@ -56,10 +57,7 @@ class CrossEncoder:
 
     def _load(self) -> tuple[Any, Any]:
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self.checkpoint, revision=self.revision)
-            model, report = AutoModelForSequenceClassification.from_pretrained(
-                self.checkpoint, revision=self.revision, dtype=torch.float32, output_loading_info=True
-            )
+            tokenizer, model, report = self._from_pretrained()
         except (OSError, ValueError, ImportError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ArtefactError(
@@ -72,6 +70,20 @@ class CrossEncoder:
                 "give a checkpoint that was trained for sequence classification."
             )
         return tokenizer, model.to(device=self.device, dtype=self.dtype).eval()
+
+    def _from_pretrained(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Tokenizer, model, and what the checkpoint lacked; without the bar that transformers shows by itself."""
+        shown = is_progress_bar_enabled()
+        disable_progress_bar()
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self.checkpoint, revision=self.revision)
+            model, report = AutoModelForSequenceClassification.from_pretrained(
+                self.checkpoint, revision=self.revision, dtype=torch.float32, output_loading_info=True
+            )
+        finally:
+            if shown:
+                enable_progress_bar()
+        return tokenizer, model, report
 
     @property
     def outputs_count(self) -> int:

@@ -121,6 +121,7 @@ class FineTuner:
             truncation="longest_first",
             max_length=self.settings.length,
             padding=True,
+            pad_to_multiple_of=16,  # few different shapes: oneDNN keeps a kernel for each and makes new ones slowly
             return_tensors="pt",
         ).to(self.model.device)
         with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.settings.bf16):

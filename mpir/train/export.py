@@ -1,0 +1,89 @@
+"""From a fine-tuned checkpoint to a bundle: calibrated, half the size, sealed by hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.optimize import minimize
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from mpir.files import atomic_folder, write_json
+from mpir.perspectives.bundle import MANIFEST, seal
+from mpir.rank.weights import Weights
+
+SCALES = {"bce": "probability", "listwise": "probability", "pairwise": "probability", "mse5": "0-5", "mse4": "0-4"}
+
+
+def export_bundle(
+    checkpoint: str | Path,
+    folder: str | Path,
+    heads: Sequence[tuple[str, str]],
+    *,
+    name: str,
+    card: str,
+    weights: Weights | None = None,
+    calibration: Mapping[int, tuple[float, float]] | None = None,
+) -> None:
+    """Write a bundle whose perspectives share one checkpoint, in place of what stands at `folder`.
+
+    Args:
+        checkpoint: folder of the fine-tuned model; output i belongs to heads[i].
+        folder: where the bundle goes.
+        heads: (perspective name, scale) of each output.
+        name: the bundle's name.
+        card: the model card, in Markdown.
+        weights: how the perspectives are blended; equal weights by default.
+        calibration: (slope, shift) of Platt scaling by output, which becomes a part of that output's weights.
+    """
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+    for output, (slope, shift) in (calibration or {}).items():
+        fold(model.classifier, output, slope, shift)
+    with atomic_folder(folder) as temporary:
+        model.half().save_pretrained(temporary / "model")
+        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(temporary / "model")
+        (weights or Weights.equal([head for head, _ in heads])).save(temporary / "weights.json")
+        (temporary / "CARD.md").write_text(card, encoding="utf-8")
+        write_json(temporary / MANIFEST, _manifest(name, heads))
+        seal(temporary)
+
+
+def _manifest(name: str, heads: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    perspectives = [
+        {"name": head, "kind": "cross-encoder", "checkpoint": "model", "output": output, "scale": scale}
+        for output, (head, scale) in enumerate(heads)
+    ]
+    return {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+
+
+@torch.no_grad()
+def fold(classifier: torch.nn.Linear, output: int, slope: float, shift: float) -> None:
+    """Make slope·logit + shift the logit of one output of a linear head."""
+    classifier.weight[output] *= slope
+    classifier.bias[output] = classifier.bias[output] * slope + shift
+
+
+def platt(logits: npt.NDArray[Any], labels: npt.NDArray[Any]) -> tuple[float, float]:
+    """The (slope, shift) that minimise the log loss of sigmoid(slope·logit + shift) on labels 0 and 1.
+
+    Platt, "Probabilistic outputs for support vector machines" (1999).
+    """
+
+    def log_loss(values: npt.NDArray[Any]) -> float:
+        scaled = values[0] * logits + values[1]
+        return float(np.mean(np.logaddexp(0.0, scaled) - labels * scaled))
+
+    slope, shift = minimize(log_loss, np.array([1.0, 0.0]), method="BFGS").x
+    return float(slope), float(shift)
+
+
+def calibration_error(probabilities: npt.NDArray[Any], labels: npt.NDArray[Any], bins: int = 10) -> float:
+    """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
+    place = np.minimum((probabilities * bins).astype(int), bins - 1)
+    counts = np.bincount(place, minlength=bins)
+    gap = np.bincount(place, probabilities - labels, minlength=bins)
+    return float(np.abs(gap).sum() / counts.sum())

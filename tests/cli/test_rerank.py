@@ -1,0 +1,98 @@
+"""`mpir rerank` and `mpir bundle`: usable in a pipe, readable at a terminal, one sentence for a mistake."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mpir.cli import main
+
+DOCUMENTS = [
+    {"id": "a", "title": "Heart", "abstract": "A heart attack is a risk.", "score": 2.0},
+    {"id": "b", "title": "", "abstract": "Aspirin does thin the blood.", "score": 1.0},
+]
+LINE = json.dumps({"id": "q7", "query": "does aspirin thin blood", "documents": DOCUMENTS})
+
+
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a text on standard input."""
+
+    def put(text: str) -> None:
+        stream = SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)
+        monkeypatch.setattr(sys, "stdin", stream)
+
+    return put
+
+
+def test_json_lines_in_json_lines_out(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(f"{LINE}\n\n{LINE}\n")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == second
+    assert first["id"] == "q7"
+    (document,) = first["documents"]
+    assert set(document["sentences"][0]["scores"]) == {"relevance", "sts", "sia"}
+
+
+def test_a_trec_run(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert sorted(line[2] for line in lines) == ["a", "b"]
+    assert [line[:2] + line[3:4] for line in lines] == [["q7", "Q0", "1"], ["q7", "Q0", "2"]]
+
+
+def test_a_query_and_a_corpus_explained(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = tmp_path / "docs.jsonl"
+    corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
+    arguments = ["rerank", "does aspirin thin blood", "--docs", str(corpus), "--bundle", str(tiny_bundle), "--explain"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "best sentence" in printed
+    assert "is ranked 1 of 2" in printed
+
+
+def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundle", "show", str(tiny_bundle)]) == 0
+    assert capsys.readouterr().out.strip() == "# tiny"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no query"),
+        ("{", "-:1: not valid JSON"),
+        ('{"query": "q"}', 'expected "query" (a string) and "documents" (a list)'),
+        ('{"query": "q", "documents": [1]}', "docs[0] is int"),
+    ],
+)
+def test_a_mistake_in_the_pipe(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    pipe(text)
+    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "\n" not in error
+
+
+def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "a query"]) == 2
+    assert "name them with --docs" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
+    command = f"{sys.executable} -m mpir rerank --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["id"] == "q7"
+    assert done.stderr == ""
+    assert done.returncode == 0

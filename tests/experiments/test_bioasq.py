@@ -1,0 +1,340 @@
+"""The main job: a valid submission, resumed after an interrupt, and one sentence for each mistake."""
+
+import gzip
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Perspective
+from mpir.corpora import read_questions, read_run
+
+SCRIPT = Path(__file__).parents[2] / "experiments/bioasq.py"
+URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+DOCUMENTS = {
+    "T1": ("Aspirin and blood", "Aspirin is a drug. Aspirin does thin the blood of patients."),
+    "T2": ("Heart attack", "A heart attack is a risk. Blood is in the heart."),
+    "T3": ("Aspirin trial", "A trial of aspirin and placebo. No risk of aspirin in the trial."),
+    "T4": ("", "A gene is in a cell."),
+}
+QUESTIONS = {"q1": "does aspirin thin the blood", "q2": "is heart attack a risk", "q3": "is a gene in a cell"}
+GOLD = {"q1": "T1", "q2": "T2", "q3": "T4"}
+
+
+class Words(Perspective):
+    """The share of the question's words that a sentence has; a perspective that a test can interrupt or break."""
+
+    calls = 0
+    stop_at: int | None = None
+    value: float | None = None
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        Words.calls += 1
+        if Words.calls == Words.stop_at:
+            raise KeyboardInterrupt
+        words = set(question.lower().split())
+        found = np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
+        return found if Words.value is None else found * Words.value
+
+
+@pytest.fixture(autouse=True)
+def calm() -> None:
+    Words.calls, Words.stop_at, Words.value = 0, None, None
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bioasq_experiment", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> dict[str, Path]:
+    """A corpus, questions, golden answers and a bundle without a model, in a folder of their own."""
+    paths = {name: tmp_path / name for name in ("corpus.jsonl", "questions.json", "gold.json", "bundle")}
+    records = [{"id": name, "title": title, "abstract": text} for name, (title, text) in DOCUMENTS.items()]
+    paths["corpus.jsonl"].write_text("".join(json.dumps(record) + "\n" for record in records))
+    questions = [{"id": name, "body": body, "type": "yesno"} for name, body in QUESTIONS.items()]
+    paths["questions.json"].write_text(json.dumps({"questions": questions}))
+    for question in questions:
+        name = GOLD[question["id"]]
+        text = DOCUMENTS[name][1]
+        span = {"beginSection": "abstract", "endSection": "abstract", "offsetInBeginSection": 0}
+        snippet = {"document": URL + name, "text": text, "offsetInEndSection": len(text), **span}
+        question |= {"documents": [URL + name], "snippets": [snippet]}
+    paths["gold.json"].write_text(json.dumps({"questions": questions}))
+    paths["bundle"].mkdir()
+    declared = {"format": 1, "perspectives": [{"name": "words", "kind": f"{__name__}:Words"}]}
+    (paths["bundle"] / "bundle.json").write_text(json.dumps(declared))
+    return {**paths, "output": tmp_path / "submission.json", "index": tmp_path / "index"}
+
+
+@pytest.fixture
+def run(script: ModuleType, job: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run the script in this process with the job's arguments, some of them replaced; the exit status."""
+
+    def call(**changes: Any) -> int:
+        options = {
+            "questions": job["questions.json"],
+            "corpus": job["corpus.jsonl"],
+            "bundle": job["bundle"],
+            "output": job["output"],
+            "index": job["index"],
+        } | changes
+        arguments = [text for name, value in options.items() if value for text in (f"--{name}", str(value))]
+        monkeypatch.setattr(sys, "argv", ["bioasq.py", *arguments])
+        return int(script.main())
+
+    return call
+
+
+def test_writes_a_valid_submission_and_measures_it(
+    run: Callable[..., int], job: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(gold=job["gold.json"], **{"run-file": tmp_path / "run.trec"}) == 0
+    submission = read_questions(job["output"])
+    assert [question.id for question in submission] == list(QUESTIONS)
+    for question in submission:
+        assert question.documents is not None
+        assert question.documents[0] == GOLD[question.id]
+        for snippet in question.snippets or ():
+            title, abstract = DOCUMENTS[snippet.document]
+            text = {"title": title, "abstract": abstract}[snippet.begin_section]
+            assert text[snippet.begin : snippet.end] == snippet.text
+            assert snippet.document in question.documents
+    assert submission[0].snippets is not None
+    assert submission[0].snippets[0].text == "Aspirin does thin the blood of patients."
+    printed = capsys.readouterr().out
+    assert "3 questions" in printed
+    assert [line.split("  ")[0] for line in printed.splitlines()[-3:]] == ["BM25 alone", "words alone", "blend"]
+    trec = read_run(tmp_path / "run.trec")
+    assert list(trec) == list(QUESTIONS)
+    assert max(trec["q1"], key=lambda name: trec["q1"][name]) == "T1"
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(run: Callable[..., int], job: dict[str, Path]) -> None:
+    assert run() == 0
+    whole = job["output"].read_text()
+    job["output"].unlink()
+    journal = Path(f"{job['output']}.scores.jsonl")
+    journal.unlink()
+    Words.calls, Words.stop_at = 0, 3
+    assert run() == 130
+    assert not job["output"].exists()
+    assert len(journal.read_text().splitlines()) == 3  # what made it, and two questions
+    with open(journal, "a") as stream:
+        stream.write('{"id": "q3", "query"')  # killed in the middle of a line
+    Words.calls, Words.stop_at = 0, None
+    assert run() == 0
+    assert Words.calls == 1
+    assert job["output"].read_text() == whole
+
+
+def test_other_weights_need_no_scoring_but_other_candidates_do(
+    run: Callable[..., int], job: dict[str, Path], tmp_path: Path
+) -> None:
+    assert run() == 0
+    first = job["output"].read_text()
+    weights = {"alpha": {"words": -1.0}, "alpha_context": 0.0, "beta_bm25": 0.0}
+    (tmp_path / "weights.json").write_text(json.dumps(weights))
+    assert run(weights=tmp_path / "weights.json") == 0
+    assert Words.calls == 3
+    assert job["output"].read_text() != first
+    assert run(candidates=2) == 0
+    assert Words.calls == 6
+
+
+def test_limits_are_kept(run: Callable[..., int], job: dict[str, Path]) -> None:
+    assert run(documents=1, snippets=2) == 0
+    for question in read_questions(job["output"]):
+        assert len(question.documents or ()) == 1
+        assert 1 <= len(question.snippets or ()) <= 2
+
+
+def test_a_question_that_finds_nothing_and_one_of_600_words(run: Callable[..., int], job: dict[str, Path]) -> None:
+    questions = [{"id": "none", "body": "the of ?"}, {"id": "long", "body": "aspirin blood trial " * 200}]
+    job["questions.json"].write_text(json.dumps({"questions": questions}))
+    assert run() == 0
+    none, long = read_questions(job["output"])
+    assert none.documents == ()
+    assert len(long.documents or ()) == 3
+
+
+def not_json(job: dict[str, Path]) -> dict[str, Any]:
+    job["questions.json"].write_text('{"questions": [}')
+    return {}
+
+
+def no_body(job: dict[str, Path]) -> dict[str, Any]:
+    job["questions.json"].write_text('{"questions": [{"id": "q1"}]}')
+    return {}
+
+
+def no_id(job: dict[str, Path]) -> dict[str, Any]:
+    job["questions.json"].write_text('{"questions": [{"body": "why"}]}')
+    return {}
+
+
+def twice(job: dict[str, Path]) -> dict[str, Any]:
+    job["questions.json"].write_text(json.dumps({"questions": [{"id": "q1", "body": "why"}] * 2}))
+    return {}
+
+
+def not_utf8(job: dict[str, Path]) -> dict[str, Any]:
+    job["corpus.jsonl"].write_bytes(b'{"id": "a", "text": "fine"}\n{"id": "b", "text": "caf\xe9"}\n')
+    return {}
+
+
+def empty_corpus(job: dict[str, Path]) -> dict[str, Any]:
+    job["corpus.jsonl"].write_text("\n")
+    return {}
+
+
+def same_document_twice(job: dict[str, Path]) -> dict[str, Any]:
+    job["corpus.jsonl"].write_text('{"id": "a", "text": "one"}\n' * 2)
+    return {}
+
+
+def truncated_gzip(job: dict[str, Path]) -> dict[str, Any]:
+    path = job["output"].parent / "part.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps({"id": "a", "text": "word " * 999}).encode())[:-20])
+    return {"corpus": path}
+
+
+def malformed_xml(job: dict[str, Path]) -> dict[str, Any]:
+    path = job["output"].parent / "bad.xml"
+    path.write_text("<PubmedArticleSet>\n<PubmedArticle></Wrong>")
+    return {"corpus": path}
+
+
+def missing_corpus(job: dict[str, Path]) -> dict[str, Any]:
+    return {"corpus": job["output"].parent / "nowhere.jsonl"}
+
+
+def missing_index(job: dict[str, Path]) -> dict[str, Any]:
+    return {"corpus": None}
+
+
+def half_built_index(job: dict[str, Path]) -> dict[str, Any]:
+    (job["index"] / "lucene").mkdir(parents=True)
+    return {"corpus": None}
+
+
+def foreign_weights(job: dict[str, Path]) -> dict[str, Any]:
+    return {"weights": "rawal-baral-2020"}
+
+
+def unbounded_weights(job: dict[str, Path]) -> dict[str, Any]:
+    path = job["output"].parent / "weights.json"
+    path.write_text('{"alpha": {"words": 1}, "alpha_context": 1, "beta_sentences": 1, "w": [1], "context": "fixpoint"}')
+    return {"weights": path}
+
+
+def nan_scores(job: dict[str, Path]) -> dict[str, Any]:
+    Words.value = float("nan")
+    return {}
+
+
+def infinite_scores(job: dict[str, Path]) -> dict[str, Any]:
+    Words.value = float("inf")
+    return {}
+
+
+def output_below_a_file(job: dict[str, Path]) -> dict[str, Any]:
+    return {"output": job["gold.json"] / "submission.json"}
+
+
+def output_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
+    return {"output": job["bundle"]}
+
+
+def missing_bundle(job: dict[str, Path]) -> dict[str, Any]:
+    return {"bundle": "nowhere"}
+
+
+def unknown_device(job: dict[str, Path]) -> dict[str, Any]:
+    return {"device": "toaster", "bundle": "default"}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (not_json, ["questions.json", "line 1, column 16"]),
+        (no_body, ["questions.json: question 1 (q1)", "no body"]),
+        (no_id, ["questions.json: question 1", "no id"]),
+        (twice, ["questions.json: question 2", "repeats the id 'q1'"]),
+        (not_utf8, ["corpus.jsonl:2", "0xe9 is not UTF-8"]),
+        (empty_corpus, ["corpus.jsonl", "not one document"]),
+        (same_document_twice, ["'a' occurs more than once"]),
+        (truncated_gzip, ["part.jsonl.gz", "truncated or damaged"]),
+        (malformed_xml, ["bad.xml", "2"]),
+        (missing_corpus, ["nowhere.jsonl", "no such file"]),
+        (missing_index, ["index", "there is no index folder", "mpir index"]),
+        (half_built_index, ["index", "half-built", "mpir index"]),
+        (foreign_weights, ["rawal-baral-2020", "relevance, sia, sts", "words"]),
+        (unbounded_weights, ["weights.json", "below 1"]),
+        (nan_scores, ["'words' gave nan", "expected a finite number"]),
+        (infinite_scores, ["'words' gave", "expected a finite number"]),
+        (output_below_a_file, ["submission.json", "cannot be written"]),
+        (output_is_a_folder, ["bundle", "is a folder"]),
+        (missing_bundle, ["'nowhere' not found", "default"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_mistake_is_one_sentence_and_status_2(
+    run: Callable[..., int],
+    job: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[dict[str, Path]], dict[str, Any]],
+    words: list[str],
+) -> None:
+    assert run(**spoil(job)) == 2
+    message = capsys.readouterr().err.strip()
+    assert message.startswith("bioasq: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+    assert not job["output"].is_file()
+
+
+def test_an_index_of_another_version_is_built_again_or_refused(
+    run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run() == 0
+    manifest = json.loads((job["index"] / "manifest.json").read_text()) | {"anserini": "0.0.1", "mpir": "0.0.0"}
+    (job["index"] / "manifest.json").write_text(json.dumps(manifest))
+    assert run(corpus=None) == 2
+    assert "was built with anserini '0.0.1' (mpir 0.0.0)" in capsys.readouterr().err
+    assert run() == 0  # with the corpus at hand it is built again
+
+
+def test_a_damaged_bundle_is_named(
+    run: Callable[..., int], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = Path(shutil.copytree(tiny_bundle, tmp_path / "damaged"))
+    with open(damaged / "model/model.safetensors", "ab") as stream:
+        stream.write(b"x")
+    assert run(bundle=damaged) == 2
+    assert "model.safetensors: the content has SHA-256" in capsys.readouterr().err
+
+
+def test_a_real_process_with_a_model(tiny_bundle: Path, job: dict[str, Path]) -> None:
+    arguments = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--gold", job["gold.json"]]
+    arguments += ["--bundle", tiny_bundle, "--output", job["output"], "--index", job["index"]]
+    done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "sts alone" in done.stdout
+    assert len(read_questions(job["output"])) == 3
