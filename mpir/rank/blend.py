@@ -65,8 +65,10 @@ class Blend:
     document_shares: Floats
 
 
-def blend(columns: Columns, weights: Weights) -> Blend:
+def blend(columns: Columns, weights: Weights, sentence_slots: Integers | None = None) -> Blend:
     """Compute S_SENT and S_DOC of every sentence and document.
+
+    `sentence_slots` is ``slots(document_of, D)``, for callers who blend the same columns many times.
 
     Raises:
         InputError: the weights are for other perspectives.
@@ -76,9 +78,12 @@ def blend(columns: Columns, weights: Weights) -> Blend:
     if weights.normalise == "minmax":
         bm25 = minmax(bm25, columns.question_of)
         scores = minmax(scores, columns.question_of[columns.document_of])
-    alpha = np.array([weights.alpha[name] for name in columns.perspectives])
-    plain = scores @ alpha
-    best = best_sentences(plain, columns.document_of, len(bm25), len(weights.w))
+    table = slots(columns.document_of, len(bm25)) if sentence_slots is None else sentence_slots
+    # Column by column: a matrix product may round the same row differently from place to place and break a tie.
+    plain = np.zeros(len(scores))
+    for number, name in enumerate(columns.perspectives):
+        plain += weights.alpha[name] * scores[:, number]
+    best = best_of(plain, table, len(weights.w))
     present = best >= 0
     top = np.where(present, plain[best], 0.0) if len(plain) else np.zeros(best.shape)
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
@@ -96,22 +101,30 @@ def blend(columns: Columns, weights: Weights) -> Blend:
     return Blend(documents, sentences, context, best, bm25, scores, shares)
 
 
-def best_sentences(values: Floats, document_of: Integers, documents: int, ranks: int) -> Integers:
-    """The numbers (D, ranks) of each document's best sentences, the earlier of equal ones, -1 where there is none.
+def slots(group_of: Integers, groups: int) -> Integers:
+    """The members of each group, in their order, in a table (groups, most members) padded with -1.
 
-    `ranks` passes of a maximum per document: linear in the number of sentences, with no sort.
+    `group_of` (M,) is the group of each member, ascending. It lets a maximum run over all groups at once.
     """
-    best = np.full((documents, ranks), -1, np.int64)
-    left = values.copy()
-    starts = np.flatnonzero(np.diff(document_of, prepend=-1))
-    owners = document_of[starts]
-    for rank in range(ranks if len(values) else 0):
-        highest = np.full(documents, -np.inf)
-        highest[owners] = np.maximum.reduceat(left, starts)
-        hits = np.flatnonzero((left == highest[document_of]) & (left > -np.inf))
-        first = hits[np.flatnonzero(np.diff(document_of[hits], prepend=-1))]
-        best[document_of[first], rank] = first
-        left[first] = -np.inf
+    counts = np.bincount(group_of, minlength=groups)
+    place = np.arange(len(group_of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((groups, counts.max(initial=0)), -1, np.int64)
+    table[group_of, place] = np.arange(len(group_of))
+    return table
+
+
+def best_of(values: Floats, table: Integers, ranks: int) -> Integers:
+    """The members (groups, ranks) of highest value in each row of `slots`, best first.
+
+    The earlier of equal ones comes first, and -1 stands where a group has fewer. `ranks` passes of a maximum: no sort.
+    """
+    padded = np.append(values, -np.inf)[table]
+    best = np.full((len(table), ranks), -1, np.int64)
+    rows = np.arange(len(table))
+    for rank in range(ranks if table.size else 0):
+        place = padded.argmax(axis=1)
+        best[:, rank] = np.where(padded[rows, place] > -np.inf, table[rows, place], -1)
+        padded[rows, place] = -np.inf
     return best
 
 
