@@ -22,6 +22,7 @@ from mpir.files import read_json, read_json_lines
 from mpir.train.losses import LOSSES
 
 TOP_LABEL = {"bce": 1.0, "mse4": 4.0, "mse5": 5.0}
+RANKING = {"listwise", "pairwise"}
 MOST_ROWS_PER_QUESTION = 16
 
 
@@ -75,7 +76,19 @@ def _task(item: dict[str, Any], folder: Path, place: str) -> Task:
     train = tuple((_groups(read_rows(folder / f["file"], top)), int(f.get("epochs", 1))) for f in item["train"])
     if not any(row.label > 0 for groups, _ in train for group in groups for row in group):
         raise InputError(f"{place}: {item['name']} has no row with a positive label; there is nothing to learn.")
+    if RANKING & set(item["losses"]):
+        _check_rivals(train, f"{place}: {item['name']}")
     return Task(item["name"], tuple(item["losses"]), train, read_rows(folder / item["dev"], top))
+
+
+def _check_rivals(train: tuple[tuple[list[list[Row]], int], ...], place: str) -> None:
+    for group in (group for groups, _ in train for group in groups):
+        if len({row.label > 0 for row in group}) < 2:
+            lacks = "negative" if group[0].label > 0 else "positive"
+            raise InputError(
+                f"{place}: the question {group[0].group!r} has no {lacks} row, which a ranking loss needs; add one, "
+                "leave the question out, or use bce alone."
+            )
 
 
 def read_rows(path: Path, top: float) -> list[Row]:

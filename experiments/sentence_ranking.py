@@ -1,0 +1,122 @@
+"""The sentence yardstick: rank the sentences of a question's golden documents; golden ones should come first.
+
+    python experiments/sentence_ranking.py --data ../shared/data --split dev
+
+For every question of the split with a golden document among the abstracts, all sentences of those documents (titles
+included) are ranked. A sentence is relevant if it and a golden snippet of the question contain one another. Printed are
+the mean over questions of average precision with its bootstrap interval, for BM25, each perspective and the blend, and
+the p-value of a paired randomisation test of the blend against each other one. `test` is for reporting, once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.cli.rerank import add_model_options
+from mpir.corpora import read_jsonl, read_questions
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.files import write_json
+from mpir.rank.phase_a import systems
+from mpir.rank.reranker import Reranker
+from mpir.rank.scored import Scored
+from mpir.text import Document, Question
+
+BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
+
+
+def main() -> int:
+    """Score, rank, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    add_model_options(parser)
+    arguments = parser.parse_args()
+    return guarded("sentence_ranking", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole measurement."""
+    reranker = Reranker(
+        arguments.bundle,
+        weights=arguments.weights,
+        context=arguments.context,
+        device=arguments.device,
+        precision=arguments.precision,
+    )
+    questions = golden_questions(arguments.data, arguments.split)
+    documents = known_documents(arguments.data, questions)
+    scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
+    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
+    kept = [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    figures = {
+        system.name: np.array([average_precision(system.scores(one)[1], label) for one, label in kept])
+        for system in systems(reranker.weights)
+    }
+    sentences = sum(len(label) for _, label in kept)
+    print(
+        f"{arguments.split}: {len(kept)} questions, {sentences} sentences, {sum(x.sum() for _, x in kept)} relevant\n"
+    )
+    rows = table(figures)
+    print(tabulate(rows, ["", "MAP", "95 % interval", "p against the blend (Holm)"], floatfmt=".4f"))
+    if arguments.json:
+        write_json(arguments.json, {"split": arguments.split, "questions": len(kept), "map": means(figures)})
+    return 0
+
+
+def golden_questions(data: Path, split: str) -> list[Question]:
+    """The questions of the split's golden files that the split lists."""
+    ids = set(json.loads((data / "bioasq/splits.json").read_text(encoding="utf-8"))[split])
+    paths = [path for name in BATCHES[split] for path in sorted((data / "bioasq").glob(f"{name}*_golden.json"))]
+    return [question for path in paths for question in read_questions(path) if question.id in ids]
+
+
+def known_documents(data: Path, questions: list[Question]) -> list[list[Document]]:
+    """For each question, its golden documents whose abstract is at hand."""
+    wanted = {name for question in questions for name in question.documents or ()}
+    known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted}
+    return [[known[name] for name in question.documents or () if name in known] for question in questions]
+
+
+def relevant(question: Question, scored: Scored) -> npt.NDArray[np.bool_]:
+    """Which sentences (N,) a golden snippet of the question contains, or is contained in."""
+    snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
+    texts = [" ".join(sentence.text.split()) for sentence in scored.sentences]
+    return np.array([any(text in snippet or snippet in text for snippet in snippets) for text in texts], bool)
+
+
+def average_precision(scores: npt.NDArray[np.floating[Any]], labels: npt.NDArray[np.bool_]) -> float:
+    """Average precision of the labels ranked by score; equal scores keep their order."""
+    ranks = np.flatnonzero(labels[np.argsort(-scores, kind="stable")]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).mean())
+
+
+def means(figures: dict[str, npt.NDArray[np.float64]]) -> dict[str, float]:
+    """The mean of every system's figures."""
+    return {name: float(values.mean()) for name, values in figures.items()}
+
+
+def table(figures: dict[str, npt.NDArray[np.float64]]) -> list[list[object]]:
+    """A row for each system: mean, interval, and the corrected p-value of its difference from the blend."""
+    blend = figures["blend"]
+    others = [name for name in figures if name != "blend"]
+    p_values = dict(zip(others, holm([randomisation_test(blend, figures[name]) for name in others]), strict=True))
+    rows: list[list[object]] = []
+    for name, values in figures.items():
+        low, high = bootstrap_interval(values)
+        p = f"{p_values[name]:.4f}" if name in p_values else ""
+        rows.append([name, float(values.mean()), f"{low:.4f} to {high:.4f}", p])
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

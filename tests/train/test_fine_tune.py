@@ -1,0 +1,199 @@
+"""Training on a tiny model: it learns, an interrupted run ends as an uninterrupted one, a broken one stops."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.train.export import calibration_error, export_bundle, platt
+from mpir.train.fine_tune import FineTuner, Settings, mean_average_precision
+from mpir.train.leakage import EvaluationQuestions
+from mpir.train.losses import LOSSES
+from mpir.train.mixture import Row, read_mixture, schedule
+
+GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
+
+
+def rows(top: float, count: int = 12) -> list[dict[str, Any]]:
+    return [
+        {"id": f"q{i}", "question": "does aspirin thin blood", "sentence": text, "label": label}
+        for i in range(count)
+        for text, label in ((GOOD, top), (BAD, 0.0))
+    ]
+
+
+def write(path: Path, values: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    """Two perspectives whose answer is plain from a single word."""
+    tasks = []
+    for name, losses, top in (("relevance", ["bce", "listwise"], 1.0), ("sts", ["mse5"], 5.0)):
+        write(tmp_path / f"{name}.jsonl", rows(top))
+        train = [{"file": f"{name}.jsonl", "epochs": 2}]
+        tasks.append({"name": name, "losses": losses, "dev": f"{name}.jsonl", "train": train})
+    (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": tasks}))
+    return tmp_path / "mixture.json"
+
+
+@pytest.fixture
+def settings(tiny_checkpoint: Path, tmp_path: Path) -> Settings:
+    headless = tmp_path / "checkpoint"
+    headless.mkdir()
+    for file in tiny_checkpoint.iterdir():
+        (headless / file.name).write_bytes(file.read_bytes())
+    config = json.loads((headless / "config.json").read_text())
+    for key in ("id2label", "label2id"):
+        config[key] = dict(list(config[key].items())[:2])
+    (headless / "config.json").write_text(json.dumps(config))
+    _drop_head(headless)
+    return Settings(
+        str(headless), rows=8, learning_rate=1e-2, length=32, bf16=False, evaluate_every=3, save_every=2, accumulate=2
+    )
+
+
+def _drop_head(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("classifier")}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def parameters(tuner: FineTuner) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in tuner.model.parameters()])
+
+
+def test_it_learns_and_logs(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    best = tuner.run()
+    log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    losses = [entry["loss"] for entry in log if entry.get("task") == "relevance"]
+    assert np.mean(losses[-3:]) < 0.7 * np.mean(losses[:3])
+    assert [entry["dev"] for entry in log if "dev" in entry][-1]["relevance"] == 1.0
+    assert (best / "model.safetensors").is_file()
+
+
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    tasks = read_mixture(mixture)
+    whole = FineTuner(settings, tasks, tmp_path / "whole")
+    whole.run()
+    first = FineTuner(settings, tasks, tmp_path / "parts")
+    original = first._train_step
+
+    def stop_at_five(batch: Any) -> float:
+        if first.step == 5:
+            raise KeyboardInterrupt
+        return original(batch)
+
+    first._train_step = stop_at_five  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    second = FineTuner(settings, tasks, tmp_path / "parts")
+    second.run()
+    torch.testing.assert_close(parameters(second), parameters(whole))
+    assert second.best == whole.best
+
+
+def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
+    with pytest.raises(ArtefactError, match="belongs to a run with other settings"):
+        other.run()
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(
+    mixture: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    monkeypatch.setitem(LOSSES, "mse5", lambda logits, labels, groups: logits.sum() * float("nan"))
+    with pytest.raises(MpirError, match="the loss is nan; the last good checkpoint is in"):
+        tuner.run()
+
+
+def test_an_unreadable_checkpoint(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match="cannot be loaded as an encoder checkpoint"):
+        FineTuner(replace(settings, checkpoint=str(tmp_path / "nowhere")), read_mixture(mixture), tmp_path / "run")
+
+
+def test_the_schedule_is_fixed_by_the_seed_and_shows_every_row(mixture: Path) -> None:
+    tasks = read_mixture(mixture)
+    assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
+    assert schedule(tasks, 8, 1) != schedule(tasks, 8, 2)
+    batches = schedule(tasks, 8, 1)
+    assert all(len(batch.rows) <= 8 for batch in batches)
+    assert sum(len(batch.rows) for batch in batches) == 2 * 2 * 24
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"losses": ["magic"]}, "unknown loss 'magic'"),
+        ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: cannot be read"),
+        ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
+        ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
+        ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
+        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
+    ],
+)
+def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
+    folder = mixture.parent
+    good = rows(1.0, 1)
+    write(folder / "high.jsonl", [good[0], {**good[1], "label": 7.0}])
+    write(folder / "zeros.jsonl", [good[1]])
+    write(folder / "alone.jsonl", [good[0]])
+    write(folder / "broken.jsonl", [{"id": "q"}])
+    declared = json.loads(mixture.read_text())
+    declared["perspectives"][0] |= changes
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match=message):
+        read_mixture(mixture)
+
+
+def test_a_mixture_without_a_key(mixture: Path) -> None:
+    mixture.write_text('{"perspectives": [{"name": "x"}]}')
+    with pytest.raises(InputError, match="the key 'losses' is missing"):
+        read_mixture(mixture)
+
+
+def test_evaluation_questions_are_known_by_id_and_by_text() -> None:
+    kept = EvaluationQuestions([("5a", "Does aspirin thin the blood?")])
+    kept.refuse("q1", "Is aspirin a drug?")
+    for identifier, text in (("5a", "anything"), ("q2", "does ASPIRIN thin  the blood")):
+        with pytest.raises(InputError, match="kept for evaluation"):
+            kept.refuse(identifier, text)
+
+
+def test_mean_average_precision_by_hand() -> None:
+    data = [Row("a", "", "", 1), Row("a", "", "", 0), Row("a", "", "", 1), Row("b", "", "", 0)]
+    assert mean_average_precision(data, np.array([3.0, 2.0, 1.0, 9.0])) == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=20_000)
+    labels = (generator.random(20_000) < 1 / (1 + np.exp(-(2 * logits - 1)))).astype(float)
+    slope, shift = platt(logits, labels)
+    assert (slope, shift) == (pytest.approx(2, abs=0.1), pytest.approx(-1, abs=0.1))
+    assert calibration_error(1 / (1 + np.exp(-(slope * logits + shift))), labels) < 0.02
+    assert calibration_error(np.array([0.95, 0.95]), np.array([1.0, 0.0])) == pytest.approx(0.45)
+
+
+def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    from mpir.perspectives import open_bundle
+    from mpir.perspectives.cross_encoder import CrossEncoder
+
+    heads = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
+    export_bundle(tiny_checkpoint, tmp_path / "b", heads, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
+    raw, _ = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
+    relevance, sts, _ = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
+    assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
+    assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
