@@ -51,7 +51,9 @@ class QuestionMeasures:
     golden: NDArray[np.int64]
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """The measures of one question, and its number of golden items."""
+
     precision: float
     recall: float
     f1: float
@@ -107,18 +109,19 @@ def question_measures(
         if omitted == "zero" or question.id in answers
     ]
     documents = [(gold.id, _document_row(gold, answer, version)) for gold, answer in pairs]
-    snippets = [(gold.id, _snippet_row(gold, answer, version)) for gold, answer in pairs]
+    snippets = [(gold.id, snippet_row(gold, answer, version)) for gold, answer in pairs]
     return {"documents": _stack(documents, version), "snippets": _stack(snippets, version)}
 
 
-def _document_row(gold: Question, answer: Question, version: int) -> _Row:
+def _document_row(gold: Question, answer: Question, version: int) -> Row:
     golden, returned = set(gold.documents or ()), list(dict.fromkeys(answer.documents or ()))
     hits = [int(document in golden) for document in returned]
     return _row(hits, [1] * len(hits), hits, [1] * len(golden), version)
 
 
-def _snippet_row(gold: Question, answer: Question, version: int) -> _Row:
-    golden, returned = spans(_measurable(gold), gold.id), spans(answer.snippets or (), answer.id)
+def snippet_row(gold: Question, answer: Question, version: int) -> Row:
+    """The snippet measures of one question."""
+    golden, returned = spans(measurable(gold), gold.id), spans(answer.snippets or (), answer.id)
     documents = {span.document for span in golden}
     matched = [sum(span.shared(other) for other in golden) for span in returned]
     # Meant to ask for an overlap, the official test holds for any snippet of a document with golden snippets.
@@ -128,20 +131,20 @@ def _snippet_row(gold: Question, answer: Question, version: int) -> _Row:
 
 def _row(
     matched: Sequence[int], sizes: Sequence[int], relevant: Sequence[int], golden_sizes: Sequence[int], version: int
-) -> _Row:
+) -> Row:
     """The measures of R returned items (R,) and G golden ones (G,); a document is an item of size 1."""
     if not matched or not golden_sizes:
-        return _Row(0.0, 0.0, 0.0, 0.0, len(golden_sizes))
+        return Row(0.0, 0.0, 0.0, 0.0, len(golden_sizes))
     precision, recall = sum(matched) / sum(sizes), sum(matched) / sum(golden_sizes)
     f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
     precision_at = np.cumsum(matched) / np.cumsum(sizes)
     average_precision = float(precision_at @ np.asarray(relevant)) / DIVISORS[version](len(golden_sizes))
-    return _Row(precision, recall, f1, average_precision, len(golden_sizes))
+    return Row(precision, recall, f1, average_precision, len(golden_sizes))
 
 
-def _stack(rows: Iterable[tuple[str, _Row]], version: int) -> QuestionMeasures:
+def _stack(rows: Iterable[tuple[str, Row]], version: int) -> QuestionMeasures:
     kept = [(question, row) for question, row in rows if row.golden or version not in SKIPS_WITHOUT_GOLDEN]
-    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(_Row._fields))
+    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(Row._fields))
     precision, recall, f1, average_precision, golden = table.T
     questions = tuple(question for question, _ in kept)
     return QuestionMeasures(questions, precision, recall, f1, average_precision, golden.astype(np.int64))
@@ -161,7 +164,7 @@ def _gmap(measures: QuestionMeasures, *, passes_over: bool) -> float:
     return float(np.exp(logarithms.sum() / len(measures.questions))) if logarithms.size else 0.0
 
 
-def _measurable(question: Question) -> list[Snippet]:
+def measurable(question: Question) -> list[Snippet]:
     """The golden snippets whose offsets make sense; the training file has thousands without, and a few reversed."""
     items = question.snippets or ()
     return [item for item in items if item.begin is not None and item.end is not None and item.begin <= item.end]
@@ -198,6 +201,6 @@ def _check_pairing(golden: dict[str, Question], answers: dict[str, Question]) ->
 
 def _warn_about_offsets(gold: Sequence[Question]) -> None:
     total = sum(len(question.snippets or ()) for question in gold)
-    measurable = sum(len(_measurable(question)) for question in gold)
-    if measurable < total:
-        logger.warning("%d of %d golden snippets have no usable offsets and are left out", total - measurable, total)
+    usable = sum(len(measurable(question)) for question in gold)
+    if usable < total:
+        logger.warning("%d of %d golden snippets have no usable offsets and are left out", total - usable, total)

@@ -42,6 +42,11 @@ class Perspective(ABC):
         """Sixteen hexadecimal digits that identify these scores."""
         return fingerprint(dict(self.identity))
 
+    @property
+    def model_fingerprint(self) -> str:
+        """The same for the model alone: its number format differs between machines, but not what weights mean."""
+        return fingerprint({key: value for key, value in self.identity.items() if key != "precision"})
+
 
 @dataclass(slots=True)
 class Loading:

@@ -1,4 +1,4 @@
-"""Scored questions on disk, one JSON line each, added as they are finished: what an interrupted run resumes from."""
+"""Finished pieces of a long job (questions, trials), one JSON line each: what an interrupted run resumes from."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ log = logging.getLogger(__name__)
 
 
 class Journal:
-    """The records of finished questions by their id, for one way of scoring.
+    """The records of finished pieces by their id, for one way of making them.
 
-    The first line says how the records were made. A journal made in another way is started anew, and a last line that
+    The first line says how they were made. A journal made in another way is started anew, and a last line that
     was cut off by an interrupt is dropped.
     """
 
@@ -38,15 +38,15 @@ class Journal:
         lines = read_json_lines(self.path)
         try:
             if next(lines, (0, None))[1] != self._header:
-                log.warning("%s: made with other settings, so all questions are scored anew", self.path)
+                log.warning("%s: made with other settings, so everything in it is done anew", self.path)
                 return
             for _, record in lines:
                 self.records[record["id"]] = record
         except (InputError, KeyError):
-            log.warning("%s: its last question is incomplete and is scored anew", self.path)
+            log.warning("%s: its last line is incomplete and is done anew", self.path)
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
-        """Append a finished question and hand it to the disk. Raises OutputError where it cannot be written."""
+        """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
         self.records[identifier] = {"id": identifier, **record}
         try:
             with open(self.path, "a", encoding="utf-8") as stream:
