@@ -1,0 +1,185 @@
+"""Scored questions as an artefact: the columns of many questions with their gold, on disk, and no model or corpus.
+
+scored/manifest.json    format, what made it, sizes, the hash of every file
+scored/questions.json   the questions with their golden documents and snippets, in BioASQ's format
+scored/*.npy            one array each: bm25, question_of, document_of, scores, documents (ids), sections, begin,
+                        end, lexical, cut (see `ScoredSet`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import mpir
+from mpir.corpora.bioasq import read_questions, write_submission
+from mpir.errors import ArtefactError, InputError
+from mpir.files import atomic_folder, fingerprint, read_json, sha256, write_json
+from mpir.rank.blend import Columns, Floats, Integers
+from mpir.rank.scored import Scored
+from mpir.text import Question
+
+MANIFEST, QUESTIONS = "manifest.json", "questions.json"
+FORMAT = 1
+COLUMNS = ("bm25", "question_of", "document_of", "scores")
+PLACES = ("documents", "sections", "begin", "end", "lexical", "cut")
+
+
+@dataclass(frozen=True)
+class ScoredSet:
+    """Q questions with gold, D candidate documents, N sentences, P perspectives: all that tuning ever reads.
+
+    `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
+    a sentence among the question's own; `cut` (N,) some model saw the sentence shortened. `made_by` says what scored
+    them; `data` is the fingerprint of the content, "" for a set that was never written.
+
+    Raises:
+        InputError: no questions, or a document that is twice among the candidates of one question.
+    """
+
+    questions: tuple[Question, ...]
+    columns: Columns
+    documents: npt.NDArray[np.str_]
+    sections: npt.NDArray[np.str_]
+    begin: Integers
+    end: Integers
+    lexical: Floats
+    cut: npt.NDArray[np.bool_]
+    made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    data: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.questions:
+            raise InputError("scored questions: there is not one question; score some first.")
+        keys = np.char.add(np.char.add(self.columns.question_of.astype(str), " "), self.documents)
+        names, counts = np.unique(keys, return_counts=True)
+        if len(keys) and counts.max() > 1:
+            number, name = str(names[counts.argmax()]).split(" ", 1)
+            question = self.questions[int(number)].id
+            raise InputError(f"question {question}: the document {name!r} is twice among its candidates; keep one.")
+
+    @classmethod
+    def collect(cls, scored: Iterable[tuple[Question, Scored]], made_by: Mapping[str, Any] | None = None) -> ScoredSet:
+        """The set of questions that were scored one by one. Raises InputError where there are none."""
+        pairs = list(scored)
+        if not pairs:
+            raise InputError("scored questions: there is not one question; score some first.")
+        parts = [one for _, one in pairs]
+        sentences = [sentence for one in parts for sentence in one.sentences]
+        return cls(
+            tuple(question for question, _ in pairs),
+            Columns.stack([one.columns for one in parts]),
+            np.array([document.id for one in parts for document in one.documents], np.str_),
+            np.array([sentence.section for sentence in sentences], np.str_),
+            np.array([sentence.begin for sentence in sentences], np.int64),
+            np.array([sentence.end for sentence in sentences], np.int64),
+            np.concatenate([one.lexical for one in parts]),
+            np.concatenate([one.cut for one in parts]),
+            dict(made_by or {}),
+        )
+
+    def save(self, folder: str | Path) -> ScoredSet:
+        """Write the folder, atomically, and return the set as it loads. Raises OutputError if it cannot."""
+        with atomic_folder(folder) as temporary:
+            for name in COLUMNS:
+                np.save(temporary / f"{name}.npy", np.ascontiguousarray(getattr(self.columns, name)))
+            for name in PLACES:
+                np.save(temporary / f"{name}.npy", getattr(self, name))
+            write_submission(temporary / QUESTIONS, self.questions)
+            manifest = {
+                "format": FORMAT,
+                "mpir": mpir.__version__,
+                "perspectives": list(self.columns.perspectives),
+                "questions": len(self.questions),
+                "documents": len(self.documents),
+                "sentences": len(self.begin),
+                "made_by": dict(self.made_by),
+                "files": {path.name: sha256(path) for path in sorted(temporary.iterdir())},
+            }
+            write_json(temporary / MANIFEST, manifest)
+        return self.load(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> ScoredSet:
+        """Open a folder that `save` wrote; its arrays are memory-mapped, read-only.
+
+        Raises:
+            ArtefactError: no such set, another format, or a file that is missing or changed.
+        """
+        root = Path(folder)
+        if not (root / MANIFEST).is_file():
+            raise ArtefactError(
+                f"{root}: holds no scored questions ({MANIFEST} is missing); make some with mpir score."
+            )
+        manifest = read_json(root / MANIFEST)
+        if manifest.get("format") != FORMAT:
+            raise ArtefactError(
+                f"{root}: is of format {manifest.get('format')!r}, expected {FORMAT}; score the questions again."
+            )
+        for name, expected in manifest["files"].items():
+            if not (root / name).is_file() or sha256(root / name) != expected:
+                raise ArtefactError(
+                    f"{root / name}: is missing or has changed since scoring; score the questions again."
+                )
+        arrays = {name: np.load(root / f"{name}.npy", mmap_mode="r") for name in (*COLUMNS, *PLACES)}
+        columns = Columns(**{name: arrays[name] for name in COLUMNS}, perspectives=tuple(manifest["perspectives"]))
+        places = {name: arrays[name] for name in PLACES}
+        made_by, data = manifest["made_by"], fingerprint(manifest["files"])
+        return cls(tuple(read_questions(root / QUESTIONS)), columns, made_by=made_by, data=data, **places)
+
+    def subset(self, numbers: Sequence[int] | Integers) -> ScoredSet:
+        """The questions of these numbers, in the order of the set."""
+        chosen = np.zeros(len(self.questions), bool)
+        chosen[np.asarray(numbers, np.int64)] = True
+        columns = self.columns
+        documents = chosen[columns.question_of]
+        sentences = documents[columns.document_of]
+        part = Columns(
+            columns.bm25[documents],
+            (np.cumsum(chosen) - 1)[columns.question_of[documents]],
+            (np.cumsum(documents) - 1)[columns.document_of[sentences]],
+            columns.scores[sentences],
+            columns.perspectives,
+        )
+        kept = {name: getattr(self, name)[sentences] for name in PLACES if name != "documents"}
+        questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
+        return replace(self, questions=questions, columns=part, documents=self.documents[documents], **kept)
+
+    def beside(self, other: ScoredSet) -> ScoredSet:
+        """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
+
+        Raises:
+            InputError: other questions, candidates or sentences, or a perspective that both have.
+        """
+        self._check_company(other)
+        names = (*self.columns.perspectives, *other.columns.perspectives)
+        scores = np.concatenate([self.columns.scores, other.columns.scores], axis=1)
+        made_by = {**self.made_by, "perspectives": {**_fingerprints(self), **_fingerprints(other)}}
+        columns = replace(self.columns, scores=scores, perspectives=names)
+        data = fingerprint([self.data, other.data])
+        return replace(self, columns=columns, cut=self.cut | other.cut, made_by=made_by, data=data)
+
+    def _check_company(self, other: ScoredSet) -> None:
+        mine, theirs = ({question.id for question in one.questions} for one in (self, other))
+        if [question.id for question in self.questions] != [question.id for question in other.questions]:
+            odd = sorted(mine ^ theirs)
+            example = f" ({odd[0]!r} is in one of them only)" if odd else " (their order differs)"
+            raise InputError(f"the columns are of different question sets{example}; score the same questions for both.")
+        places = ("documents", "sections", "begin", "end")
+        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in places):
+            raise InputError(
+                "the columns are of the same questions but of different candidates or sentences; score both over the "
+                "same index with the same number of candidates."
+            )
+        both = set(self.columns.perspectives) & set(other.columns.perspectives)
+        if both:
+            raise InputError(f"both sets have the perspective {sorted(both)[0]!r}; give each column once.")
+
+
+def _fingerprints(scored: ScoredSet) -> dict[str, Any]:
+    return dict(scored.made_by.get("perspectives", {}))

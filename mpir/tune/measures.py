@@ -1,0 +1,96 @@
+"""Measures over all questions at once, equal to those of mpir.evaluate: a value for each, NaN if it does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
+from mpir.rank.blend import Floats, Integers
+from mpir.tune.answers import Answers
+
+Measure = Callable[[Answers], Floats]
+"""Answers to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
+
+
+def document_map(answers: Answers, version: int) -> Floats:
+    """Official average precision of the documents (Q,)."""
+    hits, counts = _hits(answers), answers.labels.golden_documents
+    precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
+    return _counted((precision_at * hits).sum(axis=1) / _divisor(counts, version), counts, version)
+
+
+def document_f1(answers: Answers, version: int) -> Floats:
+    """Official F1 of the documents (Q,)."""
+    hits, counts = _hits(answers).sum(axis=1), answers.labels.golden_documents
+    returned = (answers.documents >= 0).sum(axis=1)
+    # 2PR / (P + R) is 2·hits / (returned + golden)
+    return _counted(2 * hits / np.maximum(returned + counts, 1), counts, version)
+
+
+def snippet_map(answers: Answers, version: int) -> Floats:
+    """Official average precision of the snippets (Q,)."""
+    labels, chosen = answers.labels, answers.snippets
+    matched, size = (np.append(values, 0)[chosen].cumsum(axis=1) for values in (labels.matched, labels.size))
+    relevant = np.append(labels.in_golden, False)[chosen]
+    found = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(labels.golden_snippets, version)
+    for question in answers.merged:
+        found[question] = answers.row(question, version).average_precision
+    return _counted(found, labels.golden_snippets, version)
+
+
+def snippet_f1(answers: Answers, version: int) -> Floats:
+    """Official F1 of the snippets (Q,), in positions."""
+    labels, chosen = answers.labels, answers.snippets
+    matched, size = (np.append(values, 0)[chosen].sum(axis=1) for values in (labels.matched, labels.size))
+    found = 2 * matched / np.maximum(size + labels.golden_size, 1)
+    for question in answers.merged:
+        found[question] = answers.row(question, version).f1
+    return _counted(found, labels.golden_snippets, version)
+
+
+def sentence_map(answers: Answers, version: int) -> Floats:
+    """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a golden snippet.
+
+    It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
+    """
+    hits = np.append(answers.labels.overlaps, False)[answers.snippets]
+    precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
+    found: Floats = (precision_at * hits).sum(axis=1) / np.maximum(answers.labels.answers, 1)
+    return found
+
+
+MEASURES: dict[str, Callable[[Answers, int], Floats]] = {
+    "document-map": document_map,
+    "document-f1": document_f1,
+    "snippet-map": snippet_map,
+    "snippet-f1": snippet_f1,
+    "sentence-map": sentence_map,
+}
+
+
+def measure(name: str, version: int) -> Measure:
+    """A built-in measure by its name. Raises InputError for an unknown name or version."""
+    if name not in MEASURES:
+        raise InputError(f"the measure {name!r} is not known; choose one of {', '.join(MEASURES)}.")
+    if version not in DIVISORS:
+        raise InputError(f"version {version!r} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
+    return lambda answers: MEASURES[name](answers, version)
+
+
+def _hits(answers: Answers) -> Integers:
+    hits: Integers = np.append(answers.labels.relevant, False)[answers.documents].astype(np.int64)
+    return hits
+
+
+def _divisor(counts: Integers, version: int) -> Integers:
+    """What average precision is divided by (Q,), and 1 where nothing is golden, where it is 0 anyway."""
+    by_count = np.array([max(1, DIVISORS[version](count)) for count in range(int(counts.max(initial=0)) + 1)])
+    return by_count[counts]
+
+
+def _counted(values: Floats, counts: Integers, version: int) -> Floats:
+    """Zero for questions without golden items, or NaN in the versions that skip them."""
+    return np.where(counts > 0, values, np.nan if version in SKIPS_WITHOUT_GOLDEN else 0.0)

@@ -1,0 +1,79 @@
+"""The objective: weights in, one number out, and no model run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.rank.blend import Floats, blend
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import Weights
+from mpir.tune.answers import Answers, Pool
+from mpir.tune.measures import Measure, measure
+
+
+class Objective:
+    """The mean of a measure over the questions of a scored set, as a function of the weights.
+
+    `name` and `version` say which measure it is.
+    """
+
+    def __init__(
+        self,
+        scored: ScoredSet,
+        measured: str | Measure = "document-map",
+        *,
+        version: int = 8,
+        documents: int = 10,
+        snippets: int = 10,
+    ) -> None:
+        """Prepare the labels. `measured` is a built-in measure's name, or a function of `Answers` to (Q,) values.
+
+        Raises:
+            InputError: no gold, an unknown measure or version, or scores that are not finite.
+        """
+        _check_columns(scored)
+        self.scored, self.version = scored, version
+        self.name = measured if isinstance(measured, str) else getattr(measured, "__qualname__", repr(measured))
+        self._measure = measure(measured, version) if isinstance(measured, str) else measured
+        self.pool = Pool(scored, documents=documents, snippets=snippets)
+
+    def answers(self, weights: Weights) -> Answers:
+        """What every question would submit with these weights. Raises InputError for other perspectives' weights."""
+        blended = blend(self.scored.columns, weights, self.pool.sentence_slots)
+        return self.pool.answers(blended.documents, blended.sentences)
+
+    def per_question(self, answers: Weights | Answers) -> Floats:
+        """The measure of each question (Q,), NaN for those that do not count.
+
+        Raises:
+            InputError: a measure of the user's own gave something else than a finite value for each question.
+        """
+        found = answers if isinstance(answers, Answers) else self.answers(answers)
+        values = np.asarray(self._measure(found), np.float64)
+        if values.shape != (len(self.scored.questions),) or np.isinf(values).any() or np.isnan(values).all():
+            raise InputError(
+                f"the measure {self.name} gave values of shape {values.shape} with {np.isfinite(values).sum()} finite "
+                f"ones for {len(self.scored.questions)} questions; expected one finite number for each (NaN leaves it "
+                "out)."
+            )
+        return values
+
+    def __call__(self, answers: Weights | Answers) -> float:
+        """The mean over the questions that count."""
+        return float(np.nanmean(self.per_question(answers)))
+
+
+def _check_columns(scored: ScoredSet) -> None:
+    columns = scored.columns
+    question_of = columns.question_of[columns.document_of]
+    named = [("bm25", columns.bm25, columns.question_of)]
+    named += [(name, columns.scores[:, i], question_of) for i, name in enumerate(columns.perspectives)]
+    for name, values, owner in named:
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            question = scored.questions[owner[wrong[0]]].id
+            raise InputError(
+                f"the column {name!r} holds {values[wrong[0]]} for question {question}; expected finite scores, so "
+                "score the questions again."
+            )

@@ -1,0 +1,99 @@
+"""Scored questions on disk: the same back, mapped from disk, checked, cut into parts, and joined column by column."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.errors import ArtefactError, InputError
+from mpir.rank.blend import Columns, blend
+from mpir.rank.scored import Scored
+from mpir.rank.scored_set import PLACES, ScoredSet
+from mpir.rank.weights import Weights
+from mpir.text import Document, Question, Sentence, Snippet
+
+GOLD = Snippet("2", "abstract", "abstract", 0, 9, "Two here.")
+
+
+def question(name: str, ids: list[str]) -> tuple[Question, Scored]:
+    documents = tuple(Document(id, "", "Two here. And there.", float(n)) for n, id in enumerate(ids))
+    sentences = tuple(
+        Sentence(d.id, "abstract", begin, end, d.abstract[begin:end])
+        for d in documents
+        for begin, end in [(0, 9), (10, 20)]
+    )
+    count = len(sentences)
+    columns = Columns(
+        np.array([d.score for d in documents], float),
+        np.zeros(len(documents), np.int64),
+        np.repeat(np.arange(len(documents)), 2),
+        np.arange(2 * count, dtype=float).reshape(count, 2),
+        ("a", "b"),
+    )
+    scored = Scored(name, documents, sentences, columns, np.zeros(count), np.zeros(count, bool))
+    return Question(name, f"What is {name}?", "list", ("2",), (GOLD,)), scored
+
+
+PAIRS = [question("x", ["1", "2"]), question("empty", []), question("y", ["2", "3", "4"])]
+
+
+@pytest.fixture
+def scored_set() -> ScoredSet:
+    return ScoredSet.collect(PAIRS, {"perspectives": {"a": "f1", "b": "f2"}})
+
+
+def assert_same(one: ScoredSet, other: ScoredSet) -> None:
+    assert one.questions == other.questions
+    for name in PLACES:
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+    for name in ("bm25", "question_of", "document_of", "scores"):
+        assert np.array_equal(getattr(one.columns, name), getattr(other.columns, name))
+
+
+def test_saved_and_loaded_it_is_the_same_and_mapped(scored_set: ScoredSet, tmp_path: Path) -> None:
+    loaded = scored_set.save(tmp_path / "scored")
+    assert_same(scored_set, loaded)
+    assert isinstance(loaded.columns.scores, np.memmap)
+    assert loaded.made_by == scored_set.made_by
+    assert loaded.data == ScoredSet.load(tmp_path / "scored").data != ""
+    assert loaded.columns.question_of.tolist() == [0, 0, 2, 2, 2]
+
+
+def test_a_changed_or_missing_file_is_refused(scored_set: ScoredSet, tmp_path: Path) -> None:
+    folder = tmp_path / "scored"
+    with pytest.raises(ArtefactError, match="holds no scored questions"):
+        ScoredSet.load(folder)
+    scored_set.save(folder)
+    np.save(folder / "bm25.npy", np.zeros(5))
+    with pytest.raises(ArtefactError, match=r"bm25\.npy: is missing or has changed"):
+        ScoredSet.load(folder)
+
+
+def test_a_subset_is_what_scoring_those_questions_gives(scored_set: ScoredSet) -> None:
+    assert_same(scored_set.subset([2, 0]), ScoredSet.collect([PAIRS[0], PAIRS[2]]))
+    assert_same(scored_set.subset([1, 2]), ScoredSet.collect(PAIRS[1:]))
+
+
+def test_columns_scored_apart_are_put_side_by_side(scored_set: ScoredSet) -> None:
+    parts = []
+    for number, name in enumerate(("a", "b")):
+        columns = replace(scored_set.columns, scores=scored_set.columns.scores[:, [number]], perspectives=(name,))
+        parts.append(replace(scored_set, columns=columns, made_by={"perspectives": {name: f"f{number + 1}"}}))
+    joined = parts[0].beside(parts[1])
+    weights = Weights({"a": 0.3, "b": 0.7})
+    assert np.array_equal(blend(joined.columns, weights).documents, blend(scored_set.columns, weights).documents)
+    assert joined.made_by == scored_set.made_by
+    with pytest.raises(InputError, match=r"different question sets \('empty' is in one of them only\)"):
+        parts[0].beside(parts[1].subset([0, 2]))
+    with pytest.raises(InputError, match="different candidates or sentences"):
+        parts[0].beside(replace(parts[1], begin=parts[1].begin + 1))
+    with pytest.raises(InputError, match="both sets have the perspective 'a'"):
+        parts[0].beside(parts[0])
+
+
+def test_no_questions_and_repeated_candidates_are_refused() -> None:
+    with pytest.raises(InputError, match="there is not one question"):
+        ScoredSet.collect([])
+    with pytest.raises(InputError, match="question z: the document '1' is twice"):
+        ScoredSet.collect([question("z", ["1", "2", "1"])])

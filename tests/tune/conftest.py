@@ -1,0 +1,81 @@
+"""Random scored questions with gold: overlapping sentences and snippets, ties, empty questions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.rank.blend import Columns
+from mpir.rank.scored import Scored
+from mpir.rank.scored_set import ScoredSet
+from mpir.text import Document, Question, Sentence, Snippet
+
+Pairs = list[tuple[Question, Scored]]
+
+
+def random_pairs(seed: int, questions: int = 5, *, documents: int = 14, touching: bool = True) -> Pairs:
+    """Questions with up to `documents` candidates; few different values, so that ties are common."""
+    generator = np.random.default_rng(seed)
+    return [_pair(generator, f"q{n}", int(generator.integers(0, documents + 1)), touching) for n in range(questions)]
+
+
+def _pair(generator: np.random.Generator, name: str, documents: int, touching: bool) -> tuple[Question, Scored]:
+    candidates = tuple(Document(f"d{i}", "t" * 60, "a" * 60, float(generator.integers(4))) for i in range(documents))
+    sentences, owners = [], []
+    for owner, document in enumerate(candidates):
+        for number in range(int(generator.integers(0, 5))):
+            section = ("title", "abstract")[int(generator.integers(2))]
+            begin = int(generator.integers(0, 40)) if touching else number * 12
+            end = begin + (int(generator.integers(1, 15)) if touching else 10)
+            sentences.append(Sentence(document.id, section, begin, end, document.sections[section][begin:end]))
+            owners.append(owner)
+    scores = (
+        np.round(generator.random((len(sentences), 2)) * 3) / 2 + 0.1 * generator.random((len(sentences), 2)).round()
+    )
+    columns = Columns(
+        np.array([document.score for document in candidates], float),
+        np.zeros(documents, np.int64),
+        np.array(owners, np.int64),
+        scores,
+        ("a", "b"),
+    )
+    scored = Scored(name, candidates, tuple(sentences), columns, scores.sum(axis=1), np.zeros(len(sentences), bool))
+    return _gold(generator, name, documents), scored
+
+
+def _gold(generator: np.random.Generator, name: str, documents: int) -> Question:
+    golden = [f"d{i}" for i in generator.choice(documents + 5, int(generator.integers(0, 8)))]
+    snippets = []
+    for document in golden:
+        for _ in range(int(generator.integers(0, 3))):
+            sections = generator.choice(["title", "abstract", "abstract"], 2).tolist()
+            begin = int(generator.integers(0, 50))
+            place: Any = (None, None) if generator.random() < 0.05 else (begin, begin + int(generator.integers(-1, 20)))
+            snippets.append(Snippet(document, *sections, *place, "text"))
+    return Question(name, f"body of {name}", "list", tuple(golden), tuple(snippets))
+
+
+@pytest.fixture(scope="session")
+def make_pairs() -> Callable[..., Pairs]:
+    return random_pairs
+
+
+@pytest.fixture(scope="session")
+def learnable() -> ScoredSet:
+    """Sixty questions in which column a says what is golden, column b and BM25 say nothing."""
+    pairs = random_pairs(7, 60, documents=12, touching=False)
+    generator = np.random.default_rng(1)
+    found = []
+    for question, scored in pairs:
+        golden = set(question.documents or ())
+        helpful = np.array([float(sentence.document in golden) for sentence in scored.sentences])
+        noise = generator.random((len(helpful), 2))
+        scores = np.column_stack([helpful * 0.4 + noise[:, 0] * 0.6, noise[:, 1] * 5])
+        columns = Columns(
+            scored.columns.bm25, scored.columns.question_of, scored.columns.document_of, scores, ("a", "b")
+        )
+        found.append(
+            (question, Scored(scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.cut))
+        )
+    return ScoredSet.collect(found, {"perspectives": {"a": "1", "b": "2"}})

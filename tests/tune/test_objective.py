@@ -1,0 +1,137 @@
+"""The array objective against mpir.evaluate on random questions, and what it refuses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpir.errors import InputError
+from mpir.evaluate import evaluate_queries, question_measures
+from mpir.rank.blend import Columns
+from mpir.rank.phase_a import System, answer
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import Weights
+from mpir.tune.answers import Answers
+from mpir.tune.labels import clusters
+from mpir.tune.objective import Objective
+
+OFFICIAL = {
+    "document-map": ("documents", "average_precision"),
+    "document-f1": ("documents", "f1"),
+    "snippet-map": ("snippets", "average_precision"),
+    "snippet-f1": ("snippets", "f1"),
+}
+numbers = st.floats(0, 2)
+weights = st.builds(
+    Weights,
+    st.fixed_dictionaries({"a": numbers, "b": st.just(0.5) | numbers}),
+    st.floats(0, 0.4),
+    numbers,
+    st.floats(0, 0.8),
+    st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
+    st.sampled_from(["bm25", "document", "fixpoint"]),
+    st.sampled_from(["none", "minmax"]),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 2**32 - 1), touching=st.booleans(), weights=weights, version=st.sampled_from([2, 3, 5, 8, 9])
+)
+def test_equal_to_the_official_measures(
+    make_pairs: Callable[..., Any], seed: int, touching: bool, weights: Weights, version: int
+) -> None:
+    pairs = make_pairs(seed, touching=touching)
+    gold = [question for question, _ in pairs]
+    if not any(question.documents or question.snippets for question in gold):
+        return
+    submission = [answer(question, scored, System("blend", weights)) for question, scored in pairs]
+    expected = question_measures(gold, submission, version=version)
+    scored_set = ScoredSet.collect(pairs)
+    for name, (level, field) in OFFICIAL.items():
+        found = Objective(scored_set, name, version=version).per_question(weights)
+        counts = dict(zip([question.id for question in gold], found, strict=True))
+        official = dict(zip(expected[level].questions, getattr(expected[level], field), strict=True))
+        assert {name for name, value in counts.items() if not np.isnan(value)} == set(official)
+        np.testing.assert_allclose([counts[name] for name in official], [*official.values()], rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 2**32 - 1), weights=weights)
+def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any], seed: int, weights: Weights) -> None:
+    pairs = [pair for pair in make_pairs(seed, touching=False) if pair[0].snippets and pair[1].sentences]
+    if not pairs:
+        return
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for question, scored in pairs:
+        spans = [
+            (item.document, item.begin_section, item.begin, item.end)
+            for item in question.snippets
+            if item.begin is not None and item.begin_section == item.end_section
+        ]
+        qrels[question.id] = {
+            f"{s.document} {s.section} {s.begin}": 1
+            for s in scored.sentences
+            if any((s.document, s.section) == place[:2] and s.begin < place[3] and place[2] < s.end for place in spans)
+        }
+        submitted = answer(question, scored, System("blend", weights)).snippets or ()
+        names = [f"{item.document} {item.begin_section} {item.begin}" for item in submitted]
+        run[question.id] = {name: 1.0 - place / 100 for place, name in enumerate(names)}
+    if not any(qrels.values()):
+        return
+    expected = evaluate_queries(qrels, run, ["AP@10"])["AP@10"]
+    found = Objective(ScoredSet.collect(pairs), "sentence-map").per_question(weights)
+    np.testing.assert_allclose(found, [expected[question.id] for question, _ in pairs], rtol=0, atol=1e-9)
+
+
+def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Callable[..., Any]) -> None:
+    base = ScoredSet.collect([pair for pair in make_pairs(3, 9) if pair[1].sentences][:1])
+    sentences = 6
+    part = replace(
+        base,
+        columns=Columns(np.ones(2), np.zeros(2, int), np.array([0, 0, 0, 0, 0, 1]), np.ones((6, 1)), ("a",)),
+        documents=np.array(["x", "y"]),
+        sections=np.array(["abstract", "abstract", "abstract", "abstract", "title", "abstract"]),
+        begin=np.array([0, 10, 15, 40, 12, 12]),
+        end=np.array([10, 14, 30, 50, 20, 20]),
+        lexical=np.ones(sentences),
+        cut=np.zeros(sentences, bool),
+    )
+    found = clusters(part)
+    # 0-10 and 10-14 share position 10 (the official end is inclusive); 14 and 15 are different positions
+    assert found[0] == found[1] >= 0
+    assert found[2:].tolist() == [-1, -1, -1, -1]
+
+
+def test_a_measure_of_ones_own(learnable: ScoredSet) -> None:
+    def reciprocal_rank(answers: Answers) -> np.ndarray[Any, Any]:
+        hits = np.append(answers.labels.relevant, False)[answers.documents]
+        return np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0.0)
+
+    objective = Objective(learnable, reciprocal_rank)
+    assert "reciprocal_rank" in objective.name
+    only_a = Weights({"a": 1.0, "b": 0.0}, 0.0, 0.0)
+    assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, 0.0, 0.0)) + 0.2
+    with pytest.raises(InputError, match=r"gave values of shape \(3,\)"):
+        Objective(learnable, lambda answers: np.ones(3))(only_a)
+
+
+def test_what_is_refused(learnable: ScoredSet) -> None:
+    with pytest.raises(InputError, match="the measure 'map' is not known"):
+        Objective(learnable, "map")
+    with pytest.raises(InputError, match="version 4"):
+        Objective(learnable, "snippet-map", version=4)
+    scores = learnable.columns.scores.copy()
+    scores[-1, 1] = np.nan
+    broken = replace(learnable, columns=replace(learnable.columns, scores=scores))
+    last = learnable.questions[learnable.columns.question_of[learnable.columns.document_of[-1]]].id
+    with pytest.raises(InputError, match=f"the column 'b' holds nan for question {last}"):
+        Objective(broken)
+    bare = tuple(replace(question, documents=None, snippets=None) for question in learnable.questions)
+    with pytest.raises(InputError, match="none of the 60 scored questions has gold"):
+        Objective(replace(learnable, questions=bare))
