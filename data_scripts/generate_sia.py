@@ -1,0 +1,114 @@
+"""Generate SIA data: (query, sentence, score) rows, 4 exactly the information that is asked for, down to 0 none of it.
+
+    python data_scripts/generate_sia.py --qasc mpir/sample/qasc.jsonl --vectors runs/vectors --output runs/sia
+    python data_scripts/generate_sia.py --qasc allenai/qasc --entities scispacy:en_core_sci_sm --vectors PubMed.bin \\
+        --bioasq training.json --exclude 5B*_golden.json --corpus abstracts.jsonl --output sia --seed 7
+
+Every method whose input is given is used; --methods chooses among them. OUTPUT gets train.jsonl and dev.jsonl (one
+question in ten), a `dataset` folder for the datasets library, and report.md with rows to read. Interrupted, the same
+command with --resume goes on where it stopped. docs/sia.md explains every step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from mpir.cli import guarded
+from mpir.errors import InputError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    new = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    new.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the generation")
+    new.add_argument(
+        "--methods", default="", metavar="A,B", help="combined, partial, similar, swap, generated, graded, coverage"
+    )
+    new.add_argument("--seed", type=int, default=1, help="the same seed gives the same rows (%(default)s)")
+    new.add_argument(
+        "--limit", type=int, metavar="N", help="take at most N rows, questions and sentences of each source"
+    )
+    new.add_argument("--resume", action="store_true", help="keep what an interrupted run has finished")
+    new.add_argument("--skip-bad", action="store_true", help="leave out rows that lack a field, and count them")
+    new.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
+    _add_models(new)
+    _add_qasc(new)
+    _add_bioasq(new)
+    _add_writer(new)
+    return new
+
+
+def _add_models(new: argparse.ArgumentParser) -> None:
+    group = new.add_argument_group("perspectives")
+    group.add_argument("--bundle", default="default", help="bundle with the perspectives relevance and sts")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda … (%(default)s)")
+    group.add_argument("--precision", default="auto", help="auto, fp32, bf16, fp16 (%(default)s)")
+
+
+def _add_qasc(new: argparse.ArgumentParser) -> None:
+    group = new.add_argument_group("from rows in QASC's format: combined, partial, similar, swap")
+    group.add_argument("--qasc", default="", metavar="FILE", help="JSON lines, or a hub's data set (allenai/qasc)")
+    group.add_argument("--entities", default="terms", help="terms, or scispacy:NAME (%(default)s)")
+    group.add_argument("--vectors", default="", metavar="PATH", help="word vectors, for swap")
+    group.add_argument("--probability", type=float, default=0.5, help="of an entity being chosen (%(default)s)")
+    group.add_argument(
+        "--threshold", type=float, default=2.5, help="least similarity of two questions, 0-5 (%(default)s)"
+    )
+
+
+def _add_bioasq(new: argparse.ArgumentParser) -> None:
+    group = new.add_argument_group("from BioASQ: graded, coverage")
+    group.add_argument("--bioasq", nargs="+", default=[], metavar="FILE", help="questions with golden snippets")
+    group.add_argument(
+        "--exclude", nargs="+", default=[], metavar="FILE", help="questions that are kept for evaluation"
+    )
+    group.add_argument("--corpus", nargs="+", default=[], metavar="PATH", help="PubMed XML or JSON lines")
+
+
+def _add_writer(new: argparse.ArgumentParser) -> None:
+    group = new.add_argument_group("without annotation, by language models trained on the rows: generated")
+    group.add_argument("--writer", default="", metavar="CHECKPOINT", help="causal checkpoint: a folder or hub name")
+    group.add_argument("--sources", nargs="+", default=[], metavar="PATH", help="corpora, or BioASQ .json (snippets)")
+    group.add_argument("--epochs", type=int, default=3, help="passes over the rows (%(default)s)")
+    group.add_argument("--learning-rate", type=float, default=5e-5, help="(%(default)s)")
+    group.add_argument("--top-p", type=float, default=0.9, help="nucleus sampling (%(default)s)")
+    group.add_argument("--temperature", type=float, default=0.8, help="(%(default)s)")
+    group.add_argument("--most-loss", type=float, default=4.0, help="filter: nats a token (%(default)s)")
+    group.add_argument("--most-copied", type=float, default=0.8, help="filter: share of the text (%(default)s)")
+
+
+def main() -> int:
+    """Generate, and say what was made."""
+    arguments = parser().parse_args()
+    return guarded("generate_sia", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job, from arguments to exit status."""
+    from mpir.sia.filters import Filters
+    from mpir.sia.pipeline import Generation, Settings
+
+    if arguments.limit is not None and arguments.limit < 1:
+        raise InputError(f"--limit is {arguments.limit}; expected at least 1.")
+    same = ("qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision")
+    settings = Settings(
+        **{name: getattr(arguments, name) for name in (*same, "seed", "limit", "skip_bad")},
+        **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
+        steps=tuple(filter(None, arguments.methods.split(","))),
+        training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},
+        decoding={"top_p": arguments.top_p, "temperature": arguments.temperature},
+        filters=Filters(most_loss=arguments.most_loss, most_copied=arguments.most_copied),
+    )
+    progress = not arguments.quiet and sys.stderr.isatty()
+    found = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()
+    if not arguments.quiet:
+        for (score, method), rows in sorted(found.rows.items(), reverse=True):
+            print(f"{score}  {method:<24}{rows:>8,}")
+        print(f"{arguments.output}: {found.rows.total():,} rows; read report.md and judge them.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Train word vectors over a corpus, for the word swaps of generate_sia.py.
+
+    python data_scripts/train_word_vectors.py abstracts.jsonl --output runs/vectors --workers 2
+
+The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.kv
+(gensim's KeyedVectors) and made_by.json. With one worker the same seed gives the same vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from mpir.cli import guarded
+
+
+def main() -> int:
+    """Train, save, and say how large the vocabulary is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", nargs="+", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder for the vectors")
+    parser.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")
+    parser.add_argument("--window", type=int, default=5, help="words on either side (%(default)s)")
+    parser.add_argument("--least", type=int, default=5, help="how often a word must occur (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the corpus (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="threads (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("train_word_vectors", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job, from arguments to exit status."""
+    from tqdm import tqdm
+
+    from mpir.files import read_json
+    from mpir.sia.vectors import MADE_BY, train_vectors
+
+    def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
+        return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
+
+    names = ("size", "window", "least", "epochs", "workers", "seed")
+    options = {name: getattr(arguments, name) for name in names}
+    train_vectors(arguments.corpus, arguments.output, progress=progress, **options)
+    made = read_json(arguments.output / MADE_BY)
+    print(f"{arguments.output}: {made['vocabulary']:,} words of {made['words']:,} in {made['sentences']:,} sentences.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

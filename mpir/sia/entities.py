@@ -1,0 +1,120 @@
+"""Where a sentence's entities are: by a scispaCy pipeline, or by corpus statistics where there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from mpir.errors import InputError
+
+Span = tuple[int, int]
+RELEASE = "https://s3-us-west-2.amazonaws.com/ai2-s2-scispacy/releases/v0.5.4/{name}-0.5.4.tar.gz"
+WORD = re.compile(r"[^\W\d_][\w'-]*")
+SHORTEST = 3
+
+
+class EntityFinder(Protocol):
+    """Finds the entities of sentences."""
+
+    identity: dict[str, Any]
+
+    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+        """For each sentence (begin, end) of its entities, in order, not overlapping."""
+
+
+class SpacyEntities:
+    """The entities of a scispaCy (or any spaCy) pipeline."""
+
+    def __init__(self, name: str) -> None:
+        """Load a pipeline by its package name (``en_core_sci_sm``) or folder. Raises InputError if it is missing."""
+        import scispacy.abbreviation  # noqa: F401  (registers scispaCy's components)
+        import spacy
+
+        try:
+            self._pipeline = spacy.load(name)
+        except OSError as error:
+            install = (
+                "give a folder that holds a config.cfg"
+                if Path(name).exists() or "/" in name
+                else f"install it with: pip install {RELEASE.format(name=name)}"
+            )
+            raise InputError(
+                f"entities: the spaCy pipeline {name!r} cannot be loaded; {install}, or use --entities terms."
+            ) from error
+        if not {"ner", "entity_ruler", "span_ruler"} & set(self._pipeline.pipe_names):
+            raise InputError(
+                f"entities: the pipeline {name!r} finds no entities; choose one with a component for them."
+            )
+        self.identity = {"scispacy": name, "version": str(self._pipeline.meta.get("version"))}
+
+    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+        """See `EntityFinder.find`."""
+        for document in self._pipeline.pipe(sentences, batch_size=256):
+            yield [(entity.start_char, entity.end_char) for entity in document.ents]
+
+
+class TermEntities:
+    """Informative terms by corpus statistics: the rarer half of a sentence's words, neighbours joined to one entity.
+
+    A word's information is its inverse document frequency among the sentences of the corpus; stop words, and words of
+    less than three letters, have none.
+    """
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        """Count in how many sentences each word occurs. Memory grows with the vocabulary, not with the sentences."""
+        from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+        self._counts: Counter[str] = Counter()
+        self._size = 0
+        for sentence in sentences:
+            self._size += 1
+            self._counts.update({match.group().lower() for match in WORD.finditer(sentence)})
+        self._stop_words = frozenset(STOPWORDS_EN_PLUS)
+        self.identity = {"terms": self._size}
+
+    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+        """See `EntityFinder.find`."""
+        return map(self._find, sentences)
+
+    def _find(self, sentence: str) -> list[Span]:
+        words = [(m.start(), m.end(), self._information(m.group().lower())) for m in WORD.finditer(sentence)]
+        known = sorted(value for *_, value in words if value > 0)
+        if not known:
+            return []
+        least = known[len(known) // 2]
+        return list(_joined(sentence, [(begin, end) for begin, end, value in words if value >= least]))
+
+    def _information(self, word: str) -> float:
+        if len(word) < SHORTEST or word in self._stop_words:
+            return 0.0
+        return math.log(1 + self._size / (1 + self._counts[word]))
+
+
+def _joined(sentence: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Spans with nothing but white space between them become one."""
+    last: Span | None = None
+    for begin, end in spans:
+        if last and not sentence[last[1] : begin].strip():
+            last = (last[0], end)
+            continue
+        if last:
+            yield last
+        last = (begin, end)
+    if last:
+        yield last
+
+
+def entity_finder(choice: str, sentences: Iterable[str]) -> EntityFinder:
+    """The finder by its name: ``terms`` or ``scispacy:NAME``. Raises InputError for another name."""
+    kind, _, name = choice.partition(":")
+    if kind == "terms" and not name:
+        return TermEntities(sentences)
+    if kind == "scispacy" and name:
+        return SpacyEntities(name)
+    raise InputError(
+        f"entities: {choice!r} is unknown; choose terms, or scispacy:NAME such as scispacy:en_core_sci_sm."
+    )

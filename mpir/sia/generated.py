@@ -1,0 +1,65 @@
+"""Items without annotation: a writer's query for any sentence, and another's partial fact for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mpir.corpora import read_corpus, read_questions
+from mpir.sia.filters import Filters
+from mpir.sia.rows import Item, one_line, random_of
+from mpir.sia.writer import Decoding, Writer
+from mpir.text.split import sentences, split
+from mpir.train.leakage import EvaluationQuestions
+
+ORIGIN = "generated-"
+PER_CHUNK = 32
+Source = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """The model that writes queries, and the one that writes partial facts."""
+
+    query: Writer
+    partial: Writer
+
+
+def read_sources(paths: Iterable[str], evaluation: EvaluationQuestions) -> Iterator[Source]:
+    """(id, sentence) of corpora and of BioASQ question files (``.json``: their golden snippets), streaming.
+
+    Snippets of questions that are kept for evaluation are left out.
+    """
+    for path in paths:
+        if not path.endswith(".json"):
+            for document in read_corpus([path]):
+                yield from ((f"{s.document}-{s.section}-{s.begin}", one_line(s.text)) for s in sentences(document))
+            continue
+        for question in read_questions(path):
+            if not evaluation.holds(question.id, question.body):
+                for number, snippet in enumerate(question.snippets or ()):
+                    spans = split(snippet.text)
+                    texts = [one_line(snippet.text[begin:end]) for begin, end in spans]
+                    yield from ((f"{question.id}-{number}-{n}", text) for n, text in enumerate(texts))
+
+
+def generate_items(
+    sources: Sequence[Source], writers: Writers, decoding: Decoding, filters: Filters, *, seed: int
+) -> tuple[list[Item], Counter[str]]:
+    """An item for every sentence whose query passes the filters; its partial fact is there if that passes them, too."""
+    texts = [text for _, text in sources]
+    purpose = [identity for identity, _ in sources]
+    queries = writers.query.write(texts, decoding, random_of(seed, "query", *purpose).getrandbits(62))
+    facts = writers.partial.write(texts, decoding, random_of(seed, "partial", *purpose).getrandbits(62))
+    items, counts = [], Counter[str]()
+    for (identity, text), asked, fact in zip(sources, queries, facts, strict=True):
+        counts["sentences"] += 1
+        if fault := filters.fault(asked.text, text, asked.loss):
+            counts[f"query removed: {fault}"] += 1
+            continue
+        fault = filters.fault(fact.text, text, fact.loss)
+        if fault:
+            counts[f"partial fact removed: {fault}"] += 1
+        items.append(Item(identity, asked.text, text, () if fault else (fact.text,), "", ORIGIN))
+    return items, counts

@@ -1,0 +1,360 @@
+"""The generation of SIA data: named steps in order, each on disk, each made only if something asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import mpir
+from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
+from mpir.errors import InputError
+from mpir.files import sha256
+from mpir.perspectives import Perspective, open_bundle
+from mpir.retrieve import LuceneIndex, build_index, index_matches
+from mpir.sia import facts, graded, similar
+from mpir.sia.answers import read_answers
+from mpir.sia.collect import Collected, collect
+from mpir.sia.entities import entity_finder
+from mpir.sia.filters import Filters
+from mpir.sia.qasc import read_items
+from mpir.sia.report import write_dataset, write_report
+from mpir.sia.rows import Item, SiaRow
+from mpir.sia.swaps import swap_rows
+from mpir.sia.workspace import CHUNK, Record, Step, Workspace
+from mpir.text import Document, Question
+from mpir.train.leakage import EvaluationQuestions
+
+STEPS = {
+    "combined": ("qasc",),
+    "partial": ("qasc",),
+    "similar": ("qasc",),
+    "swap": ("qasc", "vectors"),
+    "generated": ("qasc", "writer", "sources"),
+    "graded": ("bioasq", "corpus"),
+    "coverage": ("bioasq", "corpus"),
+}
+"""What each step needs besides the bundle."""
+NEAR = 10
+QUESTIONS_PER_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the rows depend on. `steps` empty means every step whose input is there."""
+
+    steps: tuple[str, ...] = ()
+    qasc: str = ""
+    entities: str = "terms"
+    vectors: str = ""
+    threshold: float = 2.5
+    probability: float = 0.5
+    bioasq: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    corpus: tuple[str, ...] = ()
+    writer: str = ""
+    sources: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    filters: Filters = field(default_factory=Filters)
+    bundle: str = "default"
+    device: str = "auto"
+    precision: str = "auto"
+    seed: int = 1
+    limit: int | None = None
+    skip_bad: bool = False
+
+    def chosen(self) -> tuple[str, ...]:
+        """The steps to run, in order. Raises InputError for an unknown one, or one whose input is missing."""
+        for name in self.steps:
+            if name not in STEPS:
+                raise InputError(f"--methods: {name!r} is unknown; choose from {', '.join(STEPS)}.")
+            for need in STEPS[name]:
+                if not getattr(self, need):
+                    raise InputError(f"--methods: {name} needs --{need}; give it, or leave the method out.")
+        able = [name for name, needs in STEPS.items() if all(getattr(self, need) for need in needs)]
+        chosen = [name for name in able if not self.steps or name in self.steps]
+        if not chosen:
+            raise InputError(
+                "there is nothing to generate from; give --qasc FILE, or --bioasq FILE with --corpus PATH."
+            )
+        return tuple(chosen)
+
+
+class Generation:
+    """One run: `run` makes every step, then collects the rows."""
+
+    def __init__(self, settings: Settings, folder: str | Path, *, resume: bool = False, progress: bool = False) -> None:
+        """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
+        self.settings, self.steps, self.progress = settings, settings.chosen(), progress
+        if not 0 < settings.probability <= 1:
+            raise InputError(f"--probability is {settings.probability:g}; expected a number above 0 and at most 1.")
+        self.space = Workspace(folder, resume=resume, progress=progress)
+        self.counts: dict[str, Mapping[str, int]] = {}
+        self._perspectives: dict[str, Perspective] = {}
+
+    def run(self) -> Collected:
+        """Make all rows, and write them with report and data card."""
+        parts = list(self._parts())
+        records = (record for step in parts for record in step.records())
+        found = collect(records, self.space.folder, self.settings.seed)
+        made_by = {"mpir": mpir.__version__, **asdict(self.settings), "steps": list(self.steps)}
+        if "generated" in self.steps:
+            made_by |= {"training": self._training(), "decoding": asdict(self._decoding())}
+        write_report(self.space.folder, found, self.counts, made_by)
+        write_dataset(self.space.folder, found, made_by)
+        return found
+
+    def _parts(self) -> Iterator[Step]:
+        if self.settings.qasc:
+            items = self._read_items()
+            yield from self._from_items("", items)
+            if "generated" in self.steps:
+                yield from self._from_items("generated-", self._generate(items))
+        if {"graded", "coverage"} & set(self.steps):
+            yield self._from_bioasq()
+
+    def _read_items(self) -> Step:
+        """QASC rows as items, checked."""
+        counts: Counter[str] = Counter()
+        settings, source = self.settings, self.settings.qasc
+        items = islice(read_items(source, skip_bad=settings.skip_bad, counts=counts), settings.limit)
+        identity = {"file": _identity(source), "limit": settings.limit, "skip_bad": settings.skip_bad}
+        step = self._step("items", items, lambda part: _dicts(part, {}), identity, counts=counts)
+        if not step.chunks:
+            raise InputError(f"{source}: there is not one good row; expected rows in QASC's format.")
+        return step
+
+    def _from_items(self, prefix: str, items: Step) -> Iterator[Step]:
+        """The paper's methods over items, whatever the items come from."""
+        seed, made = self.settings.seed, {}
+        if {"combined", "swap"} & set(self.steps):
+            made["combined"] = self._over(
+                prefix + "combined", items, lambda part: (facts.combined_rows(part, seed), {})
+            )
+        if {"partial", "swap", "generated"} & set(self.steps):
+            made["partial"] = self._partial(prefix, items)
+        yield from (step for name, step in made.items() if name in self.steps)
+        if "similar" in self.steps:
+            yield self._similar(prefix, items)
+        if "swap" in self.steps:
+            yield self._swap(prefix, items, list(made.values()))
+
+    def _partial(self, prefix: str, items: Step) -> Step:
+        relevance, seed = self._perspective("relevance"), self.settings.seed
+        identity = {"relevance": relevance.fingerprint}
+        return self._over(prefix + "partial", items, lambda part: facts.partial_rows(part, relevance, seed), identity)
+
+    def _similar(self, prefix: str, items: Step) -> Step:
+        sts, settings, folder = self._perspective("sts"), self.settings, self.space.path(prefix + "questions")
+        source = {"items": items.fingerprint}
+        if not index_matches(folder, source):
+            similar.index_items(_items(items), folder, source)
+        with LuceneIndex(folder) as index:
+            step = self._over(
+                prefix + "similar",
+                items,
+                lambda part: similar.similar_rows(part, index, sts, settings.threshold, settings.seed),
+                {"sts": sts.fingerprint, "threshold": settings.threshold},
+            )
+        similar.check_found(sum(1 for _ in step.records()), step.counts, settings.threshold)
+        self.counts[step.name] = dict(similar.public(step.counts))
+        return step
+
+    def _swap(self, prefix: str, items: Step, rows: Sequence[Step]) -> Step:
+        from mpir.sia.vectors import Neighbours
+
+        settings, neighbours = self.settings, Neighbours(self.settings.vectors)
+        finder = entity_finder(settings.entities, (item.full for item in _items(items)))
+        paired = ((SiaRow.from_dict(record), item.answer) for step in rows for item, record in _joined(items, step))
+        identity = {"entities": finder.identity, **neighbours.identity, "probability": settings.probability}
+        return self._step(
+            prefix + "swap",
+            paired,
+            lambda part: _dicts(*swap_rows(part, finder, neighbours, settings.probability, settings.seed)),
+            {"rows": [step.fingerprint for step in rows], **identity, "seed": settings.seed},
+        )
+
+    def _generate(self, items: Step) -> Step:
+        """Train both writers on the items, then write a query and a partial fact for every source sentence."""
+        from mpir.sia.generated import PER_CHUNK, Writers, generate_items, read_sources
+        from mpir.sia.writer import CUES, Writer
+
+        settings, decoding, training = self.settings, self._decoding(), self._training()
+        made = {kind: self._train(kind, items) for kind in CUES}
+        writers = Writers(
+            **{k: Writer(p, k, length=training["length"], device=settings.device) for k, p in made.items()}
+        )
+        sources = islice(read_sources(settings.sources, self._evaluation()), settings.limit)
+        identity = {
+            "training": [training, items.fingerprint],
+            "decoding": asdict(decoding),
+            "filters": asdict(settings.filters),
+            "sources": [_identity(path) for path in settings.sources],
+            "limit": settings.limit,
+            "seed": settings.seed,
+        }
+        step = self._step(
+            "generated-items",
+            sources,
+            lambda part: _dicts(*generate_items(part, writers, decoding, settings.filters, seed=settings.seed)),
+            identity,
+            size=PER_CHUNK,
+        )
+        if not any(True for _ in step.records()):
+            raise InputError(
+                f"generated: the filters removed every query ({dict(step.counts)}); train longer, or from a better "
+                "checkpoint, or widen the filters."
+            )
+        return step
+
+    def _train(self, kind: str, items: Step) -> Path:
+        from mpir.files import fingerprint
+        from mpir.sia.writer import Training, train_writer
+
+        settings, training = self.settings, self._training()
+        partial = self._partial("", items)
+        identity = fingerprint({"kind": kind, "rows": partial.fingerprint, "training": training, "seed": settings.seed})
+        folder = self.space.prepare(f"writer-{kind}", identity)
+
+        def examples() -> Iterable[tuple[str, str]]:
+            if kind == "query":
+                return ((item.full, item.question) for item in _items(items))
+            return ((item.full, record["sentence"]) for item, record in _joined(items, partial))
+
+        return train_writer(
+            kind,
+            examples,
+            Training(**training),
+            folder,
+            seed=settings.seed,
+            device=settings.device,
+            progress=self.progress,
+        )
+
+    def _from_bioasq(self) -> Step:
+        """Graded rows of BioASQ questions, without those that are kept for evaluation."""
+        settings, counts = self.settings, Counter[str]()
+        answers = {identity: answer for path in settings.bioasq for identity, answer in read_answers(path).items()}
+        folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
+        if not index_matches(folder, source):
+            build_index(read_corpus(settings.corpus), folder, source=source, progress=self.progress)
+        chosen = [name for name in ("graded", "coverage") if name in self.steps]
+        identity = {
+            "files": [_identity(path) for path in (*settings.bioasq, *settings.exclude)],
+            "corpus": source,
+            "methods": chosen,
+            "limit": settings.limit,
+            "seed": settings.seed,
+        }
+        makers = {"graded": graded.graded_rows, "coverage": graded.coverage_rows}
+        with LuceneIndex(folder) as index:
+
+            def work(questions: Sequence[Question]) -> tuple[list[Record], dict[str, int]]:
+                found = _evidence(questions, index, answers)
+                rows = [row.to_dict() for one in found for name in chosen for row in makers[name](one, settings.seed)]
+                return rows, {}
+
+            questions = islice(self._questions(counts), settings.limit)
+            return self._step("bioasq", questions, work, identity, counts=counts, size=QUESTIONS_PER_CHUNK)
+
+    def _questions(self, counts: Counter[str]) -> Iterator[Question]:
+        evaluation, seen = self._evaluation(), set[str]()
+        for question in (q for path in self.settings.bioasq for q in read_questions(path)):
+            if evaluation.holds(question.id, question.body):
+                counts["questions kept for evaluation, left out"] += 1
+            elif question.id not in seen:
+                seen.add(question.id)
+                counts["questions"] += 1
+                yield question
+
+    def _evaluation(self) -> EvaluationQuestions:
+        kept = (q for path in self.settings.exclude for q in read_questions(path))
+        return EvaluationQuestions((q.id, q.body) for q in kept)
+
+    def _training(self) -> dict[str, Any]:
+        from mpir.sia.writer import Training
+
+        return asdict(Training(checkpoint=self.settings.writer, **self.settings.training))
+
+    def _decoding(self) -> Any:
+        from mpir.sia.writer import Decoding
+
+        return Decoding(**self.settings.decoding)
+
+    def _perspective(self, name: str) -> Perspective:
+        if not self._perspectives:
+            settings = self.settings
+            loaded = open_bundle(settings.bundle).perspectives(device=settings.device, precision=settings.precision)
+            self._perspectives = {perspective.name: perspective for perspective in loaded}
+        if name not in self._perspectives:
+            raise InputError(
+                f"bundle {self.settings.bundle!r}: has no perspective {name!r} (only {', '.join(self._perspectives)}); "
+                "choose a bundle with one."
+            )
+        return self._perspectives[name]
+
+    def _over(self, name: str, items: Step, work: Any, identity: Mapping[str, Any] | None = None) -> Step:
+        """A step that makes rows from chunks of items."""
+        depends = {"items": items.fingerprint, "seed": self.settings.seed, **(identity or {})}
+        return self._step(name, _items(items), lambda part: _dicts(*work(part)), depends)
+
+    def _step(
+        self,
+        name: str,
+        inputs: Iterable[Any],
+        work: Any,
+        depends: Mapping[str, Any],
+        *,
+        counts: Mapping[str, int] | None = None,
+        size: int = CHUNK,
+    ) -> Step:
+        """Run a step and keep its counts; `counts` are those that reading the inputs made on the way."""
+        step = self.space.run(name, inputs, work, depends={"mpir": mpir.__version__, **depends}, size=size)
+        self.counts[name] = {**(counts or {}), **step.counts}
+        return step
+
+
+def _items(step: Step) -> Iterator[Item]:
+    return map(Item.from_dict, step.records())
+
+
+def _dicts(made: Iterable[SiaRow | Item], counts: Mapping[str, int]) -> tuple[list[Record], Mapping[str, int]]:
+    return [one.to_dict() for one in made], counts
+
+
+def _joined(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:
+    """Every row with its item. Both are in the items' order, and an item has one row at most."""
+    stream = _items(items)
+    for record in rows.records():
+        item = next(i for i in stream if (i.id, i.question) == (record["source_ids"][0], record["query"]))
+        yield item, record
+
+
+def _identity(source: str) -> Any:
+    """A file by its content, a corpus folder by its files, a hub's data set by its name."""
+    if Path(source).is_file():
+        return sha256(source)
+    return corpus_fingerprint([source]) if Path(source).exists() else source
+
+
+def _evidence(
+    questions: Sequence[Question], index: LuceneIndex, answers: Mapping[str, Any]
+) -> Iterator[graded.Evidence]:
+    found = index.search_batch([question.body for question in questions], NEAR + 1)
+    for question, near in zip(questions, found, strict=True):
+        golden = [document for name in question.documents or () if (document := _known(index, name))]
+        names = set(question.documents or ())
+        wrong = [document for document in near if document.id not in names]
+        yield graded.Evidence(question, golden, wrong, answers.get(question.id, ()))
+
+
+def _known(index: LuceneIndex, name: str) -> Document | None:
+    """A golden document, where the corpus holds it."""
+    try:
+        return index.document(name)
+    except InputError:
+        return None

@@ -1,0 +1,94 @@
+"""Rows in QASC's format: a question with choices, two facts, and the fact that they combine to.
+
+Khot et al., "QASC: A Dataset for Question Answering via Sentence Composition" (2020).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError
+from mpir.files import read_json_lines
+from mpir.sia.rows import Item, one_line
+
+FACTS = ("fact1", "fact2", "combinedfact")
+
+
+def read_items(source: str, *, skip_bad: bool = False, counts: Counter[str] | None = None) -> Iterator[Item]:
+    """Read items from a JSON-lines file, or, where a hub can be reached, from a data set such as ``allenai/qasc``.
+
+    With `skip_bad`, rows that lack a field are left out, and counted in `counts` by what they lack.
+
+    Raises:
+        InputError: no such source, or a row that lacks a field (row and field are named).
+    """
+    for place, record in _records(source):
+        try:
+            yield _item(record, place)
+        except BadRowError as error:
+            if not skip_bad:
+                raise
+            if counts is not None:
+                counts[f"bad row: no {error.field}"] += 1
+
+
+class BadRowError(InputError):
+    """A row without `field`."""
+
+    def __init__(self, place: str, field: str, found: Any) -> None:
+        super().__init__(
+            f"{place}: {field} is {found!r:.40}; expected a text as in QASC, so correct the row or pass --skip-bad."
+        )
+        self.field = field
+
+
+def _records(source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    local = Path(source).exists() or source.count("/") != 1
+    numbered = read_json_lines(source) if local else enumerate(_from_hub(source), 1)
+    return ((f"{source}: row {number}", record) for number, record in numbered)
+
+
+def _from_hub(name: str) -> Iterator[dict[str, Any]]:
+    """Training and validation rows; QASC's test rows have neither facts nor answers."""
+    from datasets import load_dataset
+
+    try:
+        splits = [load_dataset(name, split=split, streaming=True) for split in ("train", "validation")]
+    except Exception as error:  # the hub's client raises many kinds
+        raise InputError(
+            f"{name}: there is no such file, and no such data set can be fetched ({type(error).__name__}: "
+            f"{one_line(str(error))[:120]}); give a JSON-lines file."
+        ) from error
+    for rows in splits:
+        yield from rows
+
+
+def _item(record: Mapping[str, Any], place: str) -> Item:
+    question = record.get("question")
+    stem = question.get("stem") if isinstance(question, Mapping) else question
+    texts = {"question": stem, **{name: record.get(name) for name in FACTS}}
+    for name, value in texts.items():
+        if not isinstance(value, str) or not value.strip():
+            raise BadRowError(place, name, value)
+    clean = {name: one_line(str(value)) for name, value in texts.items()}
+    identity = str(record.get("id") or place.rpartition(" ")[2])
+    answer = _answer(record, question, place)
+    return Item(identity, clean["question"], clean["combinedfact"], (clean["fact1"], clean["fact2"]), answer)
+
+
+def _answer(record: Mapping[str, Any], question: Any, place: str) -> str:
+    """The text of the right choice. The choices are a list (QASC's files) or two parallel lists (the hub's)."""
+    choices = question.get("choices") if isinstance(question, Mapping) else record.get("choices")
+    if isinstance(choices, Mapping):
+        texts, labels = choices.get("text") or [], choices.get("label") or []
+        choices = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=False)]
+    if not isinstance(choices, list) or not choices:
+        raise BadRowError(place, "choices", choices)
+    key = record.get("answerKey")
+    found = [c["text"] for c in choices if isinstance(c, Mapping) and c.get("label") == key and c.get("text")]
+    if not found:
+        raise BadRowError(place, "answerKey", key)
+    return one_line(str(found[0]))

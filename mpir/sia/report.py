@@ -1,0 +1,109 @@
+"""What a generation made: a report to read, a data card, and a folder for the `datasets` library."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import mpir
+from mpir.files import atomic_folder, atomic_write, write_json
+from mpir.sia.collect import SPLITS, Collected
+from mpir.sia.generated import ORIGIN
+from mpir.sia.rows import METHODS, SCALE
+
+CARD_HEAD = """\
+---
+language: en
+task_categories: [text-ranking]
+tags: [semantic-information-availability, synthetic]
+configs:
+- config_name: default
+  data_files:
+{files}
+---
+"""
+FIELDS = """\
+| field | type | meaning |
+| --- | --- | --- |
+| query | string | what is asked |
+| sentence | string | what may hold the information |
+| sia_score | integer | 0 to 4, as above |
+| method | string | how the row was made, as above |
+| source_ids | list of strings | the rows, questions or sentences that it was made from |
+| seed | integer | of the random numbers |
+"""
+
+
+def write_report(folder: Path, found: Collected, counts: Mapping[str, Mapping[str, int]], made_by: Any) -> None:
+    """Write ``report.md`` and ``report.json``. Raises OutputError where they cannot be written."""
+    with atomic_write(folder / "report.md") as stream:
+        stream.write("\n".join(_report(found, counts)) + "\n")
+    rows = [{"score": s, "method": m, "rows": n} for (s, m), n in sorted(found.rows.items(), reverse=True)]
+    values = {"rows": rows, "splits": found.splits, "removed": found.removed, "leakage": found.leakage}
+    write_json(folder / "report.json", {**values, "counts": counts, "made_by": made_by})
+
+
+def _report(found: Collected, counts: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    yield f"# SIA data: {found.rows.total():,} rows\n"
+    yield from _table(found)
+    yield "\n## Splits, repetitions, leakage\n"
+    yield from (f"- {name}: {n:,} rows" for name, n in sorted(found.splits.items(), reverse=True))
+    yield from (f"- removed, {name}: {n:,}" for name, n in sorted(found.removed.items()))
+    yield from (f"- {name}: {value:g}" for name, value in found.leakage.items())
+    yield "\n## What each step counted\n"
+    yield from (f"- {step}: {name}: {n:,}" for step, part in counts.items() for name, n in sorted(part.items()))
+    yield "\n## Rows to read\n\nWould a person agree with the order of the scores?"
+    for (score, method), reservoir in sorted(found.reading.items(), reverse=True):
+        yield f"\n### {score} · {method}\n"
+        yield from (f"{i}. **{r['query']}** {r['sentence']}" for i, r in enumerate(reservoir.kept, 1))
+
+
+def _table(found: Collected) -> Iterator[str]:
+    yield "| score | method | rows | words in the query | words in the sentence |\n| --- | --- | --- | --- | --- |"
+    for key, n in sorted(found.rows.items(), reverse=True):
+        score, method = key
+        yield f"| {score} | {method} | {n:,} | {found.query_words[key] / n:.1f} | {found.words[key] / n:.1f} |"
+
+
+def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) -> None:
+    """Write ``folder/dataset``: one Parquet file for each split and a data card; `load_dataset` takes the folder.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    with atomic_folder(folder / "dataset") as temporary, TemporaryDirectory() as cache:
+        written = []
+        for name in SPLITS:
+            if found.splits[name]:
+                rows = Dataset.from_json(str(folder / f"{name}.jsonl"), cache_dir=cache)
+                rows.to_parquet(temporary / f"{name}.parquet")
+                written.append(f"  - {{split: {name}, path: {name}.parquet}}")
+        card = "\n".join(_card(found, made_by))
+        (temporary / "README.md").write_text(CARD_HEAD.format(files="\n".join(written)) + card, encoding="utf-8")
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def _card(found: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:
+    yield "# Semantic information availability\n"
+    yield f"{found.rows.total():,} rows of (query, sentence, score), made automatically by mpir {mpir.__version__}.\n"
+    yield "The score says how much of the information that the query asks for the sentence holds:\n"
+    yield from (f"- {score}: {meaning}" for score, meaning in SCALE.items())
+    yield "\nThe methods:\n"
+    yield from (f"- {method}: {_meaning(method)}" for method in sorted({method for _, method in found.rows}))
+    yield f"\n{FIELDS}"
+    yield from _table(found)
+    yield "\nNo person has checked the rows. Made by:\n\n```"
+    yield from (f"{name}: {value}" for name, value in made_by.items())
+    yield "```\n\nThe licence is that of the sources named above.\n"
+
+
+def _meaning(method: str) -> str:
+    generated = method.startswith(ORIGIN)
+    meaning = METHODS[method.removeprefix(ORIGIN)]
+    return f"{meaning}; query and partial fact by a language model" if generated else meaning

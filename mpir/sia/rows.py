@@ -1,0 +1,90 @@
+"""A row of SIA data, and what every method's name says about its score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+SCALE = {4: "exactly the information", 3: "almost all of it", 2: "a part of it", 1: "very little", 0: "none"}
+
+METHODS = {
+    "combined": "4: the fact that answers the question",
+    "partial": "2: the one of its two source facts that fits the question better, if it does not answer it alone",
+    "similar": "0: the fact that answers a similar question",
+    "swap-combined": "3: the fact that answers, some of its entities' words replaced by near ones, the answer kept",
+    "swap-partial": "1: the partial fact, some of its entities' words replaced by near ones",
+    "golden": "4: a sentence that is a whole golden snippet",
+    "fragment": "2: half of such a sentence",
+    "beside": "1: a sentence of a golden document that is no part of a snippet, yet shares a term with the question",
+    "wrong": "0: a sentence of a document that BM25 finds near but that is not golden",
+    "coverage": "4 to 0: the share of the exact answer's items that a sentence names",
+}
+"""Rows made from sentences with generated queries bear the prefix ``generated-``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiaRow:
+    """How much (`sia_score`, 0 to 4) of the information that `query` asks for `sentence` holds."""
+
+    query: str
+    sentence: str
+    sia_score: int
+    method: str
+    source_ids: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SiaRow:
+        """The row that `to_dict` gave."""
+        return cls(**{**values, "source_ids": tuple(values["source_ids"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question, the sentence that answers it (`full`), and sentences that hold a part of the answer (`partial`).
+
+    `answer` is the words that answer, where they are known; `origin` goes in front of the methods' names.
+    """
+
+    id: str
+    question: str
+    full: str
+    partial: tuple[str, ...] = ()
+    answer: str = ""
+    origin: str = ""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Item:
+        """The item that `to_dict` gave."""
+        return cls(**{**values, "partial": tuple(values["partial"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        return asdict(self)
+
+    def row(self, sentence: str, score: int, method: str, seed: int, *others: str) -> SiaRow:
+        """A row of this item's question; `others` are further sources' ids."""
+        return SiaRow(self.question, sentence, score, self.origin + method, (self.id, *others), seed)
+
+
+def random_of(seed: int, *names: str) -> Random:
+    """Random numbers for one purpose: the same for a seed, whatever else was drawn before."""
+    return Random("\n".join([str(seed), *names]))
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def words_of(texts: Sequence[str]) -> set[str]:
+    """The terms of some texts, as BM25 counts them."""
+    from mpir.retrieve.memory import terms
+
+    return {term for text in texts for term in terms(text)}

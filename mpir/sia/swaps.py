@@ -1,0 +1,70 @@
+"""Rows of score 3 and 1: a sentence whose entities lose some of their information, word by word.
+
+Entities are chosen with a given probability and split into words; each word is replaced by a random one of its five
+nearest neighbours (Rawal & Baral 2020).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from mpir.sia.entities import WORD, EntityFinder, Span
+from mpir.sia.rows import SiaRow, random_of
+from mpir.sia.vectors import Neighbours
+
+LOWERED = {4: (3, "combined"), 2: (1, "partial")}
+
+
+def swap_rows(
+    rows: Sequence[tuple[SiaRow, str]], finder: EntityFinder, neighbours: Neighbours, probability: float, seed: int
+) -> tuple[list[SiaRow], Counter[str]]:
+    """From rows of score 4 come rows of 3, from rows of 2 rows of 1.
+
+    `rows` come with the answer's words ("" where unknown). A row of score 3 keeps them, and loses one entity: it still
+    has to answer almost all of what is asked. A sentence in which nothing was replaced gives no row.
+    """
+    made, counts = [], Counter[str]()
+    found = finder.find([row.sentence for row, _ in rows])
+    for (row, answer), spans in zip(rows, found, strict=True):
+        score, name = LOWERED[row.sia_score]
+        random = random_of(seed, "swap", str(row.sia_score), *row.source_ids, row.sentence)
+        chosen = [span for span in spans if random.random() < probability]
+        if score == 3:
+            chosen = _one_beside(row.sentence, chosen, answer, random)
+        if not chosen:
+            counts["no entity chosen"] += 1
+            continue
+        sentence = _swap(row.sentence, chosen, neighbours, random, counts)
+        if sentence == row.sentence:
+            counts["nothing replaced"] += 1
+            continue
+        method = row.method.replace(name, f"swap-{name}")
+        made.append(SiaRow(row.query, sentence, score, method, row.source_ids, seed))
+    return made, counts
+
+
+def _one_beside(sentence: str, spans: list[Span], answer: str, random: Random) -> list[Span]:
+    """One of the spans, at random, that share no word with the answer; none if there is none."""
+    kept = {word.lower() for word in WORD.findall(answer)}
+    free = [span for span in spans if not kept & {word.lower() for word in WORD.findall(sentence[slice(*span)])}]
+    return [random.choice(free)] if free else []
+
+
+def _swap(sentence: str, spans: list[Span], neighbours: Neighbours, random: Random, counts: Counter[str]) -> str:
+    pieces, last = [], 0
+    for begin, end in spans:
+        for match in WORD.finditer(sentence, begin, end):
+            pieces += [sentence[last : match.start()], _replace(match.group(), neighbours, random, counts)]
+            last = match.end()
+    return "".join([*pieces, sentence[last:]])
+
+
+def _replace(word: str, neighbours: Neighbours, random: Random, counts: Counter[str]) -> str:
+    near = neighbours.of(word)
+    counts["words replaced" if near else "words kept: no vector"] += 1
+    if not near:
+        return word
+    new = random.choice(near)
+    return new.capitalize() if word[0].isupper() and new.islower() else new

@@ -1,0 +1,126 @@
+"""Word vectors: word2vec trained over any corpus, or published vectors, and the nearest neighbours of a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mpir
+from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.errors import ArtefactError, InputError
+from mpir.files import atomic_folder, sha256, write_json
+from mpir.text.split import split
+
+FILE, MADE_BY = "vectors.kv", "made_by.json"
+NEIGHBOURS = 5
+_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+class Tokens:
+    """The words of every sentence of a corpus, lower-cased, as often as they are asked for, never all in memory."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self.paths = list(paths)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for document in read_corpus(self.paths):
+            for text in document.sections.values():
+                yield from (_TOKEN.findall(text[begin:end].lower()) for begin, end in split(text))
+
+
+def train_vectors(
+    paths: Iterable[str | Path],
+    folder: str | Path,
+    *,
+    size: int = 100,
+    window: int = 5,
+    least: int = 5,
+    epochs: int = 5,
+    workers: int = 1,
+    seed: int = 1,
+    progress: Callable[[Iterable[list[str]]], Iterable[list[str]]] | None = None,
+) -> Path:
+    """Train word2vec (skip-gram; Mikolov et al. 2013) over a corpus, streaming, and save the vectors.
+
+    `least` is how often a word must occur to have a vector. The folder gets ``vectors.kv`` and ``made_by.json``. More
+    than one worker is faster, and gives other vectors in every run.
+
+    Raises:
+        InputError: a corpus that cannot be read, or in which no word occurs often enough.
+        OutputError: the folder cannot be written.
+    """
+    from gensim.models import Word2Vec
+
+    tokens = Tokens(paths)
+    settings = {"size": size, "window": window, "least": least, "epochs": epochs, "workers": workers, "seed": seed}
+    model = Word2Vec(vector_size=size, window=window, min_count=least, sg=1, workers=workers, seed=seed)
+    model.build_vocab(progress(tokens) if progress else tokens)
+    if not len(model.wv):
+        raise InputError(f"{tokens.paths}: no word occurs {least} times; give a larger corpus or a lower --least.")
+    model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
+    with atomic_folder(folder) as temporary:
+        model.wv.save(str(temporary / FILE))
+        write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
+    return Path(folder) / FILE
+
+
+def _made_by(tokens: Tokens, model: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    corpus = corpus_fingerprint(tokens.paths)
+    counts = {"sentences": model.corpus_count, "words": model.corpus_total_words, "vocabulary": len(model.wv)}
+    return {"mpir": mpir.__version__, "corpus": corpus, "settings": settings, **counts}
+
+
+class Neighbours:
+    """The nearest neighbours of words, each looked up once."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Load vectors: a folder of `train_vectors`, gensim's own format, or word2vec's (``.bin``, ``.txt``, gzipped).
+
+        Raises:
+            ArtefactError: the file is missing or is none of these.
+        """
+        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        self._vectors = _load(file)
+        self._found: dict[str, tuple[str, ...]] = {}
+        self.identity = {"vectors": sha256(file)}
+
+    def of(self, word: str) -> tuple[str, ...]:
+        """The five nearest words, nearest first; other forms of the word itself don't count. () without a vector."""
+        key = next((form for form in (word, word.lower()) if form in self._vectors), None)
+        if key is None:
+            return ()
+        if key not in self._found:
+            self._found[key] = tuple(self._look_up(key))
+        return self._found[key]
+
+    def _look_up(self, key: str) -> list[str]:
+        near = (name for name, _ in self._vectors.most_similar(key, topn=4 * NEIGHBOURS))
+        return [name for name in near if name.isalpha() and not _same_word(key, name)][:NEIGHBOURS]
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether two words begin with the same four fifths of letters, so that they differ in their ending at most."""
+    one, other = one.lower(), other.lower()
+    shared = max(3, 4 * max(len(one), len(other)) // 5)
+    return one[:shared] == other[:shared]
+
+
+def _load(file: Path) -> Any:
+    from gensim.models import KeyedVectors
+
+    if not file.is_file():
+        raise ArtefactError(
+            f"{file}: there are no word vectors; make some with data_scripts/train_word_vectors.py, or give a file."
+        )
+    name = file.name.removesuffix(".gz")
+    try:
+        if name.endswith((".bin", ".txt", ".vec")):
+            return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
+        return KeyedVectors.load(str(file), mmap="r")
+    except Exception as error:  # gensim raises whatever unpickling or parsing runs into
+        raise ArtefactError(
+            f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected gensim's "
+            "own format, or word2vec's as .bin, .txt or .vec."
+        ) from error

@@ -1,0 +1,115 @@
+"""Steps on disk: each works through its inputs in chunks whose results are written whole, so that a run can resume."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tqdm import tqdm
+
+from mpir.errors import OutputError
+from mpir.files import atomic_write, fingerprint, read_json, read_json_lines, write_json
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Record = dict[str, Any]
+Work = Callable[[Sequence[T]], tuple[Iterable[Record], Mapping[str, int]]]
+MARK = "sia.json"
+STEPS = ".steps"
+CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A finished step: its chunks on disk, what it counted, and a fingerprint of everything it depended on."""
+
+    name: str
+    chunks: tuple[Path, ...]
+    counts: Mapping[str, int]
+    fingerprint: str
+
+    def records(self) -> Iterator[Record]:
+        """The step's records in order, one in memory at a time."""
+        for path in self.chunks:
+            lines = read_json_lines(path)
+            next(lines)
+            for _, record in lines:
+                yield record
+
+
+class Workspace:
+    """The folder of a generation. Nothing in it is ever half-written."""
+
+    def __init__(self, folder: str | Path, *, resume: bool = False, progress: bool = False) -> None:
+        """Open or start a folder; without `resume`, steps that an earlier run left are removed.
+
+        Raises:
+            OutputError: the folder holds something else, or cannot be written.
+        """
+        self.folder, self.progress = Path(folder), progress
+        if self.folder.exists() and not (self.folder / MARK).is_file() and _has_content(self.folder):
+            raise OutputError(
+                f"{folder}: is not a folder of generated SIA data, so it is not replaced; remove it or choose another."
+            )
+        write_json(self.folder / MARK, {"format": 1})
+        if not resume:
+            shutil.rmtree(self.folder / STEPS, ignore_errors=True)
+
+    def path(self, name: str) -> Path:
+        """The folder of a step."""
+        return self.folder / STEPS / name
+
+    def run(
+        self, name: str, inputs: Iterable[T], work: Work[T], *, depends: Mapping[str, Any], size: int = CHUNK
+    ) -> Step:
+        """Work through `inputs` in chunks of `size`; chunks that stand from an earlier run are kept.
+
+        `depends` (JSON-able) is everything the results depend on; where it has changed, the step starts anew.
+        """
+        identity = fingerprint({"step": name, "size": size, **depends})
+        folder = self.prepare(name, identity)
+        chunks, counts = [], Counter[str]()
+        bar = tqdm(batched(inputs, size), desc=name, unit="chunk", disable=not self.progress)
+        for number, chunk in enumerate(bar):
+            path = folder / f"{number:06d}.jsonl"
+            if not path.exists():
+                _write(path, *work(chunk))
+            _, head = next(read_json_lines(path))
+            counts.update(head["counts"])
+            chunks.append(path)
+        return Step(name, tuple(chunks), counts, identity)
+
+    def prepare(self, name: str, identity: str) -> Path:
+        """A step's folder, emptied if it was made otherwise."""
+        folder = self.path(name)
+        mark = folder / "made.json"
+        if mark.exists() and read_json(mark) != {"fingerprint": identity}:
+            log.warning("%s: made with other settings or inputs, so the step starts anew", name)
+            shutil.rmtree(folder)
+        write_json(mark, {"fingerprint": identity})
+        return folder
+
+
+def _has_content(folder: Path) -> bool:
+    return not folder.is_dir() or any(folder.iterdir())
+
+
+def _write(path: Path, records: Iterable[Record], counts: Mapping[str, int]) -> None:
+    kept = list(records)
+    with atomic_write(path) as stream:
+        for value in ({"counts": dict(counts)}, *kept):
+            stream.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of `size` values; the last may be shorter."""
+    stream = iter(values)
+    while chunk := list(islice(stream, size)):
+        yield chunk

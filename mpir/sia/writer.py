@@ -1,0 +1,199 @@
+"""A causal language model that learns to write one text for another: a query, or a partial fact, for a sentence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
+
+from mpir.errors import ArtefactError
+from mpir.files import atomic_folder, atomic_write, fingerprint, read_json, write_json
+from mpir.perspectives.cross_encoder import choose_device
+from mpir.sia.workspace import batched
+
+Pair = tuple[str, str]
+Examples = Callable[[], Iterable[Pair]]
+CUES = {"query": "\nQuestion:", "partial": "\nRelated fact:"}
+IGNORED = -100
+SHUFFLED = 2048
+MADE_BY, STATE = "made_by.json", "state.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a writer is trained. `rows` is the batch size, `length` the most tokens of source and target together."""
+
+    checkpoint: str
+    epochs: int = 3
+    rows: int = 16
+    learning_rate: float = 5e-5
+    length: int = 192
+    save_every: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How text is sampled: nucleus sampling (Holtzman et al. 2020) after a temperature."""
+
+    top_p: float = 0.9
+    temperature: float = 0.8
+    most_tokens: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A generated text and its loss: the mean negative log-likelihood of a token, in nats."""
+
+    text: str
+    loss: float
+
+
+class Writer:
+    """A causal checkpoint with the cue that asks it for one kind of text."""
+
+    def __init__(self, checkpoint: str | Path, kind: str, *, length: int = 192, device: str = "auto") -> None:
+        """Load a checkpoint from a folder or a hub. Raises ArtefactError if it cannot be loaded or has no end token."""
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(str(checkpoint), padding_side="left")
+            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=torch.float32)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:160]
+            raise ArtefactError(
+                f"{checkpoint}: cannot be loaded as a causal language model ({reason}); give the folder of one, or a "
+                "hub name such as gpt2-medium where the hub can be reached."
+            ) from error
+        if self.tokenizer.eos_token_id is None:
+            raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
+        self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
+        self.cue, self.length = CUES[kind], length
+        self.model.to(choose_device(device))
+
+    def loss(self, pairs: Sequence[Pair]) -> torch.Tensor:
+        """Mean negative log-likelihood of each pair's target tokens, the end included: (N,)."""
+        encoded = [self._encode(source, target) for source, target in pairs]
+        longest = max(len(ids) for ids, _ in encoded)
+        ids = torch.full((len(pairs), longest), self.tokenizer.pad_token_id)
+        labels, mask = torch.full_like(ids, IGNORED), torch.zeros_like(ids)
+        for row, (tokens, start) in enumerate(encoded):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            labels[row, start : len(tokens)] = ids[row, start : len(tokens)]
+            mask[row, : len(tokens)] = 1
+        device = self.model.device
+        logits = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits[:, :-1].float()
+        wanted = labels[:, 1:].to(device)
+        losses = torch.nn.functional.cross_entropy(
+            logits.transpose(1, 2), wanted, ignore_index=IGNORED, reduction="none"
+        )
+        return losses.sum(dim=1) / (wanted != IGNORED).sum(dim=1)
+
+    def _encode(self, source: str, target: str) -> tuple[list[int], int]:
+        """The tokens of source, cue, target and end, and where the target starts; a long source loses its end."""
+        wanted = [*self.tokenizer.encode(f" {target}", add_special_tokens=False), self.tokenizer.eos_token_id]
+        wanted = wanted[: self.length // 2]
+        prompt = self._prompt(source, self.length - len(wanted))
+        return prompt + wanted, len(prompt)
+
+    def _prompt(self, source: str, room: int) -> list[int]:
+        cue = self.tokenizer.encode(self.cue, add_special_tokens=False)
+        return [*self.tokenizer.encode(source, add_special_tokens=False)[: room - len(cue)], *cue]
+
+    @torch.inference_mode()
+    def write(self, sources: Sequence[str], decoding: Decoding, seed: int) -> list[Written]:
+        """One text for each source; the same for a seed and the same sources."""
+        prompts = [self._prompt(source, self.length) for source in sources]
+        encoded = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(self.model.device)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            found = self.model.eval().generate(
+                **encoded,
+                do_sample=True,
+                top_p=decoding.top_p,
+                top_k=0,
+                temperature=decoding.temperature,
+                max_new_tokens=decoding.most_tokens,
+                pad_token_id=self.tokenizer.pad_token_id,
+            )
+        tails = self.tokenizer.batch_decode(found[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
+        texts = [" ".join(tail.split()) for tail in tails]
+        losses = self.loss(list(zip(sources, texts, strict=True))).tolist()
+        return [Written(text, value) for text, value in zip(texts, losses, strict=True)]
+
+
+def train_writer(
+    kind: str,
+    examples: Examples,
+    settings: Training,
+    folder: Path,
+    *,
+    seed: int,
+    device: str = "auto",
+    progress: bool = False,
+) -> Path:
+    """Fine-tune a checkpoint on (source, target) pairs; goes on where it was interrupted, and keeps a finished one.
+
+    `examples` is called once for every pass; pairs are shuffled 2,048 at a time, so that memory does not grow.
+    """
+    model_folder = folder / "model"
+    identity = fingerprint({"kind": kind, "seed": seed, **asdict(settings)})
+    if model_folder.is_dir() and read_json(model_folder / MADE_BY).get("fingerprint") == identity:
+        return model_folder
+    writer = Writer(settings.checkpoint, kind, length=settings.length, device=device)
+    steps = settings.epochs * sum(1 for _ in batched(examples(), settings.rows))
+    optimiser = torch.optim.AdamW(writer.model.parameters(), lr=settings.learning_rate)
+    rate = get_linear_schedule_with_warmup(optimiser, steps // 20, steps)
+    parts = {"model": writer.model, "optimiser": optimiser, "rate": rate}
+    done = _restore(folder / STATE, identity, parts)
+    if not done:
+        torch.manual_seed(seed)
+    bar = tqdm(_batches(examples, settings, seed), desc=f"training {kind}", total=steps, disable=not progress)
+    for number, pairs in enumerate(bar, 1):
+        if number <= done:
+            continue
+        _step(writer, pairs, optimiser, rate)
+        if number % settings.save_every == 0:
+            _save(folder / STATE, identity, number, parts)
+    with atomic_folder(model_folder) as temporary:
+        writer.model.save_pretrained(temporary)
+        writer.tokenizer.save_pretrained(temporary)
+        write_json(temporary / MADE_BY, {"fingerprint": identity, "kind": kind, "seed": seed, **asdict(settings)})
+    (folder / STATE).unlink(missing_ok=True)
+    return model_folder
+
+
+def _batches(examples: Examples, settings: Training, seed: int) -> Iterator[list[Pair]]:
+    generator = random.Random(seed)
+    for _ in range(settings.epochs):
+        shuffled = (p for chunk in batched(examples(), SHUFFLED) for p in generator.sample(chunk, len(chunk)))
+        yield from batched(shuffled, settings.rows)
+
+
+def _step(writer: Writer, pairs: list[Pair], optimiser: torch.optim.Optimizer, rate: Any) -> None:
+    writer.model.train()
+    optimiser.zero_grad()
+    writer.loss(pairs).mean().backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(writer.model.parameters(), 1.0)
+    optimiser.step()
+    rate.step()
+
+
+def _save(path: Path, identity: str, step: int, parts: dict[str, Any]) -> None:
+    state = {"identity": identity, "step": step, "random": torch.get_rng_state()}
+    with atomic_write(path, binary=True) as stream:
+        torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, stream)
+
+
+def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
+    """The number of steps that were done before, with everything as it was then; 0 for a new run."""
+    state = torch.load(path, weights_only=True) if path.exists() else {}
+    if state.get("identity") != identity:
+        return 0
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
+    torch.set_rng_state(state["random"])
+    return int(state["step"])
