@@ -64,7 +64,19 @@ class Reranker:
         chosen = Weights.equal(names) if weights is None else weights
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
         chosen.check_perspectives(names, source)
+        self._check_models(chosen, source)
         return chosen if context is None else replace(chosen, context=context)
+
+    def _check_models(self, weights: Weights, source: str) -> None:
+        """Tuned weights belong to the models whose scores they were tuned on."""
+        tuned = weights.made_by.get("perspectives", {})
+        for perspective in self.perspectives if tuned else ():
+            expected = tuned.get(perspective.name)
+            if expected not in (None, perspective.model_fingerprint):
+                raise InputError(
+                    f"{source}: the weights were tuned on another model of {perspective.name!r} (fingerprint "
+                    f"{expected}, here {perspective.model_fingerprint}); use the bundle's own weights, or tune again."
+                )
 
     def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
