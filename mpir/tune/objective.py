@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats, blend
+from mpir.rank.blend import Floats, Integers, blend
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
 from mpir.tune.answers import Answers, Pool
@@ -35,8 +37,14 @@ class Objective:
         _check_columns(scored)
         self.scored, self.version = scored, version
         self.name = measured if isinstance(measured, str) else getattr(measured, "__qualname__", repr(measured))
+        self.measured = measured
         self._measure = measure(measured, version) if isinstance(measured, str) else measured
         self.pool = Pool(scored, documents=documents, snippets=snippets)
+
+    def restricted(self, questions: Sequence[int] | Integers) -> Objective:
+        """The same objective over the questions of these numbers only."""
+        limits = {"documents": self.pool.limit_documents, "snippets": self.pool.limit_snippets}
+        return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
 
     def answers(self, weights: Weights) -> Answers:
         """What every question would submit with these weights. Raises InputError for other perspectives' weights."""

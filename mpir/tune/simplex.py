@@ -1,0 +1,77 @@
+"""Weights that add up to 1, by coordinates in the unit cube: one point for each mixture, none for its multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.rank.blend import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Simplex:
+    """K shares ≥ 0 that add up to 1, each between bounds, reached from K − 1 coordinates by breaking a stick.
+
+    Without bounds, uniform coordinates give uniform mixtures (Devroye 1986, V.2).
+
+    Raises:
+        InputError: bounds that are no range inside 0 to 1, or that no mixture can meet.
+    """
+
+    names: tuple[str, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], bounds: Mapping[str, tuple[float, float]]) -> Simplex:
+        """The simplex of these names; those without bounds may take any share."""
+        pairs = [bounds.get(name, (0.0, 1.0)) for name in names]
+        return cls(names, tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
+
+    def __post_init__(self) -> None:
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            if not 0 <= low <= high <= 1:
+                raise InputError(
+                    f"bounds of {name}: {low} to {high} is no range of shares; expected 0 ≤ low ≤ high ≤ 1."
+                )
+        if sum(self.low) > 1 + 1e-9 or sum(self.high) < 1 - 1e-9:
+            raise InputError(
+                f"bounds of {', '.join(self.names)}: the shares would add up to {sum(self.low):g} at least and "
+                f"{sum(self.high):g} at most, but they must add up to 1; widen the bounds."
+            )
+
+    @property
+    def dimensions(self) -> int:
+        """How many coordinates there are: one fewer than shares."""
+        return len(self.names) - 1
+
+    def shares(self, coordinates: Floats) -> Floats:
+        """Shares (K,) of coordinates (K − 1,) in 0-1."""
+        shares, rest = np.zeros(len(self.names)), 1.0
+        for number, coordinate in enumerate(coordinates):
+            low, high = self._range(number, rest)
+            piece = 1 - (1 - coordinate) ** (1 / (len(coordinates) - number))
+            shares[number] = low + piece * (high - low)
+            rest -= shares[number]
+        shares[-1] = max(rest, 0.0)
+        return shares
+
+    def coordinates(self, shares: Floats) -> Floats:
+        """Coordinates (K − 1,) of shares (K,); shares outside the bounds are moved to them one after the other."""
+        coordinates, rest = np.zeros(self.dimensions), 1.0
+        for number in range(self.dimensions):
+            low, high = self._range(number, rest)
+            share = min(max(shares[number], low), high)
+            piece = (share - low) / (high - low) if high > low else 0.0
+            coordinates[number] = 1 - (1 - piece) ** (self.dimensions - number)
+            rest -= share
+        return coordinates
+
+    def _range(self, number: int, rest: float) -> tuple[float, float]:
+        """What a share may be, given what is left of the stick and what the later shares need or can take."""
+        low = max(self.low[number], rest - sum(self.high[number + 1 :]))
+        high = min(self.high[number], rest - sum(self.low[number + 1 :]))
+        return low, max(low, high)

@@ -1,0 +1,145 @@
+"""The weights that tuning chooses from: two mixtures, α and β/w, in units that make columns comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.rank.blend import Columns, Floats, Integers, minmax
+from mpir.rank.weights import Context, Normalise, Weights
+from mpir.tune.simplex import Simplex
+
+CONTEXT, BM25 = "context", "bm25"
+LARGEST_FEEDBACK = 0.99
+"""The largest share of the context in the fixpoint reading; the fixed point exists below 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """All weights for some columns, each named by coordinates (d,) in the unit cube: first α's, then β's.
+
+    A ranking does not change when all weights of a sum are multiplied by a positive factor, so each sum's weights are
+    a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
+    (`units`: the perspectives, then BM25); sentence sums and document sums have about unit deviation then and count
+    as they are. β2·w is one quantity for each rank, so that β1 and the R products are the second mixture.
+    """
+
+    alpha: Simplex
+    beta: Simplex
+    units: Mapping[str, float]
+    context: Context
+    normalise: Normalise
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        *,
+        ranks: int = 3,
+        context: Context = "bm25",
+        normalise: Normalise = "none",
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Space:
+        """The space for columns. `bounds` holds (lowest, highest) shares by perspective, "context", "bm25", "w1" ….
+
+        Raises:
+            InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
+                mixture meets, or that leave no valid fixed point.
+        """
+        alpha, beta = (*columns.perspectives, CONTEXT), (BM25, *(f"w{rank + 1}" for rank in range(ranks)))
+        given = dict(bounds or {})
+        unknown = set(given) - {*alpha, *beta}
+        if unknown:
+            raise InputError(
+                f"bounds: there is no weight {sorted(unknown)[0]!r}; the weights are {', '.join((*alpha, *beta))}."
+            )
+        if context == "fixpoint":
+            given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
+        units = _units(columns, normalise)
+        return cls(Simplex.of(alpha, given), Simplex.of(beta, given), units, context, normalise)
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """The coordinates of each half, by name."""
+        first, second = self.alpha.dimensions, self.beta.dimensions
+        return {"beta": slice(first, first + second), "alpha": slice(0, first)}
+
+    @property
+    def dimensions(self) -> int:
+        """How many coordinates there are."""
+        return self.alpha.dimensions + self.beta.dimensions
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the shares, in the order of `shares`."""
+        return (*self.alpha.names, *self.beta.names)
+
+    def equal(self) -> Floats:
+        """The coordinates of equal weights: every column of a sum with the same share (as far as bounds allow)."""
+        halves = (np.full(len(half.names), 1 / len(half.names)) for half in (self.alpha, self.beta))
+        return self.coordinates(np.concatenate(list(halves)))
+
+    def shares(self, coordinates: Floats) -> Floats:
+        """The shares of both halves, one after the other."""
+        blocks = self.blocks
+        halves = (self.alpha.shares(coordinates[blocks["alpha"]]), self.beta.shares(coordinates[blocks["beta"]]))
+        return np.concatenate(halves)
+
+    def coordinates(self, shares: Floats) -> Floats:
+        """The coordinates of the shares of both halves."""
+        cut = len(self.alpha.names)
+        return np.concatenate([self.alpha.coordinates(shares[:cut]), self.beta.coordinates(shares[cut:])])
+
+    def weights(self, coordinates: Floats) -> Weights:
+        """The weights at a point of the unit cube."""
+        shares = dict(zip(self.names, self.shares(coordinates).tolist(), strict=True))
+        ranks = [shares[name] for name in self.beta.names[1:]]
+        sentences = sum(ranks)
+        w = tuple(share / sentences for share in ranks) if sentences > 0 else (1 / len(ranks),) * len(ranks)
+        alpha = {name: shares[name] / self.units[name] for name in self.alpha.names[:-1]}
+        alpha_context = shares[CONTEXT] / (self.units[BM25] if self.context == "bm25" else 1.0)
+        return Weights(
+            alpha, alpha_context, shares[BM25] / self.units[BM25], sentences, w, self.context, self.normalise
+        )
+
+
+def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
+    """The standard deviation of each column inside questions. Raises InputError for a constant column."""
+    question_of = columns.question_of[columns.document_of]
+    units = {}
+    for name, values, owner in [
+        *((name, columns.scores[:, i], question_of) for i, name in enumerate(columns.perspectives)),
+        (BM25, columns.bm25, columns.question_of),
+    ]:
+        scaled = minmax(values, owner) if normalise == "minmax" else np.asarray(values, np.float64)
+        units[name] = _deviation(scaled, owner)
+        if units[name] < 1e-9:
+            raise InputError(
+                f"the column {name!r} is constant inside every question, so no weight of it changes a ranking; leave "
+                "it out or score it again."
+            )
+    return units
+
+
+def _deviation(values: Floats, owner: Integers) -> float:
+    """The standard deviation (population) of values around the mean of their group."""
+    counts = np.maximum(np.bincount(owner), 1)
+    means = np.bincount(owner, values) / counts
+    return float(np.sqrt(np.mean((values - means[owner]) ** 2))) if len(values) else 0.0
+
+
+def _below_feedback(
+    bounds: tuple[float, float], alpha: tuple[str, ...], given: Mapping[str, tuple[float, float]]
+) -> tuple[float, float]:
+    """The context's bounds, kept where the fixed point exists. Raises InputError where there is no such place."""
+    others = sum(given.get(name, (0.0, 1.0))[1] for name in alpha[:-1])
+    least = max(bounds[0], 1 - others)
+    if least > LARGEST_FEEDBACK:
+        raise InputError(
+            f"bounds: the context's share would be {least:g} at least, but the fixed point exists only below 1; lower "
+            f"it to {LARGEST_FEEDBACK} or less, let other perspectives have more, or choose the context bm25."
+        )
+    return bounds[0], min(bounds[1], LARGEST_FEEDBACK)

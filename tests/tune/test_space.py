@@ -1,0 +1,106 @@
+"""Mixtures by coordinates, and weights in the units of their columns."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.errors import InputError
+from mpir.rank.blend import blend, document_order
+from mpir.rank.scored_set import ScoredSet
+from mpir.tune.simplex import Simplex
+from mpir.tune.space import Space
+
+unit = st.floats(0, 1)
+
+
+@st.composite
+def simplices(draw: st.DrawFn) -> Simplex:
+    """Simplices of two to five names with bounds that some mixture meets."""
+    centre = np.array(draw(st.lists(st.floats(0.01, 1), min_size=2, max_size=5)))
+    centre /= centre.sum()
+    low = tuple(float(share * draw(unit)) for share in centre)
+    high = tuple(float(share + (1 - share) * draw(unit)) for share in centre)
+    return Simplex(tuple("abcde"[: len(centre)]), low, high)
+
+
+@given(simplex=simplices(), coordinates=st.lists(unit, min_size=4, max_size=4))
+def test_shares_add_up_and_keep_their_bounds(simplex: Simplex, coordinates: list[float]) -> None:
+    shares = simplex.shares(np.array(coordinates[: simplex.dimensions]))
+    assert shares.sum() == pytest.approx(1)
+    assert (shares >= np.array(simplex.low) - 1e-9).all()
+    assert (shares <= np.array(simplex.high) + 1e-9).all()
+    again = simplex.shares(simplex.coordinates(shares))
+    np.testing.assert_allclose(again, shares, atol=1e-6)
+
+
+def test_uniform_coordinates_give_uniform_mixtures() -> None:
+    simplex = Simplex.of(("a", "b", "c"), {})
+    shares = np.array([simplex.shares(point) for point in np.random.default_rng(0).random((4000, 2))])
+    np.testing.assert_allclose(shares.mean(axis=0), 1 / 3, atol=0.02)
+    np.testing.assert_allclose(shares.var(axis=0), 1 / 18, atol=0.005)  # of a uniform mixture of three
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({"a": (0.5, 0.2)}, "bounds of a: 0.5 to 0.2 is no range"),
+        ({"a": (-1, 2)}, "bounds of a"),
+        ({"a": (0.7, 1), "b": (0.7, 1)}, "add up to 1.4 at least"),
+        ({"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}, "0.6 at most"),
+    ],
+)
+def test_bounds_that_cannot_be_met(bounds: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Simplex.of(("a", "b", "c"), bounds)
+
+
+def test_equal_weights_are_equal_in_standard_deviations(learnable: ScoredSet) -> None:
+    space = Space.of(learnable.columns)
+    np.testing.assert_allclose(space.shares(space.equal()), [1 / 3] * 3 + [1 / 4] * 4)
+    weights = space.weights(space.equal())
+    assert weights.alpha["a"] * space.units["a"] == pytest.approx(weights.alpha["b"] * space.units["b"])
+    assert weights.alpha["a"] > 3 * weights.alpha["b"]  # column b spreads over 0-5
+    assert weights.w == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+
+
+def test_a_factor_on_a_column_changes_no_ranking(learnable: ScoredSet) -> None:
+    columns = learnable.columns
+    scaled = replace(columns, scores=columns.scores * [1.0, 100.0], bm25=columns.bm25 * 7)
+    for context in ("bm25", "document", "fixpoint"):
+        orders = []
+        for one in (columns, scaled):
+            space = Space.of(one, context=context)
+            point = np.linspace(0.2, 0.7, space.dimensions)
+            orders.append(document_order(one, blend(one, space.weights(point))).tolist())
+        assert orders[0] == orders[1]
+
+
+@given(point=st.lists(unit, min_size=5, max_size=5))
+def test_the_fixed_point_exists_everywhere_in_the_space(learnable: ScoredSet, point: list[float]) -> None:
+    space = Space.of(learnable.columns, context="fixpoint")
+    assert space.weights(np.array(point)).feedback < 1
+
+
+def test_bounds_name_weights_and_leave_a_fixed_point(learnable: ScoredSet) -> None:
+    space = Space.of(learnable.columns, bounds={"b": (0.0, 0.0), "w1": (0.5, 1.0)})
+    weights = space.weights(np.full(space.dimensions, 0.9))
+    assert weights.alpha["b"] == 0
+    assert weights.w[0] >= 0.5
+    with pytest.raises(InputError, match="there is no weight 'c'; the weights are a, b, context, bm25, w1, w2, w3"):
+        Space.of(learnable.columns, bounds={"c": (0, 1)})
+    for bounds in ({"context": (1.0, 1.0)}, {"a": (0.0, 0.0), "b": (0.0, 0.0)}):
+        with pytest.raises(InputError, match="the fixed point exists only below 1"):
+            Space.of(learnable.columns, context="fixpoint", bounds=bounds)
+
+
+def test_a_constant_column_is_refused(learnable: ScoredSet) -> None:
+    scores = learnable.columns.scores.copy()
+    scores[:, 1] = 2.5
+    with pytest.raises(InputError, match="the column 'b' is constant inside every question"):
+        Space.of(replace(learnable.columns, scores=scores))
+    with pytest.raises(InputError, match="the column 'bm25' is constant"):
+        Space.of(replace(learnable.columns, bm25=np.ones_like(learnable.columns.bm25)))
