@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mpir.files import read_json
-from mpir.sia.facts import names
+from mpir.retrieve.memory import terms
 
 Answer = tuple[tuple[str, ...], ...]
 """The items of an answer, each with its synonyms."""
 
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
 _SHORTEST = 2
+_LONG_WORD, _ALIKE = 6, 0.85
 
 
 def read_answers(path: str | Path) -> dict[str, Answer]:
@@ -46,5 +50,38 @@ def _synonyms(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def coverage(sentence: str, answer: Answer) -> float:
-    """The share of the answer's items that the sentence names by one of their synonyms: 0 to 1."""
-    return sum(any(names(sentence, form) for form in item) for item in answer) / len(answer)
+    """The share of the answer's items that the sentence names by one of their synonyms: 0 to 1.
+
+    An item is named when each of its words is there, in any order, or a long word spelled nearly the same.
+    """
+    words = _words(sentence)
+    return sum(any(_named(form, words) for form in item) for item in answer) / len(answer)
+
+
+def may_be_whole(sentence: str, answer: Answer) -> bool:
+    """Whether the sentence enumerates as many things as the answer has, so that the rest may go by other names."""
+    return sentence.count(",") + 1 >= len(answer)
+
+
+def _named(form: str, words: frozenset[str]) -> bool:
+    return any(
+        bool(wanted) and all(word in words or any(_alike(word, other) for other in words) for word in wanted)
+        for wanted in (_terms(form), _terms(form.replace("-", "")))
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    """The terms of a text, with hyphens as gaps and as nothing: c-Myc gives c, myc and cmyc."""
+    return _terms(text) | _terms(text.replace("-", ""))
+
+
+@lru_cache(maxsize=2**12)
+def _terms(text: str) -> frozenset[str]:
+    """Terms without their accents."""
+    return frozenset(terms("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))))
+
+
+def _alike(one: str, other: str) -> bool:
+    if min(len(one), len(other)) < _LONG_WORD or one[:3] != other[:3]:
+        return False
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE

@@ -58,7 +58,7 @@ class SpacyEntities:
 
 
 class TermEntities:
-    """Informative terms by corpus statistics: the rarer half of a sentence's words, neighbours joined to one entity.
+    """Informative terms by corpus statistics: the rarer half of a sentence's words.
 
     A word's information is its inverse document frequency among the sentences of the corpus; stop words, and words of
     less than three letters, have none.
@@ -86,26 +86,12 @@ class TermEntities:
         if not known:
             return []
         least = known[len(known) // 2]
-        return list(_joined(sentence, [(begin, end) for begin, end, value in words if value >= least]))
+        return [(begin, end) for begin, end, value in words if value >= least]
 
     def _information(self, word: str) -> float:
         if len(word) < SHORTEST or word in self._stop_words:
             return 0.0
         return math.log(1 + self._size / (1 + self._counts[word]))
-
-
-def _joined(sentence: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Spans with nothing but white space between them become one."""
-    last: Span | None = None
-    for begin, end in spans:
-        if last and not sentence[last[1] : begin].strip():
-            last = (last[0], end)
-            continue
-        if last:
-            yield last
-        last = (begin, end)
-    if last:
-        yield last
 
 
 def entity_finder(choice: str, sentences: Iterable[str]) -> EntityFinder:

@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from mpir.sia.answers import Answer, coverage
+from mpir.sia.answers import Answer, coverage, may_be_whole
 from mpir.sia.rows import Item, SiaRow, one_line, random_of, words_of
 from mpir.text import Document, Question
 from mpir.text.split import sentences, split
 from mpir.train.leakage import normalise
 
 SHORTEST, LONGEST = 30, 600
-PER_SCORE = 2
+"""Characters of a sentence."""
+SHORTEST_CUT = 12
+"""Words of a sentence that is cut in half."""
+PER_METHOD, HARDEST = 2, 6
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A question with the golden documents at hand, some that BM25 finds near but are not golden, and its answer."""
+    """A question with the golden documents at hand, some that BM25 finds near but are not golden, and its answer.
+
+    `relevance` holds the relevance perspective's scores of the golden sentences, where they are known.
+    """
 
     question: Question
     golden: Sequence[Document]
     wrong: Sequence[Document]
     answer: Answer = ()
+    relevance: Mapping[str, float] = field(default_factory=dict)
 
 
 def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """Golden sentence 4, half of one 2, its document's other sentences 1, a wrong document's sentences 0.
+    """Golden sentence 4, half of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
 
-    At most two rows for each score. List questions have none (a snippet often names a part of the list: see
+    At most two rows for each method. A half of what answers a summary question is a part of the information (2); the
+    half that lacks a factoid's answer holds very little (1); half a sentence may decide a yes/no question, or not, so
+    those have none. List questions have no rows at all (a snippet often names a part of the list: see
     `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
     """
-    item = _item(evidence.question)
-    if evidence.question.type == "list":
+    item, kind, answer = _item(evidence.question), evidence.question.type, evidence.answer
+    if kind == "list":
         return []
-    golden = [text for text in golden_sentences(evidence.question) if _names_all(text, evidence.answer)]
+    golden = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
+    halves = [half for text in golden for half in fragments(text, item.question)]
     graded = {
-        ("golden", 4): golden,
-        ("fragment", 2): [part for text in golden if (part := fragment(text, item.question))],
+        ("golden", 4): golden[:PER_METHOD],
+        ("fragment", 2): halves if kind == "summary" else [],
+        ("cut", 1): [half for half in halves if answer and not coverage(half, answer)],
         ("beside", 1): list(_near(evidence.golden, evidence)),
-        ("wrong", 0): list(_near(evidence.wrong, evidence)),
+        ("wrong", 0): _nearest(evidence.wrong, evidence),
     }
     return [
         item.row(text, score, method, seed)
@@ -53,16 +64,19 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     """How much of the exact answer a golden sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
 
     The scale means "how much of the information asked for", and BioASQ's list and factoid questions say item by item
-    what that is.
+    what that is. A sentence that names half of the items or more and enumerates as many things as the answer has may
+    well hold all of it under other names; it gives no row.
     """
-    if not evidence.answer:
+    answer = evidence.answer
+    if not answer:
         return []
     item, graded = _item(evidence.question), defaultdict(list)
     for text in golden_sentences(evidence.question):
-        if share := coverage(text, evidence.answer):
+        share = coverage(text, answer)
+        if share == 1 or (share > 0 and not (share >= 0.5 and may_be_whole(text, answer))):
             graded[grade(share)].append(text)
     if graded:
-        graded[0] = list(_near(evidence.wrong, evidence))
+        graded[0] = _nearest(evidence.wrong, evidence)
     return [
         item.row(text, score, "coverage", seed)
         for score, texts in sorted(graded.items(), reverse=True)
@@ -87,22 +101,27 @@ def is_golden(sentence: str, snippets: Iterable[str]) -> bool:
     return bool(text) and any(text in snippet or snippet in text for snippet in snippets)
 
 
-def fragment(sentence: str, question: str) -> str:
-    """The half of a sentence, cut between words, that shares more terms with the question; "" of a short sentence."""
-    words = sentence.split()
-    if len(words) < 12:
-        return ""
-    asked, middle = words_of([question]), len(words) // 2
-    halves = [" ".join(words[:middle]), " ".join(words[middle:])]
-    return max(halves, key=lambda half: len(asked & words_of([half])))
+def best_sentences(evidence: Evidence) -> list[str]:
+    """The golden sentences, by relevance where it is known, or else by how many of the question's terms they have."""
+    asked = words_of([evidence.question.body])
+
+    def value(text: str) -> float:
+        return evidence.relevance.get(text, 0.0) if evidence.relevance else len(asked & words_of([text]))
+
+    return sorted(golden_sentences(evidence.question), key=value, reverse=True)
+
+
+def fragments(sentence: str, question: str) -> list[str]:
+    """The halves of a sentence, cut between words, that share a term with the question; none of a short sentence."""
+    words, asked = sentence.split(), words_of([question])
+    if len(words) < SHORTEST_CUT:
+        return []
+    halves = [" ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])]
+    return [half for half in halves if asked & words_of([half])]
 
 
 def _item(question: Question) -> Item:
     return Item(question.id, one_line(question.body), "")
-
-
-def _names_all(text: str, answer: Answer) -> bool:
-    return not answer or coverage(text, answer) == 1
 
 
 def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
@@ -117,6 +136,13 @@ def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
                 yield text
 
 
+def _nearest(documents: Iterable[Document], evidence: Evidence) -> list[str]:
+    """Those of `_near` that share the most terms with the question: the hardest to tell from an answer."""
+    asked = words_of([evidence.question.body])
+    found = sorted(_near(documents, evidence), key=lambda text: len(asked & words_of([text])), reverse=True)
+    return found[:HARDEST]
+
+
 def _some(texts: Sequence[str], seed: int, *names: str) -> list[str]:
     distinct = list(dict.fromkeys(texts))
-    return random_of(seed, *names).sample(distinct, min(PER_SCORE, len(distinct)))
+    return random_of(seed, *names).sample(distinct, min(PER_METHOD, len(distinct)))

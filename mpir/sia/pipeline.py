@@ -13,7 +13,7 @@ import mpir
 from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
 from mpir.errors import InputError
 from mpir.files import sha256
-from mpir.perspectives import Perspective, open_bundle
+from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia import facts, graded, similar
 from mpir.sia.answers import read_answers
@@ -242,11 +242,13 @@ class Generation:
         folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
         if not index_matches(folder, source):
             build_index(read_corpus(settings.corpus), folder, source=source, progress=self.progress)
+        relevance = self._perspective("relevance")
         chosen = [name for name in ("graded", "coverage") if name in self.steps]
         identity = {
             "files": [_identity(path) for path in (*settings.bioasq, *settings.exclude)],
             "corpus": source,
             "methods": chosen,
+            "relevance": relevance.fingerprint,
             "limit": settings.limit,
             "seed": settings.seed,
         }
@@ -254,7 +256,7 @@ class Generation:
         with LuceneIndex(folder) as index:
 
             def work(questions: Sequence[Question]) -> tuple[list[Record], dict[str, int]]:
-                found = _evidence(questions, index, answers)
+                found = _evidence(questions, index, answers, relevance)
                 rows = [row.to_dict() for one in found for name in chosen for row in makers[name](one, settings.seed)]
                 return rows, {}
 
@@ -342,14 +344,17 @@ def _identity(source: str) -> Any:
 
 
 def _evidence(
-    questions: Sequence[Question], index: LuceneIndex, answers: Mapping[str, Any]
+    questions: Sequence[Question], index: LuceneIndex, answers: Mapping[str, Any], relevance: Perspective
 ) -> Iterator[graded.Evidence]:
+    pairs = [(question.body, text) for question in questions for text in graded.golden_sentences(question)]
+    scores = dict(zip(pairs, score_pairs([relevance], pairs).values[:, 0].tolist(), strict=True))
     found = index.search_batch([question.body for question in questions], NEAR + 1)
     for question, near in zip(questions, found, strict=True):
         golden = [document for name in question.documents or () if (document := _known(index, name))]
         names = set(question.documents or ())
         wrong = [document for document in near if document.id not in names]
-        yield graded.Evidence(question, golden, wrong, answers.get(question.id, ()))
+        values = {text: scores[question.body, text] for text in graded.golden_sentences(question)}
+        yield graded.Evidence(question, golden, wrong, answers.get(question.id, ()), values)
 
 
 def _known(index: LuceneIndex, name: str) -> Document | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import mpir
+from mpir.errors import OutputError
 from mpir.files import atomic_folder, atomic_write, write_json
 from mpir.sia.collect import SPLITS, Collected
 from mpir.sia.generated import ORIGIN
@@ -77,16 +77,18 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    with atomic_folder(folder / "dataset") as temporary, TemporaryDirectory() as cache:
-        written = []
-        for name in SPLITS:
-            if found.splits[name]:
+    names = [name for name in SPLITS if found.splits[name]]
+    files = "\n".join(f"  - {{split: {name}, path: {name}.parquet}}" for name in names)
+    card = CARD_HEAD.format(files=files) + "\n".join(_card(found, made_by))
+    try:
+        with atomic_folder(folder / "dataset") as temporary, TemporaryDirectory() as cache:
+            for name in names:
                 rows = Dataset.from_json(str(folder / f"{name}.jsonl"), cache_dir=cache)
                 rows.to_parquet(temporary / f"{name}.parquet")
-                written.append(f"  - {{split: {name}, path: {name}.parquet}}")
-        card = "\n".join(_card(found, made_by))
-        (temporary / "README.md").write_text(CARD_HEAD.format(files="\n".join(written)) + card, encoding="utf-8")
-        shutil.rmtree(cache, ignore_errors=True)
+            (temporary / "README.md").write_text(card, encoding="utf-8")
+    except OSError as error:
+        message = f"{folder / 'dataset'}: cannot be written ({error.strerror or error}); check free space."
+        raise OutputError(message) from error
 
 
 def _card(found: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:

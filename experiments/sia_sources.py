@@ -1,0 +1,200 @@
+"""Judge each source of SIA data by what an SIA perspective trained on it does on dev.
+
+    python experiments/sia_sources.py --data ../shared/data --vectors runs/vectors --checkpoint ENCODER \\
+        --output runs/sia-sources
+
+Generates SIA data from QASC and from BioASQ `train`, and from the `dev` questions to judge by; trains one small
+perspective on as many rows of each source; and prints for each (1) Spearman's correlation with labels of every source
+that are held out, and (2) what it adds to relevance and STS when the sentences of golden documents are ranked: MAP as
+in sentence_ranking.py, the blend's weights chosen on one half of the dev questions and measured on the other. Finished
+parts are kept: the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import spearmanr
+from sentence_ranking import average_precision, golden_questions, known_documents, relevant
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.evaluate import randomisation_test
+from mpir.files import read_json_lines, write_json
+from mpir.perspectives import open_bundle, score_pairs
+from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
+from mpir.rank.reranker import Reranker
+from mpir.sia.pipeline import Generation, Settings
+from mpir.train.fine_tune import FineTuner
+from mpir.train.fine_tune import Settings as Training
+from mpir.train.mixture import Row, Task
+
+Floats = npt.NDArray[np.float64]
+FAMILIES = {
+    "qasc": ("combined", "partial", "similar", "swap-combined", "swap-partial"),
+    "graded": ("golden", "fragment", "cut", "beside", "wrong"),
+    "coverage": ("coverage",),
+}
+SOURCES = {
+    "paper": FAMILIES["qasc"],
+    "paper without swaps": ("combined", "partial", "similar"),
+    "graded": FAMILIES["graded"],
+    "coverage": FAMILIES["coverage"],
+    "graded + coverage": FAMILIES["graded"] + FAMILIES["coverage"],
+    "all": FAMILIES["qasc"] + FAMILIES["graded"] + FAMILIES["coverage"],
+}
+WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""What the blend's weights of STS and SIA are chosen from; relevance has 1."""
+DEV_ROWS = 800
+
+
+def main() -> int:
+    """Generate, train, judge, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/ and qasc/")
+    parser.add_argument("--vectors", required=True, help="word vectors, for the swaps")
+    parser.add_argument("--checkpoint", required=True, help="encoder to train from: a folder or hub name")
+    parser.add_argument("--bundle", default="default", help="relevance and STS (%(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="folder for data, models and figures")
+    parser.add_argument("--rows", type=int, default=3000, help="training rows of each source (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    return guarded("sia_sources", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole judgement."""
+    train, dev = data(arguments)
+    yardstick = Yardstick(arguments)
+    lines, figures = [], {}
+    for name, score in [*references(arguments), *trained(arguments, train, dev)]:
+        found = {family: correlation(score, rows) for family, rows in dev.items()}
+        values, p = yardstick.gain(score)
+        figures[name] = {**found, **values, "p": p}
+        lines.append([name, *found.values(), *values.values(), p])
+    heads = ["source", *(f"ρ {family}" for family in dev), "MAP alone", "MAP with", "gain", "p"]
+    print(f"{yardstick.questions} questions; relevance + STS without SIA: MAP {yardstick.base.mean():.4f}\n")
+    print(tabulate(lines, heads, floatfmt=".4f", tablefmt="github"))
+    write_json(arguments.output / "figures.json", figures)
+    return 0
+
+
+def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """Training rows by method, and dev rows by family: QASC questions held out, and BioASQ's dev questions."""
+    folder, shared = arguments.data, {"bundle": arguments.bundle, "seed": arguments.seed}
+    golden = {n: tuple(map(str, sorted((folder / "bioasq").glob(f"{n}B*_golden.json")))) for n in (5, 6, 7, 11)}
+    shared["corpus"] = (str(folder / "pubmed/abstracts.jsonl"),)
+    settings = {
+        "qasc": Settings(qasc=str(folder / "qasc/dev.jsonl"), vectors=arguments.vectors, **shared),
+        "bioasq": Settings(bioasq=(str(folder / "bioasq/training.json"),), exclude=sum(golden.values(), ()), **shared),
+        "dev": Settings(bioasq=golden[5], **shared),
+    }
+    for name, one in settings.items():
+        if not (arguments.output / name / "report.json").exists():
+            Generation(one, arguments.output / name, resume=True, progress=sys.stderr.isatty()).run()
+    files = {name: [arguments.output / name / f"{split}.jsonl" for split in ("train", "dev")] for name in settings}
+    training, judging = [files["qasc"][0], *files["bioasq"]], [files["qasc"][1], *files["dev"]]
+    chooser = random.Random(arguments.seed)
+    by_method, held = rows_by_method(training), rows_by_method(judging)
+    dev = {family: [row for method in methods for row in held.get(method, [])] for family, methods in FAMILIES.items()}
+    return by_method, {name: chooser.sample(rows, min(DEV_ROWS, len(rows))) for name, rows in dev.items()}
+
+
+def rows_by_method(paths: Iterable[Path]) -> dict[str, list[Row]]:
+    """The rows of some files."""
+    found: dict[str, list[Row]] = {}
+    for path in paths:
+        for _, r in read_json_lines(path):
+            row = Row(r["query"], r["query"], r["sentence"], float(r["sia_score"]))
+            found.setdefault(r["method"], []).append(row)
+    return found
+
+
+Score = Callable[[Sequence[tuple[str, str]]], Floats]
+
+
+def references(arguments: argparse.Namespace) -> Iterable[tuple[str, Score]]:
+    """The bundle's own perspectives, to compare with."""
+    for perspective in open_bundle(arguments.bundle).perspectives():
+        yield f"bundle: {perspective.name}", lambda pairs, p=perspective: score_pairs([p], pairs).values[:, 0]
+
+
+def trained(
+    arguments: argparse.Namespace, train: dict[str, list[Row]], dev: dict[str, list[Row]]
+) -> Iterable[tuple[str, Score]]:
+    """A perspective for each source, trained on a random sample of its rows."""
+    for name, methods in SOURCES.items():
+        rows = [row for method in methods for row in train.get(method, [])]
+        if not rows:
+            raise InputError(f"source {name!r}: no rows were generated; look at the reports in {arguments.output}.")
+        chosen = random.Random(arguments.seed).sample(rows, min(arguments.rows, len(rows)))
+        folder = arguments.output / "models" / name.replace(" ", "-")
+        if not (folder / "done").exists():
+            never = 10**9
+            settings = Training(arguments.checkpoint, seed=arguments.seed, evaluate_every=never, save_every=never)
+            task = Task("sia", ("mse4",), (([[row] for row in chosen], 1),), dev["graded"][:200])
+            FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
+            (folder / "done").touch()
+        perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
+        yield f"{name} ({len(chosen):,})", lambda pairs, p=perspective: score_pairs([p], pairs).values[:, 0]
+
+
+def correlation(score: Score, rows: list[Row]) -> float:
+    """Spearman's rank correlation of scores and labels."""
+    values = score([(row.question, row.sentence) for row in rows])
+    return float(spearmanr(values, [row.label for row in rows])[0])
+
+
+class Yardstick:
+    """The sentences of dev questions' golden documents, scored by relevance and STS once."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        questions = golden_questions(arguments.data, "dev")
+        reranker = Reranker(arguments.bundle)
+        scored = reranker.score([q.body for q in questions], known_documents(arguments.data, questions))
+        labelled = [(one, relevant(question, one)) for question, one in zip(questions, scored, strict=True)]
+        kept = [(one, labels) for one, labels in labelled if labels.any()]
+        self.labels = [labels for _, labels in kept]
+        self.pairs = [(one.query, sentence.text) for one, _ in kept for sentence in one.sentences]
+        self.starts = np.cumsum([0, *(len(labels) for labels in self.labels)])
+        self.columns: dict[str, Floats] = {
+            name: np.concatenate([one.columns.scores[:, i] for one, _ in kept])
+            for i, name in enumerate(kept[0][0].columns.perspectives)
+        }
+        self.questions = len(kept)
+        self.base = self._crossed([(sts, 0.0) for sts in WEIGHTS], np.zeros(len(self.pairs)))
+
+    def gain(self, score: Score) -> tuple[dict[str, float], float]:
+        """MAP of a perspective alone, with relevance and STS, the difference it makes, and its p-value."""
+        sia = score(self.pairs)
+        blended = self._crossed(list(product(WEIGHTS, WEIGHTS)), sia)
+        values: dict[str, Any] = {"alone": self._precision(sia).mean(), "with": blended.mean()}
+        values["gain"] = values["with"] - self.base.mean()
+        return {name: float(value) for name, value in values.items()}, randomisation_test(blended, self.base)
+
+    def _crossed(self, choices: list[tuple[float, float]], sia: Floats) -> Floats:
+        """Average precision of each question, with the weights that are best for the other half of the questions."""
+        tried = np.array([self._precision(self._blend(a, b, sia)) for a, b in choices])
+        first = np.arange(self.questions) % 2 == 0
+        best = [tried[:, half].mean(axis=1).argmax() for half in (~first, first)]
+        return np.where(first, tried[best[0]], tried[best[1]])
+
+    def _blend(self, sts_weight: float, sia_weight: float, sia: Floats) -> Floats:
+        return self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia
+
+    def _precision(self, values: Floats) -> Floats:
+        parts = np.split(values, self.starts[1:-1])
+        return np.array([average_precision(part, labels) for part, labels in zip(parts, self.labels, strict=True)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

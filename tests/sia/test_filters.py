@@ -1,0 +1,37 @@
+"""What generated text has to pass; the shares by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.sia.filters import Filters, copied_share, repeated_share
+
+SOURCE = "insulin lowers the sugar in the blood of patients"
+
+
+@pytest.mark.parametrize(
+    ("text", "loss", "fault"),
+    [
+        ("what does insulin lower in patients", 1.0, ""),
+        ("what", 1.0, "length"),
+        ("word " * 41, 1.0, "length"),
+        ("is it so is it so is it so", 1.0, "repetition"),
+        ("insulin lowers the sugar in the blood", 1.0, "copying"),
+        ("what does insulin lower in patients", 4.5, "language-model loss"),
+    ],
+)
+def test_the_first_fault_is_named(text: str, loss: float, fault: str) -> None:
+    assert Filters().fault(text, SOURCE, loss) == fault
+
+
+def test_shares_by_hand() -> None:
+    assert repeated_share(["a", "b", "c", "a", "b", "c"]) == pytest.approx(1 / 4)  # abc bca cab abc
+    assert copied_share(["x", "a", "b", "c", "y"], ["a", "b", "c", "d", "a", "b"]) == 3 / 5
+    assert copied_share([], ["a"]) == repeated_share(["a"]) == 0
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+def test_the_copied_share_is_that_of_the_longest_common_run(words: list[str], source: list[str]) -> None:
+    runs = ["".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    longest = max((len(run) for run in runs if run in "".join(source)), default=0)
+    assert copied_share(words, source) == longest / len(words)

@@ -1,0 +1,235 @@
+"""The whole generation, through its command line and as a library."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mpir
+from mpir.errors import InputError, OutputError
+from mpir.sia.collect import collect
+from mpir.sia.pipeline import Generation, Settings
+from mpir.sia.workspace import Workspace
+
+from .conftest import ITEMS, Overlap, qasc_record, write_lines
+from .test_writer import make_gpt2
+
+ROOT = Path(mpir.__file__).parents[1]
+Run = Any
+
+
+def script(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "data_scripts" / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def generate(qasc: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run generate_sia.py over the three items; gives the exit status."""
+    main = script("generate_sia").main
+
+    def run(*arguments: object, source: Path = qasc) -> int:
+        fixed = ["--qasc", source, "--bundle", tiny_bundle, "--output", tmp_path / "out", "--threshold", "0"]
+        monkeypatch.setattr(sys, "argv", ["generate_sia", *map(str, [*fixed, *arguments])])
+        return int(main())
+
+    return run
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for name in ("train", "dev") for line in (folder / f"{name}.jsonl").open()]
+
+
+def test_every_output_is_there_and_agrees(generate: Run, vectors: Path, tmp_path: Path) -> None:
+    assert generate("--vectors", vectors, "--probability", "1") == 0
+    made = rows(tmp_path / "out")
+    assert {(row["sia_score"], row["method"]) for row in made} >= {
+        (4, "combined"),
+        (3, "swap-combined"),
+        (2, "partial"),
+    }
+    assert {row["query"] for row in made if row["sia_score"] == 4} == {item.question for item in ITEMS}
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert sum(part["rows"] for part in report["rows"]) == len(made) == sum(report["splits"].values())
+    assert report["leakage"]["queries in both splits"] == 0
+    text = (tmp_path / "out/report.md").read_text()
+    assert "### 4 · combined" in text and "**How do birds fly?** Birds fly with wings." in text
+
+
+def test_the_dataset_loads_with_datasets(generate: Run, tmp_path: Path) -> None:
+    from datasets import load_dataset
+
+    assert generate() == 0
+    loaded = load_dataset(str(tmp_path / "out/dataset"), cache_dir=str(tmp_path / "cache"))
+    assert [row for split in loaded.values() for row in split] == rows(tmp_path / "out")
+    card = (tmp_path / "out/dataset/README.md").read_text()
+    assert card.startswith("---\n") and "- 4: exactly the information" in card and "seed: 1" in card
+
+
+def test_the_same_seed_gives_the_same_rows(generate: Run, vectors: Path, tmp_path: Path) -> None:
+    found = []
+    for seed in (1, 1, 2):
+        assert generate("--vectors", vectors, "--seed", seed) == 0
+        found.append([{**row, "seed": 0} for row in rows(tmp_path / "out")])
+    assert found[0] == found[1] != found[2]
+
+
+def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
+    assert generate("--methods", "combined", "--limit", "2") == 0
+    assert [row["query"] for row in sorted(rows(tmp_path / "out"), key=lambda r: r["source_ids"])] == [
+        item.question for item in ITEMS[:2]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--methods", "nonsense"], "--methods: 'nonsense' is unknown; choose from combined, partial, similar"),
+        (["--methods", "swap"], "--methods: swap needs --vectors"),
+        (["--methods", "graded"], "--methods: graded needs --bioasq"),
+        (["--limit", "0"], "--limit is 0; expected at least 1"),
+        (["--probability", "2"], "--probability is 2; expected a number above 0"),
+        (["--threshold", "5.1"], "no pair reaches the similarity 5.1 of 5; try --threshold"),
+        (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
+        (["--vectors", "no-vectors"], "no-vectors: there are no word vectors"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    generate: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    assert generate(*arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("generate_sia: ") and message in error and error.count("\n") == 1
+    assert not (tmp_path / "out/train.jsonl").exists()
+
+
+def test_bad_rows_are_skipped_only_when_asked(
+    generate: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    records = [qasc_record(item) for item in ITEMS]
+    del records[1]["fact2"]
+    bad = write_lines(tmp_path / "bad.jsonl", records)
+    assert generate(source=bad) == 2
+    assert "bad.jsonl: row 2: fact2 is None" in capsys.readouterr().err
+    assert generate("--skip-bad", "--methods", "combined", source=bad) == 0
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["counts"]["items"] == {"bad row: no fact2": 1}
+
+
+def test_a_folder_of_something_else_is_not_replaced(generate: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/thesis.txt").write_text("years of work")
+    assert generate() == 2
+    assert (tmp_path / "out/thesis.txt").exists()
+
+
+def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path: Path) -> None:
+    sample = ROOT / "mpir/sample"
+    questions = json.loads((sample / "questions.json").read_text())["questions"]
+    (tmp_path / "test.json").write_text(json.dumps({"questions": questions[:5]}))
+    settings = Settings(
+        bioasq=(str(sample / "questions.json"),),
+        exclude=(str(tmp_path / "test.json"),),
+        corpus=(str(sample / "documents.jsonl"),),
+        bundle=str(tiny_bundle),
+    )
+    generation = Generation(settings, tmp_path / "out")
+    found = generation.run()
+    assert generation.counts["bioasq"] == {
+        "questions kept for evaluation, left out": 5,
+        "questions": len(questions) - 5,
+    }
+    assert {score for score, _ in found.rows} == {0, 1, 2, 3, 4} or {score for score, _ in found.rows} >= {0, 1, 2, 4}
+    assert not {row["query"] for row in rows(tmp_path / "out")} & {question["body"] for question in questions[:5]}
+
+
+def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    words = " ".join(text for item in ITEMS for text in (item.question, item.full, *item.partial))
+    corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Insulin is a hormone. Birds fly with wings."}])
+    settings = Settings(
+        steps=("combined", "partial", "generated"),
+        qasc=str(qasc),
+        writer=make_gpt2(tmp_path, words.replace("?", " ").replace(".", " ")),
+        sources=(str(corpus),),
+        training={"epochs": 30, "rows": 3, "learning_rate": 0.01},
+        decoding={"temperature": 0.1, "most_tokens": 8},
+        bundle=str(tiny_bundle),
+        device="cpu",
+    )
+    Generation(settings, tmp_path / "out").run()
+    made = [row for row in rows(tmp_path / "out") if row["method"].startswith("generated-")]
+    assert {row["method"] for row in made} <= {"generated-combined", "generated-partial"}
+    assert {row["sentence"] for row in made if row["sia_score"] == 4} <= {
+        "Insulin is a hormone.",
+        "Birds fly with wings.",
+    }
+    assert made
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["made_by"]["decoding"] == {"temperature": 0.1, "most_tokens": 8, "top_p": 0.9}
+    assert report["counts"]["generated-items"]["sentences"] == 2
+
+
+def test_resuming_keeps_what_is_finished(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def work(chunk: Any) -> Any:
+        if 4 in chunk and len(seen) < 5:
+            seen.append(-1)
+            raise KeyboardInterrupt
+        seen.extend(chunk)
+        return [{"value": value} for value in chunk], {"values": len(chunk)}
+
+    with pytest.raises(KeyboardInterrupt):
+        Workspace(tmp_path / "w").run("step", range(6), work, depends={"x": 1}, size=2)
+    assert seen == [0, 1, 2, 3, -1]
+    step = Workspace(tmp_path / "w", resume=True).run("step", range(6), work, depends={"x": 1}, size=2)
+    assert seen == [0, 1, 2, 3, -1, 4, 5]
+    assert [record["value"] for record in step.records()] == [0, 1, 2, 3, 4, 5]
+    assert step.counts == {"values": 6}
+    Workspace(tmp_path / "w", resume=True).run("step", range(6), work, depends={"x": 2}, size=2)
+    assert seen[7:] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "w")
+    space.run("small", [1], lambda chunk: ([{"value": 1}], {}), depends={})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # writing beyond it fails as on a full disk
+    try:
+        with pytest.raises(OutputError, match=r"000000.jsonl: cannot be written .* check the folder and free space"):
+            space.run("large", [1], lambda chunk: ([{"value": "x" * 20_000}], {}), depends={})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.parent.name for path in (tmp_path / "w/.steps").rglob("*jsonl*")] == ["small"]
+
+
+def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(OutputError, match="taken: is not a folder of generated SIA data"):
+        Workspace(tmp_path / "taken")
+
+
+def test_a_pair_counts_once_and_the_first_method_decides(tmp_path: Path) -> None:
+    def record(query: str, sentence: str, score: int) -> dict[str, Any]:
+        return {"query": query, "sentence": sentence, "sia_score": score, "method": "m", "source_ids": [], "seed": 1}
+
+    records = [record("Q?", "Yes.", 4), record("q", "yes", 4), record("Q?", "Yes!", 2), record("Q?", "No.", 0)]
+    found = collect(records, tmp_path, seed=1)
+    assert found.removed == {"repeated pair": 1, "repeated pair with another score": 1}
+    assert [row["sia_score"] for row in rows(tmp_path)] == [4, 0]
+
+
+def test_perspectives_that_the_bundle_lacks_are_named(qasc: Path, tmp_path: Path) -> None:
+    generation = Generation(Settings(qasc=str(qasc), steps=("partial",)), tmp_path / "out")
+    generation._perspectives = {"dense": Overlap("dense")}
+    with pytest.raises(InputError, match=r"has no perspective 'relevance' \(only dense\)"):
+        generation.run()

@@ -1,0 +1,133 @@
+"""Scores 3 and 1: entities, vectors and swaps."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import ArtefactError, InputError
+from mpir.sia.entities import SpacyEntities, TermEntities, entity_finder
+from mpir.sia.rows import SiaRow
+from mpir.sia.swaps import swap_rows
+from mpir.sia.vectors import MADE_BY, Neighbours, train_vectors
+
+from .conftest import GROUPS, write_lines
+
+FULL = SiaRow("What does insulin lower?", "Insulin lowers sugar.", 4, "combined", ("a",), 1)
+PART = SiaRow("What does insulin lower?", "Insulin is a hormone.", 2, "partial", ("a",), 1)
+HORMONES, SUGARS = (set(group.split()) for group in GROUPS)
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A real spaCy pipeline, saved and loaded from disk."""
+    import spacy
+
+    nlp = spacy.blank("en")
+    patterns = [{"label": "ENTITY", "pattern": [{"LOWER": word}]} for word in ("insulin", "sugar", "hormone")]
+    nlp.add_pipe("entity_ruler").add_patterns([*patterns, {"label": "ENTITY", "pattern": "vitamin K"}])
+    folder = tmp_path_factory.mktemp("pipeline") / "en_test"
+    nlp.to_disk(folder)
+    return str(folder)
+
+
+def test_spacy_entities_are_spans_of_the_text(pipeline: str) -> None:
+    text = "Sugar and vitamin K here."
+    (spans,) = SpacyEntities(pipeline).find([text])
+    assert [text[begin:end] for begin, end in spans] == ["Sugar", "vitamin K"]
+
+
+def test_a_missing_scispacy_model_names_the_install_line() -> None:
+    with pytest.raises(
+        InputError, match=r"pip install https://\S+/en_core_sci_sm-0.5.4.tar.gz, or use --entities terms"
+    ):
+        entity_finder("scispacy:en_core_sci_sm", [])
+
+
+def test_a_pipeline_without_entities_is_refused(tmp_path: Path) -> None:
+    import spacy
+
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(InputError, match="finds no entities"):
+        SpacyEntities(str(tmp_path / "blank"))
+
+
+def test_an_unknown_finder_is_named() -> None:
+    with pytest.raises(InputError, match="'nltk' is unknown; choose terms, or scispacy:NAME"):
+        entity_finder("nltk", [])
+
+
+def test_terms_are_the_rarer_words() -> None:
+    corpus = ["Patients with fever were treated.", "Patients were treated.", "Patients treated with statin therapy."]
+    text = "Patients with familial hypercholesterolaemia were treated."
+    (spans,) = TermEntities(corpus).find([text])
+    assert [text[begin:end] for begin, end in spans] == ["familial", "hypercholesterolaemia"]
+    assert list(TermEntities(corpus).find(["It is of the", ""])) == [[], []]
+
+
+def test_neighbours_are_near_words_but_not_forms_of_the_word(vectors: Path) -> None:
+    neighbours = Neighbours(vectors)
+    assert len(neighbours.of("sugar")) == 5
+    assert set(neighbours.of("Sugar")) <= SUGARS - {"sugar"}
+    assert neighbours.of("zebra") == ()
+
+
+def test_a_3_keeps_the_answer_and_loses_one_entity(pipeline: str, vectors: Path) -> None:
+    rows, counts = swap_rows([(FULL, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
+    (row,) = rows
+    first, *rest = row.sentence.split()
+    assert rest == ["lowers", "sugar."]
+    assert first.lower() in HORMONES - {"insulin"} and first[0].isupper()
+    assert (row.sia_score, row.method, row.query, row.source_ids) == (3, "swap-combined", FULL.query, ("a",))
+    assert counts == {"words replaced": 1}
+
+
+def test_a_1_may_lose_every_entity(pipeline: str, vectors: Path) -> None:
+    rows, _ = swap_rows([(PART, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
+    (row,) = rows
+    words = row.sentence.lower().strip(".").split()
+    assert {words[0], words[3]} <= HORMONES and words[0] != "insulin" and words[3] != "hormone"
+    assert (row.sia_score, row.method) == (1, "swap-partial")
+
+
+def test_what_could_not_be_swapped_is_counted(pipeline: str, vectors: Path) -> None:
+    vitamin = SiaRow("Which vitamin?", "It is vitamin K here.", 2, "partial", ("v",), 1)
+    nothing = SiaRow("Which?", "It is this.", 2, "partial", ("n",), 1)
+    all_answer = SiaRow("Which?", "Sugar.", 4, "combined", ("s",), 1)
+    inputs = [(vitamin, ""), (nothing, ""), (all_answer, "sugar")]
+    rows, counts = swap_rows(inputs, SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
+    assert rows == []
+    assert counts == {"words kept: no vector": 2, "nothing replaced": 1, "no entity chosen": 2}
+
+
+def test_the_probability_chooses(pipeline: str, vectors: Path) -> None:
+    inputs = [(SiaRow("Q?", "Insulin is a hormone.", 2, "partial", (str(n),), 1), "") for n in range(400)]
+    _, counts = swap_rows(inputs, SpacyEntities(pipeline), Neighbours(vectors), 0.25, seed=1)
+    assert 150 < counts["words replaced"] < 250  # of 800 entities
+
+
+def test_training_is_the_same_for_a_seed_and_says_what_made_it(tmp_path: Path) -> None:
+    texts = ["Insulin lowers sugar. Glucagon raises sugar."] * 20
+    corpus = write_lines(tmp_path / "c.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    for name in ("one", "two"):
+        train_vectors([corpus], tmp_path / name, size=8, least=2, epochs=2, seed=5)
+    one, two = Neighbours(tmp_path / "one"), Neighbours(tmp_path / "two")
+    assert one.of("insulin") == two.of("insulin") != ()
+    made = json.loads((tmp_path / "one" / MADE_BY).read_text())
+    assert (made["sentences"], made["words"], made["vocabulary"]) == (40, 120, 5)
+    assert made["corpus"]["files"][0]["name"] == "c.jsonl"
+    assert made["settings"]["seed"] == 5
+
+
+def test_a_corpus_without_frequent_words_is_refused(tmp_path: Path) -> None:
+    corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Every word once."}])
+    with pytest.raises(InputError, match="no word occurs 5 times"):
+        train_vectors([corpus], tmp_path / "vectors")
+
+
+def test_vectors_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match="train_word_vectors"):
+        Neighbours(tmp_path / "missing.bin")
+    (tmp_path / "bad.txt").write_text("this is no vector file")
+    with pytest.raises(ArtefactError, match=r"bad.txt: cannot be read as word vectors"):
+        Neighbours(tmp_path / "bad.txt")
