@@ -4,10 +4,15 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq test lint benchmark clean
+.PHONY: bioasq sia test lint benchmark clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
+
+sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia.md
+	$(BIN)/python data_scripts/train_word_vectors.py mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors
+	$(BIN)/python data_scripts/generate_sia.py --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
+		--bioasq mpir/sample/questions.json --corpus mpir/sample/documents.jsonl --output runs/sia/data
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest
