@@ -42,18 +42,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose perspectives and weights, which several commands share."""
+def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
+    """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
+    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
+    if weights:
+        _add_weight_options(parser)
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
+    parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+
+
+def _add_weight_options(parser: argparse.ArgumentParser) -> None:
     from mpir.rank.weights import PUBLISHED, Context
 
     names = ", ".join(PUBLISHED)
-    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
     parser.add_argument("--weights", metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}")
     parser.add_argument(
         "--context", choices=get_args(Context), help="how to read S_CONTEXT (default: as the weights say)"
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
-    parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
 
 
 def run(arguments: argparse.Namespace) -> int:

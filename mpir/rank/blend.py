@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.rank.weights import Weights
+from mpir.rank.weights import Normalise, Weights
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -65,40 +65,59 @@ class Blend:
     document_shares: Floats
 
 
-def blend(columns: Columns, weights: Weights, sentence_slots: Integers | None = None) -> Blend:
+def blend(columns: Columns, weights: Weights) -> Blend:
     """Compute S_SENT and S_DOC of every sentence and document.
-
-    `sentence_slots` is ``slots(document_of, D)``, for callers who blend the same columns many times.
 
     Raises:
         InputError: the weights are for other perspectives.
     """
     weights.check_perspectives(columns.perspectives)
-    bm25, scores = columns.bm25, columns.scores
-    if weights.normalise == "minmax":
-        bm25 = minmax(bm25, columns.question_of)
-        scores = minmax(scores, columns.question_of[columns.document_of])
-    table = slots(columns.document_of, len(bm25)) if sentence_slots is None else sentence_slots
-    # Column by column: a matrix product may round the same row differently from place to place and break a tie.
-    plain = np.zeros(len(scores))
-    for number, name in enumerate(columns.perspectives):
-        plain += weights.alpha[name] * scores[:, number]
-    best = best_of(plain, table, len(weights.w))
-    present = best >= 0
-    top = np.where(present, plain[best], 0.0) if len(plain) else np.zeros(best.shape)
+    bm25, scores = scaled(columns, weights.normalise)
+    plain = sentence_sum(scores.T, columns.perspectives, weights)
+    best = best_of(plain, slots(columns.document_of, len(bm25)), len(weights.w))
+    top = np.append(plain, -np.inf)[best]
+    documents, context, shares = document_sum(bm25, top, weights)
+    sentences = plain + weights.alpha_context * context[columns.document_of]
+    return Blend(documents, sentences, context, best, bm25, scores, shares)
+
+
+def scaled(columns: Columns, normalise: Normalise) -> tuple[Floats, Floats]:
+    """S_BM25 (D,) and scores (N, P) as they go into the sums."""
+    if normalise == "none":
+        return columns.bm25, columns.scores
+    question_of = columns.question_of
+    return minmax(columns.bm25, question_of), minmax(columns.scores, question_of[columns.document_of])
+
+
+def sentence_sum(scores: Floats, perspectives: Sequence[str], weights: Weights) -> Floats:
+    """S_SENT without context: the weighted sum of scores (P, …) over the perspectives.
+
+    Column by column: a matrix product may round the same row differently from place to place and so break a tie.
+    """
+    plain = np.zeros(scores.shape[1:])
+    for column, name in zip(scores, perspectives, strict=True):
+        plain += weights.alpha[name] * column
+    return plain
+
+
+def document_sum(bm25: Floats, top: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
+    """S_DOC (D,), S_CONTEXT (D,), and what S_BM25 and each best sentence add to S_DOC (D, 1 + R).
+
+    `top` (D, R) are the best context-free sentence sums of each document, -inf where there are fewer.
+    """
+    present = top > -np.inf
+    top = np.where(present, top, 0.0)
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
     base = weights.beta_bm25 * bm25
     if weights.context == "bm25":
-        context, inside = bm25, bm25
+        context = inside = bm25
         documents = base + (w * (top + weights.alpha_context * inside[:, None])).sum(axis=1)
     else:
         documents = base + (w * top).sum(axis=1)
         if weights.context == "fixpoint":
             documents = documents / (1 - weights.alpha_context * w.sum(axis=1))
         context, inside = documents, documents if weights.context == "fixpoint" else np.zeros(len(bm25))
-    sentences = plain + weights.alpha_context * context[columns.document_of]
-    shares = np.column_stack([base, w * (top + weights.alpha_context * inside[:, None])])
-    return Blend(documents, sentences, context, best, bm25, scores, shares)
+    return documents, context, np.column_stack([base, w * (top + weights.alpha_context * inside[:, None])])
 
 
 def slots(group_of: Integers, groups: int) -> Integers:
@@ -116,16 +135,28 @@ def slots(group_of: Integers, groups: int) -> Integers:
 def best_of(values: Floats, table: Integers, ranks: int) -> Integers:
     """The members (groups, ranks) of highest value in each row of `slots`, best first.
 
-    The earlier of equal ones comes first, and -1 stands where a group has fewer. `ranks` passes of a maximum: no sort.
+    The earlier of equal ones comes first, and -1 stands where a group has fewer.
     """
-    padded = np.append(values, -np.inf)[table]
-    best = np.full((len(table), ranks), -1, np.int64)
-    rows = np.arange(len(table))
-    for rank in range(ranks if table.size else 0):
-        place = padded.argmax(axis=1)
-        best[:, rank] = np.where(padded[rows, place] > -np.inf, table[rows, place], -1)
-        padded[rows, place] = -np.inf
-    return best
+    places = best_places(np.append(values, -np.inf)[table], ranks)
+    if not table.size:
+        return places
+    return np.where(places >= 0, np.take_along_axis(table, np.maximum(places, 0), axis=1), -1)
+
+
+def best_places(values: Floats, ranks: int) -> Integers:
+    """The columns (rows, ranks) of the highest values in each row, best first, -1 where only -inf is left.
+
+    The earlier of equal ones comes first. `ranks` passes of a maximum, and no sort; `values`, contiguous, is used up.
+    """
+    count, width = values.shape
+    places, found = np.full((ranks, count), -1, np.int64), np.full((ranks, count), -np.inf)
+    flat, first = values.reshape(-1), np.arange(count) * width
+    for rank in range(min(ranks, width)):
+        places[rank] = values.argmax(axis=1)
+        index = first + places[rank]
+        found[rank] = flat[index]
+        flat[index] = -np.inf
+    return np.where(found > -np.inf, places, -1).T
 
 
 def minmax(values: npt.NDArray[Any], group_of: Integers) -> Floats:

@@ -62,7 +62,7 @@ def _moved(space: Space, point: Floats, number: int, share: float) -> Weights:
 def top_shares(objective: Objective, weights: Weights) -> dict[str, Floats]:
     """What part of the score of the document at each rank (K,) every column adds, as a mean over questions."""
     columns = objective.scored.columns
-    blended = blend(columns, weights, objective.pool.sentence_slots)
+    blended = blend(columns, weights)
     present = blended.best >= 0
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
     parts = {"bm25": weights.beta_bm25 * blended.bm25}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from mpir.errors import InputError
 from mpir.rank.blend import Columns, Floats, best_of, minmax, slots
 from mpir.tune.answers import Answers
 from mpir.tune.objective import Objective
@@ -24,11 +26,20 @@ class Fusion:
 
     @classmethod
     def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> Fusion:
-        """Train on the questions of an objective, whose measure plays no part."""
+        """Train on the questions of an objective, whose measure plays no part.
+
+        Raises:
+            InputError: all sentences, or all documents, have the same label.
+        """
         columns, labels = objective.scored.columns, objective.pool.labels
-        sentences = _model(learner, seed).fit(sentence_features(columns), labels.overlaps)
-        scores = _log_odds(sentences, sentence_features(columns))
-        documents = _model(learner, seed).fit(document_features(columns, scores), labels.relevant)
+        for name, golden in (("sentence", labels.overlaps), ("document", labels.relevant)):
+            if golden.all() or not golden.any():
+                raise InputError(f"every candidate {name} has the same label, so nothing can be learned from them.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an end by the number of steps, which serves well enough
+            sentences = _model(learner, seed).fit(sentence_features(columns), labels.overlaps)
+            scores = _log_odds(sentences, sentence_features(columns))
+            documents = _model(learner, seed).fit(document_features(columns, scores), labels.relevant)
         return cls(sentences, documents)
 
     def answers(self, objective: Objective) -> Answers:
@@ -62,7 +73,8 @@ def _model(learner: Learner, seed: int) -> Any:
 
     if learner == "logistic regression":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    net = MLPClassifier((16,), max_iter=200, early_stopping=True, batch_size=256, random_state=seed)
+    # Full batches: with so few positives, the accuracy that mini-batches would be stopped by says nothing.
+    net = MLPClassifier((16,), solver="lbfgs", alpha=0.01, max_iter=200, random_state=seed)
     return make_pipeline(StandardScaler(), net)
 
 

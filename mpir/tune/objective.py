@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats, Integers, blend
+from mpir.rank.blend import Floats, Integers
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
 from mpir.tune.answers import Answers, Pool
@@ -48,8 +48,7 @@ class Objective:
 
     def answers(self, weights: Weights) -> Answers:
         """What every question would submit with these weights. Raises InputError for other perspectives' weights."""
-        blended = blend(self.scored.columns, weights, self.pool.sentence_slots)
-        return self.pool.answers(blended.documents, blended.sentences)
+        return self.pool.blended(weights)
 
     def per_question(self, answers: Weights | Answers) -> Floats:
         """The measure of each question (Q,), NaN for those that do not count.

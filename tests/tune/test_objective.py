@@ -72,7 +72,7 @@ def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any]
         spans = [
             (item.document, item.begin_section, item.begin, item.end)
             for item in question.snippets
-            if item.begin is not None and item.begin_section == item.end_section
+            if item.begin is not None and item.begin < item.end and item.begin_section == item.end_section
         ]
         qrels[question.id] = {
             f"{s.document} {s.section} {s.begin}": 1

@@ -1,0 +1,117 @@
+"""The array objective against reranking and evaluating question by question with the package's public functions.
+
+    python benchmarks/objective.py --json objective.json
+
+Both compute the snippet MAP of the same random weights over 500 questions × 10 documents × 10 sentences × 4 columns, in
+the same run, on one thread; their values are checked to be equal. Seconds are of processor time, so that a busy machine
+disturbs less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from mpir.evaluate import evaluate
+from mpir.files import write_json
+from mpir.rank.blend import Columns
+from mpir.rank.phase_a import System, answer
+from mpir.rank.scored import Scored
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import Weights
+from mpir.text import Document, Question, Sentence, Snippet
+from mpir.tune.objective import Objective
+from mpir.tune.space import Space
+
+DOCUMENTS, SENTENCES = 10, 10
+NAMES = ("a", "b", "c", "d")
+Pairs = list[tuple[Question, Scored]]
+
+
+def main() -> None:
+    """Measure both, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=500)
+    parser.add_argument("--evaluations", type=int, default=200, help="of the array objective")
+    parser.add_argument("--one-by-one", type=int, default=3, help="evaluations question by question")
+    parser.add_argument("--measure", default="snippet-map", choices=["snippet-map", "document-map"])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    arguments = parser.parse_args()
+    pairs = make_questions(arguments.questions)
+    scored = ScoredSet.collect(pairs)
+    objective, space = Objective(scored, arguments.measure), Space.of(scored.columns)
+    points = np.random.default_rng(1).random((arguments.evaluations, space.dimensions))
+    weights = [space.weights(point) for point in points]
+    array_seconds, array_values = timed(objective, weights)
+    few = weights[: arguments.one_by_one]
+    single_seconds, single_values = timed(lambda one: question_by_question(pairs, one, arguments.measure), few)
+    np.testing.assert_allclose(array_values[: len(few)], single_values, rtol=0, atol=1e-9)
+    figures = {
+        "evaluations_per_second": 1 / array_seconds,
+        "one_by_one_per_second": 1 / single_seconds,
+        "ratio": single_seconds / array_seconds,
+    }
+    print(", ".join(f"{name} {value:,.1f}" for name, value in figures.items()))
+    if arguments.json:
+        write_json(arguments.json, figures)
+
+
+def timed(function: Callable[[Weights], float], weights: Sequence[Weights]) -> tuple[float, list[float]]:
+    """Median processor seconds of a call, and the values, after one call to warm up."""
+    function(weights[0])
+    seconds, values = [], []
+    for one in weights:
+        start = time.process_time()
+        values.append(function(one))
+        seconds.append(time.process_time() - start)
+    return float(np.median(seconds)), values
+
+
+def question_by_question(pairs: Pairs, weights: Weights, measure: str) -> float:
+    """Rerank, answer and measure as one would without arrays over all questions."""
+    system, level = System("blend", weights), measure.removesuffix("-map") + "s"
+    figures = [evaluate([question], [answer(question, scored, system)])[level]["map"] for question, scored in pairs]
+    return float(np.mean(figures))
+
+
+def make_questions(count: int) -> Pairs:
+    """Random questions whose sentences are 90 characters long, a tenth of the documents golden with two snippets."""
+    generator = np.random.default_rng(0)
+    return [one_question(generator, number) for number in range(count)]
+
+
+def one_question(generator: np.random.Generator, number: int) -> tuple[Question, Scored]:
+    """One question with its candidates, their sentences and scores."""
+    documents = tuple(
+        Document(f"{number}-{i}", "", "x" * 1000, float(generator.random() * 20)) for i in range(DOCUMENTS)
+    )
+    places = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
+    sentences = tuple(Sentence(d.id, "abstract", begin, begin + 90, d.abstract[:90]) for d, begin in places)
+    columns = Columns(
+        np.array([document.score for document in documents]),
+        np.zeros(DOCUMENTS, np.int64),
+        np.repeat(np.arange(DOCUMENTS), SENTENCES),
+        generator.random((len(sentences), len(NAMES))),
+        NAMES,
+    )
+    golden = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
+    begins = generator.integers(0, 800, len(golden)).tolist()
+    snippets = tuple(
+        Snippet(name, "abstract", "abstract", begin, begin + 150, "x")
+        for name, begin in zip(golden, begins, strict=True)
+    )
+    scored = Scored(
+        f"q{number}", documents, sentences, columns, np.zeros(len(sentences)), np.zeros(len(sentences), bool)
+    )
+    return Question(f"q{number}", "?", "list", tuple(golden), snippets), scored
+
+
+if __name__ == "__main__":
+    main()

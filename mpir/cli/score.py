@@ -1,0 +1,130 @@
+"""``mpir score``: questions to columns on disk, for tuning, ablation and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.rerank import add_model_options
+from mpir.errors import InputError
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+
+if TYPE_CHECKING:
+    from mpir.rank.reranker import Reranker
+    from mpir.retrieve.lucene import LuceneIndex
+    from mpir.text import Question
+
+EPILOG = """\
+Retrieval and models run once; `mpir tune` reads only what this writes. Interrupted, the same command goes on where it
+stopped (OUTPUT.scores.jsonl holds the finished questions until all are done).
+
+example:
+  mpir score --questions training.json --index pubmed-index --output scored
+  mpir tune scored --output weights.json
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``score``."""
+    parser = subparsers.add_parser(
+        "score",
+        help="score questions with gold once, for tuning",
+        description="Retrieve candidates for every question, score their sentences, and write columns and gold.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--questions", nargs="+", required=True, metavar="FILE", help="BioASQ questions with gold")
+    parser.add_argument("--index", required=True, metavar="DIR", help="index that `mpir index` made")
+    parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="folder for the scored questions")
+    parser.add_argument("--candidates", type=int, default=100, metavar="N", help="documents from BM25 (%(default)s)")
+    parser.add_argument(
+        "--gold-in-index",
+        action="store_true",
+        help="count only gold that the index holds, and leave out questions without any",
+    )
+    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help="BM25's k1 (%(default)s)")
+    parser.add_argument("--b", type=float, default=DEFAULT_B, help="BM25's b (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_model_options(parser, weights=False)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.rank.journal import Journal
+    from mpir.rank.phase_a import score_questions
+    from mpir.rank.reranker import Reranker
+    from mpir.rank.scored_set import ScoredSet
+    from mpir.retrieve.lucene import LuceneIndex
+
+    if arguments.candidates < 1:
+        raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
+    questions = _read(arguments.questions)
+    with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
+        if arguments.gold_in_index:
+            questions = _with_gold(questions, index)
+        reranker = Reranker(arguments.bundle, device=arguments.device, precision=arguments.precision)
+        made_by = _made_by(arguments, index, reranker)
+        journal = Journal(f"{arguments.output}.scores.jsonl", made_by)
+        progress = not arguments.quiet and sys.stderr.isatty()
+        scored = score_questions(
+            questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
+        )
+        found = ScoredSet.collect(scored, made_by).save(arguments.output)
+    journal.path.unlink()
+    print(
+        f"{arguments.output}: {len(found.questions)} questions, {len(found.documents)} candidates, "
+        f"{len(found.begin)} sentences, {len(found.columns.perspectives)} perspectives."
+    )
+    return 0
+
+
+def _read(paths: list[str]) -> list[Question]:
+    from mpir.corpora.bioasq import read_questions
+
+    questions: dict[str, Question] = {}
+    for path in paths:
+        for question in read_questions(path):
+            if question.id in questions:
+                raise InputError(f"{path}: the question {question.id} is in an earlier file, too; give it once.")
+            questions[question.id] = question
+    return list(questions.values())
+
+
+def _with_gold(questions: list[Question], index: LuceneIndex) -> list[Question]:
+    """The questions with only the gold that the index holds, without those that keep none."""
+    kept = []
+    for question in questions:
+        held = {name for name in question.documents or () if _holds(index, name)}
+        documents = tuple(name for name in question.documents or () if name in held)
+        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
+        if documents:
+            kept.append(replace(question, documents=documents, snippets=snippets))
+    if not kept:
+        raise InputError(
+            f"the index holds no golden document of the {len(questions)} questions; index a corpus that has some."
+        )
+    return kept
+
+
+def _holds(index: LuceneIndex, name: str) -> bool:
+    try:
+        index.document(name)
+    except InputError:
+        return False
+    return True
+
+
+def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, Any]:
+    """Everything that the columns depend on."""
+    return {
+        "index": {"source": dict(index.info.source), "documents": len(index)},
+        "candidates": arguments.candidates,
+        "bm25": {"k1": arguments.k1, "b": arguments.b},
+        "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
+        "scores": {one.name: one.fingerprint for one in reranker.perspectives},
+        "gold_in_index": arguments.gold_in_index,
+    }

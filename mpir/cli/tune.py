@@ -1,0 +1,178 @@
+"""``mpir tune``: find weights on scored questions, and adopt them if held-out questions support it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from mpir.errors import InputError
+
+if TYPE_CHECKING:
+    from mpir.rank.weights import Weights
+    from mpir.tune.adopt import Evidence
+    from mpir.tune.objective import Objective
+    from mpir.tune.search import Found, Plan
+    from mpir.tune.space import Space
+
+KEPT = 1
+MEASURES = "document-map, document-f1, snippet-map, snippet-f1 or sentence-map"
+METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
+EPILOG = """\
+The questions are split into folds; each fold is measured with weights that were tuned on the others, and compared with
+the weights in place: those in OUTPUT if it is there (a bundle's weights.json, say), else --against, else equal weights.
+Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
+questions. The exit status is 0 if weights were written and 1 if those in OUTPUT were kept.
+
+Every trial is logged in OUTPUT.trials.jsonl; interrupted, the same command goes on where it stopped.
+
+examples:
+  mpir tune scored --output weights.json --measure document-map --plots plots
+  mpir tune scored extra-perspective --output weights.json --context fixpoint --bounds context 0 0.5
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``tune``."""
+    from mpir.rank.weights import Context, Normalise
+
+    parser = subparsers.add_parser(
+        "tune",
+        help="find weights on scored questions",
+        description="Search the weights of the blend for the best measure over scored questions.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scored", nargs="+", metavar="SCORED", help="folder of `mpir score`; several add their columns")
+    parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="where the weights go")
+    parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
+    parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    parser.add_argument("--against", metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet")
+    parser.add_argument("--context", choices=get_args(Context), default="bm25", help="S_CONTEXT (%(default)s)")
+    parser.add_argument("--normalise", choices=get_args(Normalise), default="none", help="of columns (%(default)s)")
+    parser.add_argument(
+        "--bounds",
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("WEIGHT", "LOW", "HIGH"),
+        help="share of a perspective, context, bm25, w1 … in its sum",
+    )
+    _add_search_options(parser)
+    parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
+    parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write pictures (PNG and SVG)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.set_defaults(run=run)
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--method", choices=[*METHODS], default="alternating", help="how to search (%(default)s)")
+    parser.add_argument("--calls", type=int, default=25, help="evaluations for each half and loop (%(default)s)")
+    parser.add_argument("--loops", type=int, default=3, help="most times through both halves (%(default)s)")
+    parser.add_argument("--initial", type=int, default=8, help="of the calls, points before the model (%(default)s)")
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="least gain that goes on (%(default)s)")
+    parser.add_argument("--acquisition", choices=["EI", "PI", "LCB"], default="EI", help="of the model (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of folds and search (%(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
+    from mpir.rank.journal import Journal
+    from mpir.rank.scored_set import ScoredSet
+    from mpir.tune.adopt import adopt, cross_validate, signed
+    from mpir.tune.objective import Objective
+    from mpir.tune.search import search, settings
+    from mpir.tune.space import Space
+
+    scored = reduce(ScoredSet.beside, map(ScoredSet.load, arguments.scored))
+    objective = Objective(scored, arguments.measure, version=arguments.version)
+    space = Space.of(
+        scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=_bounds(arguments.bounds)
+    )
+    plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
+    old, name = _in_place(arguments, objective)
+    header = settings(objective, space, plan, folds=arguments.folds)
+    journal = Journal(f"{arguments.output}.trials.jsonl", header)
+    evidence = cross_validate(
+        objective, space, plan, old, folds=arguments.folds, level=arguments.level, journal=journal, progress=progress
+    )
+    found = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
+    written = adopt(arguments.output, signed(found, evidence, objective, header), evidence)
+    if arguments.plots:
+        _draw(arguments.plots, objective, space, found)
+    _report(arguments, space, found, evidence, name=name, written=written)
+    return 0 if written else KEPT
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    from mpir.tune.optimiser import Bayesian, RandomSearch
+    from mpir.tune.search import Plan
+
+    halves = METHODS[arguments.method]
+    # all weights at once get the calls of both halves
+    calls = arguments.calls * (2 // len(halves))
+    bayesian = Bayesian(arguments.initial, arguments.acquisition)
+    return Plan(
+        halves,
+        calls,
+        arguments.loops,
+        arguments.tolerance,
+        arguments.seed,
+        RandomSearch if arguments.method == "random" else bayesian,
+    )
+
+
+def _bounds(given: list[list[str]]) -> dict[str, tuple[float, float]]:
+    bounds = {}
+    for name, low, high in given:
+        try:
+            bounds[name] = (float(low), float(high))
+        except ValueError as error:
+            raise InputError(f"--bounds {name} {low} {high}: expected two numbers after the name.") from error
+    return bounds
+
+
+def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weights, str]:
+    """The weights to compare with, and what to call them."""
+    from mpir.rank.weights import Weights
+
+    perspectives = objective.scored.columns.perspectives
+    which = arguments.output if arguments.output.is_file() else arguments.against
+    if which is None:
+        return Weights.equal(perspectives), "equal weights"
+    weights = Weights.load(which)
+    weights.check_perspectives(perspectives, str(which))
+    return weights, f"the weights {which}"
+
+
+def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:
+    from mpir.tune import plots
+    from mpir.tune.effects import dependence, top_shares
+
+    plots.best_so_far(folder / "best-so-far", {"search": [found.best_so_far]}, objective.name)
+    plots.weight_paths(folder / "weights", space, found)
+    plots.partial_dependence(folder / "dependence", dependence(objective, space, found.point), objective.name)
+    plots.shares_at_the_top(folder / "shares", top_shares(objective, found.weights))
+
+
+def _report(
+    arguments: argparse.Namespace, space: Space, found: Found, evidence: Evidence, *, name: str, written: bool
+) -> None:
+    from tabulate import tabulate
+
+    shares = dict(zip(space.names, space.shares(found.point).round(4).tolist(), strict=True))
+    if arguments.json:
+        facts = {"written": written, "value": found.value, "trials": len(found.trials)}
+        print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares}))
+        return
+    print(tabulate(shares.items(), headers=["weight", "share of its sum"], floatfmt=".4f"))
+    print(f"\n{arguments.measure} {found.value:.4f} on the tuned questions, after {len(found.trials)} trials.")
+    print(f"Tuned {arguments.measure} against {name}: {evidence}.")
+    verdict = "are better" if evidence.better else "are not shown to be better"
+    action = "written to" if written else "not written; kept"
+    print(f"At level {arguments.level:g} the new weights {verdict}: {action} {arguments.output}.")

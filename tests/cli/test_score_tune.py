@@ -1,0 +1,126 @@
+"""``mpir score`` and ``mpir tune`` from questions to weights, and their refusals at the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpir.cli import main
+from mpir.rank.reranker import Reranker
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import Weights
+
+URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path) -> Path:
+    """A folder with an index, six questions and their scores."""
+    folder = tmp_path_factory.mktemp("work")
+    with open(folder / "corpus.jsonl", "w") as stream:
+        for number, subject in enumerate(SUBJECTS * 3):
+            text = f"The {subject} is in a trial of aspirin {'and placebo ' * (number % 4)}. No patients attack."
+            stream.write(json.dumps({"id": str(number), "title": f"A {subject}", "abstract": text}) + "\n")
+    questions = [
+        {
+            "id": subject,
+            "body": f"Does aspirin risk {subject} patients?",
+            "documents": [URL + str(number), URL + "999"],
+            "snippets": [
+                {
+                    "document": URL + str(number),
+                    "beginSection": "abstract",
+                    "endSection": "abstract",
+                    "offsetInBeginSection": 0,
+                    "offsetInEndSection": 30,
+                    "text": "…",
+                }
+            ],
+        }
+        for number, subject in enumerate(SUBJECTS)
+    ]
+    (folder / "questions.json").write_text(json.dumps({"questions": questions}))
+    assert main(["index", str(folder / "corpus.jsonl"), "--index", str(folder / "index")]) == 0
+    assert score(folder, tiny_bundle, "scored", "--gold-in-index") == 0
+    return folder
+
+
+def score(folder: Path, bundle: Path, output: str, *more: str) -> int:
+    options = ["--index", str(folder / "index"), "--bundle", str(bundle), "--device", "cpu", "--precision", "fp32"]
+    return main(
+        ["score", "--questions", str(folder / "questions.json"), "--output", str(folder / output), *options, *more]
+    )
+
+
+def tune(folder: Path, *more: str, scored: str = "scored") -> int:
+    quick = ["--method", "random", "--calls", "5", "--loops", "1", "--folds", "2"]
+    return main(["tune", str(folder / scored), "--output", str(folder / "weights.json"), *quick, *more])
+
+
+def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
+    scored = ScoredSet.load(work / "scored")
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    assert [question.documents for question in scored.questions] == [(str(n),) for n in range(6)]
+    assert scored.made_by["perspectives"] == {p.name: p.model_fingerprint for p in reranker.perspectives}
+    assert scored.made_by["candidates"] == 100
+    assert not (work / "scored.scores.jsonl").exists()
+
+
+def test_tuned_weights_load_with_their_bundle_only(
+    work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(work, "--json", "--plots", str(work / "plots")) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["written"]
+    assert facts["against"] == "equal weights"
+    assert {path.stem for path in (work / "plots").iterdir()} == {"best-so-far", "dependence", "shares", "weights"}
+    weights = Weights.load(work / "weights.json")
+    assert Reranker(tiny_bundle, weights=weights, device="cpu", precision="fp32").weights == weights
+    values = weights.to_dict()
+    values["made_by"]["perspectives"]["sts"] = "another"
+    (work / "other.json").write_text(json.dumps(values))
+    assert main(["rerank", "aspirin", "--docs", str(work / "corpus.jsonl"), "--bundle", str(tiny_bundle), "--device",
+                 "cpu", "--weights", str(work / "other.json")]) == 2  # fmt: skip
+    assert "tuned on another model of 'sts'" in capsys.readouterr().err
+    assert tune(work) == 1
+    assert "not shown to be better: not written; kept" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--calls", "0"], "the budget is 0 calls"),
+        (["--folds", "7"], "6 questions cannot be held out in 7 folds"),
+        (["--measure", "map"], "the measure 'map' is not known"),
+        (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
+        (["--context", "fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
+        (["--against", "nothing.json"], "no such file"),
+        (["--level", "5"], "the level of an interval"),
+    ],
+)
+def test_refusals(
+    work: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, more: list[str], message: str
+) -> None:
+    assert main(["tune", str(work / "scored"), "--output", str(tmp_path / "w.json"), "--method", "random",
+                 "--calls", "3", "--loops", "1", "--folds", "2", *more]) == 2  # fmt: skip
+    assert message in capsys.readouterr().err
+
+
+def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = [str(work / "scored")] * 2
+    assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
+    assert "both sets have the perspective" in capsys.readouterr().err
+    assert tune(work, scored="nothing") == 2
+    assert "holds no scored questions" in capsys.readouterr().err
+
+
+def test_gold_outside_the_index(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = json.loads((work / "questions.json").read_text())["questions"][:1]
+    questions[0]["documents"] = [URL + "999"]
+    (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, "--gold-in-index"]) == 2
+    assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
