@@ -1,0 +1,382 @@
+"""Compare ways to find the weights on the same scored questions, at equal numbers of evaluations.
+
+    mpir score --questions 5B*_golden.json --index INDEX --gold-in-index --candidates 30 --output dev
+    mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
+    python experiments/tuning.py --dev dev --test test --output runs/tuning
+
+Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test. OUTPUT gets
+tables (tables.md), every figure (results.json) and pictures. Finished parts are kept in OUTPUT/parts.jsonl: after an
+interrupt the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from tabulate import tabulate
+from tqdm import tqdm
+
+from mpir.cli import guarded
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.files import atomic_write, write_json
+from mpir.rank.journal import Journal
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import PUBLISHED, Weights
+from mpir.tune import plots
+from mpir.tune.adopt import split
+from mpir.tune.answers import Answers
+from mpir.tune.effects import dependence, top_shares
+from mpir.tune.fusion import Fusion
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import GridSearch, RandomSearch
+from mpir.tune.search import Plan, search
+from mpir.tune.space import Space
+
+Ranker = Callable[[Objective], Answers]
+Values = list[float]
+SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayesian")
+LEARNED = ("logistic regression", "feed-forward net")
+FIXED = ("BM25 alone", "equal weights", "equal shares", "paper's weights", "best single perspective")
+REFERENCE = "equal weights"
+VERSION = 8
+"""Of the official measures: the latest in which every question counts."""
+SIZES = (10, 20, 40, 80, 160)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One fit and its figures: `held_out` is a fold's number, or None to fit on all of dev and measure on test.
+
+    `size` fits on that many random questions of dev; `without` leaves a weight at 0.
+    """
+
+    measure: str
+    method: str
+    seed: int = 0
+    held_out: int | None = None
+    context: str = "bm25"
+    without: str = ""
+    size: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the part goes by in the journal."""
+        return repr(self)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every part has in common."""
+
+    dev: Path
+    test: Path
+    calls: int
+    loops: int
+    folds: int
+
+
+def main() -> int:
+    """Read arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
+    parser.add_argument("--test", type=Path, required=True, help="scored questions to report")
+    parser.add_argument("--output", type=Path, required=True, help="folder for results")
+    parser.add_argument("--measures", nargs="+", default=["document-map", "snippet-map"], help="systems to tune")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds of every search on all of dev (%(default)s)")
+    parser.add_argument("--calls", type=int, default=20, help="evaluations for each half and loop (%(default)s)")
+    parser.add_argument("--loops", type=int, default=3, help="loops (%(default)s)")
+    parser.add_argument("--folds", type=int, default=5, help="folds of dev (%(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("tuning", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make all parts, then tables and pictures."""
+    job = Job(*(getattr(arguments, name) for name in Job.__dataclass_fields__))
+    dev, test = ScoredSet.load(job.dev), ScoredSet.load(job.test)
+    parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
+    header = {"dev": dev.data, "test": test.data, "job": repr(replace(job, dev=Path(), test=Path()))}
+    journal = Journal(arguments.output / "parts.jsonl", header)
+    make(job, parts, journal, arguments.workers)
+    tables, results = [], {}
+    for measure in arguments.measures:
+        report = Report(job, measure, journal, arguments)
+        tables += report.tables()
+        results[measure] = report.results
+        report.draw(arguments.output)
+    with atomic_write(arguments.output / "tables.md") as stream:
+        stream.write("\n\n".join(tables) + "\n")
+    write_json(arguments.output / "results.json", {"questions": [len(dev.questions), len(test.questions)], **results})
+    print("\n\n".join(tables))
+    return 0
+
+
+def all_parts(measure: str, arguments: argparse.Namespace, dev: ScoredSet) -> list[Part]:
+    """Everything that is fitted for one measure."""
+    seeds = range(arguments.seeds)
+    folds = [*range(arguments.folds), None]
+    parts = [Part(measure, method, 0, fold) for method in (*FIXED, *LEARNED) for fold in folds]
+    parts += [Part(measure, method, seed, None) for method in SEARCHES for seed in seeds]
+    parts += [Part(measure, method, 0, fold) for method in SEARCHES for fold in range(arguments.folds)]
+    return parts + ablations(measure, seeds, dev) + curve_parts(measure, seeds, dev)
+
+
+def ablations(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
+    """Each perspective, the context and BM25 left out; each reading of the context."""
+    changes: list[dict[str, str]] = [{"without": name} for name in (*dev.columns.perspectives, "context", "bm25")]
+    changes += [{"context": context} for context in ("document", "fixpoint")]
+    return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:3]]
+
+
+def curve_parts(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
+    """Tuning on fewer questions, another sample for each seed."""
+    sizes = [size for size in SIZES if size < len(dev.questions)]
+    return [Part(measure, "alternating Bayesian", seed, size=size) for size in sizes for seed in seeds]
+
+
+def make(job: Job, parts: Sequence[Part], journal: Journal, workers: int) -> None:
+    """Fit what the journal lacks, in several processes."""
+    missing = [part for part in parts if part.name not in journal.records]
+    with ProcessPoolExecutor(workers) as pool:
+        running = {pool.submit(fit_and_measure, job, part): part for part in missing}
+        for done in tqdm(as_completed(running), total=len(missing), desc="fits", disable=not sys.stderr.isatty()):
+            journal.add(running[done].name, done.result())
+
+
+def fit_and_measure(job: Job, part: Part) -> dict[str, Any]:
+    """The measure of each held-out question, and where a search was made its best value after each evaluation."""
+    objective = load(job.dev, part.measure)
+    fitted, measured = objective, None if part.held_out is not None else load(job.test, part.measure)
+    numbers = np.arange(len(objective.scored.questions))
+    if part.held_out is not None:
+        held = split(len(numbers), job.folds, 0)[part.held_out]
+        fitted, measured = objective.restricted(np.setdiff1d(numbers, held)), objective.restricted(held)
+    if part.size is not None:
+        chosen = np.random.default_rng([part.seed, part.size]).choice(numbers, part.size, replace=False)
+        fitted = objective.restricted(chosen)
+    ranker, more = fit(part, fitted, job)
+    assert measured is not None
+    return {"values": measured.per_question(ranker(measured)).tolist(), "fitted": fitted(ranker(fitted)), **more}
+
+
+@cache
+def load(folder: Path, measure: str) -> Objective:
+    """The objective over a scored set, once for each process."""
+    return Objective(ScoredSet.load(folder), measure, version=VERSION)
+
+
+def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, Any]]:
+    """A way to answer, found on the questions of an objective, and what there is to say about it."""
+    names = objective.scored.columns.perspectives
+    if part.method in SEARCHES:
+        bounds = {part.without: (0.0, 0.0)} if part.without else {}
+        space = Space.of(objective.scored.columns, context=part.context, bounds=bounds)  # type: ignore[arg-type]
+        found = search(objective, space, plan(part.method, job, part.seed))
+        facts = {"best": found.best_so_far.tolist(), "path": [point.tolist() for point in found.path]}
+        return by_weights(found.weights), {**facts, "point": found.point.tolist()}
+    if part.method in LEARNED:
+        return Fusion.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
+    if part.method == "BM25 alone":
+        return lambda one: one.pool.answers(one.scored.columns.bm25, one.scored.lexical), {}
+    if part.method == "best single perspective":
+        alone = [Weights({n: float(n == name) for n in names}, 0.0, 0.0, 1.0, (1.0,)) for name in names]
+        best = max(alone, key=objective)
+        return by_weights(best), {"chosen": max(best.alpha, key=lambda name: best.alpha[name])}
+    if part.method == "equal shares":
+        space = Space.of(objective.scored.columns)
+        return by_weights(space.weights(space.equal())), {}
+    return by_weights(Weights.equal(names) if part.method == REFERENCE else PUBLISHED["rawal-baral-2020"]), {}
+
+
+def by_weights(weights: Weights) -> Ranker:
+    """Answers by the blend."""
+    return lambda one: one.answers(weights)
+
+
+def plan(method: str, job: Job, seed: int) -> Plan:
+    """The same number of evaluations for every method."""
+    alternating = Plan(calls=job.calls, loops=job.loops, tolerance=-1.0, seed=seed)
+    if method == "alternating Bayesian":
+        return alternating
+    joint = replace(alternating, halves=("all",), calls=alternating.budget - 1, loops=1)
+    others: dict[str, Any] = {"random search": RandomSearch, "grid search": GridSearch}
+    return replace(joint, optimiser=others[method]) if method in others else joint
+
+
+class Report:
+    """Tables and pictures of one measure."""
+
+    def __init__(self, job: Job, measure: str, journal: Journal, arguments: argparse.Namespace) -> None:
+        """Read the parts from the journal."""
+        self.job, self.measure, self.journal = job, measure, journal
+        self.seeds, self.folds = range(arguments.seeds), range(arguments.folds)
+        self.methods = (*FIXED, *LEARNED, *SEARCHES)
+        self.results: dict[str, Any] = {}
+
+    def record(self, method: str, seed: int = 0, **more: Any) -> dict[str, Any]:
+        """The record of one part."""
+        return self.journal.records[Part(self.measure, method, seed, **more).name]
+
+    def values(self, method: str, seeds: Iterable[int] | None = None, **more: Any) -> Any:
+        """The measure of each test question (Q,), as a mean over seeds."""
+        chosen = (list(self.seeds) if method in SEARCHES else [0]) if seeds is None else list(seeds)
+        return np.mean([self.record(method, seed, **more)["values"] for seed in chosen], axis=0)
+
+    def held_out(self, method: str) -> float:
+        """The mean over all dev questions, each measured in the fold that held it out."""
+        return float(np.mean(np.concatenate([self.record(method, 0, held_out=fold)["values"] for fold in self.folds])))
+
+    def tables(self) -> list[str]:
+        """Comparison, ablation, learning curve."""
+        return [self.comparison(), self.pairs(), self.ablation(), self.curve()]
+
+    def comparison(self) -> str:
+        """Every method on dev and test, and its difference from equal weights."""
+        reference = self.values(REFERENCE)
+        others = [method for method in self.methods if method != REFERENCE]
+        adjusted = dict(zip(others, holm([randomisation_test(self.values(m), reference) for m in others]), strict=True))
+        rows = []
+        for method in self.methods:
+            values = self.values(method)
+            low, high = bootstrap_interval(values)
+            spread = self.spread(method)
+            fitted = float(np.mean([self.record(method, s)["fitted"] for s in (self.seeds if spread else [0])]))
+            difference = values.mean() - reference.mean()
+            p = adjusted.get(method)
+            rows.append(
+                [method, fitted, self.held_out(method), values.mean(), f"{low:.4f}–{high:.4f}", spread or "",
+                 f"{difference:+.4f}", "" if p is None else f"{p:.4f}"]
+            )  # fmt: skip
+            self.results[method] = {
+                "dev": fitted,
+                "held_out": rows[-1][2],
+                "test": values.mean(),
+                "interval": [low, high],
+            }
+            self.results[method] |= {"difference": difference, "p_holm": p, "chosen": self.record(method).get("chosen")}
+        heads = [
+            "",
+            "dev, fitted",
+            "dev, held out",
+            "test",
+            "95 % interval",
+            "over seeds",
+            "− equal weights",
+            "p (Holm)",
+        ]
+        return f"### {self.measure}\n\n" + table(rows, heads)
+
+    def spread(self, method: str) -> str:
+        """The lowest and highest test mean over seeds."""
+        if method not in SEARCHES:
+            return ""
+        means = [np.mean(self.record(method, seed)["values"]) for seed in self.seeds]
+        return f"{min(means):.4f}–{max(means):.4f}"
+
+    def pairs(self) -> str:
+        """Alternation against every other search and learned fusion, on test."""
+        ours = self.values("alternating Bayesian")
+        others = [method for method in (*SEARCHES, *LEARNED) if method != "alternating Bayesian"]
+        adjusted = holm([randomisation_test(ours, self.values(method)) for method in others])
+        rows = []
+        for method, p in zip(others, adjusted, strict=True):
+            difference = ours - self.values(method)
+            low, high = bootstrap_interval(difference)
+            rows.append([method, f"{difference.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
+        return f"{self.measure}: alternating Bayesian minus …\n\n" + table(
+            rows, ["", "difference", "95 % interval", "p (Holm)"]
+        )
+
+    def changes(self) -> dict[str, tuple[float, float, float, float]]:
+        """Each ablation's difference from the full system on test: mean, interval, p after Holm."""
+        full = self.values("alternating Bayesian", list(self.seeds)[:3])
+        names = ScoredSet.load(self.job.dev).columns.perspectives
+        changes = {f"without {name}": {"without": name} for name in (*names, "context", "bm25")}
+        changes |= {f"context: {context}": {"context": context} for context in ("document", "fixpoint")}
+        differences = {
+            label: self.values("alternating Bayesian", list(self.seeds)[:3], **change) - full
+            for label, change in changes.items()
+        }
+        adjusted = holm([randomisation_test(one, np.zeros_like(one)) for one in differences.values()])
+        return {
+            label: (float(one.mean()), *bootstrap_interval(one), float(p))
+            for (label, one), p in zip(differences.items(), adjusted, strict=True)
+        }
+
+    def ablation(self) -> str:
+        """What every piece is worth, tuned again without it."""
+        self.results["ablation"] = changes = self.changes()
+        rows = [
+            [label, f"{mean:+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"]
+            for label, (mean, low, high, p) in changes.items()
+        ]
+        return f"{self.measure}: ablation (tuned again), difference on test\n\n" + table(
+            rows, ["", "difference", "95 % interval", "p (Holm)"]
+        )
+
+    def learning(self) -> tuple[list[int], Any]:
+        """Numbers of questions, and the test means (S, seeds)."""
+        questions = len(ScoredSet.load(self.job.dev).questions)
+        sizes = [size for size in SIZES if size < questions]
+        means = [[self.mean("alternating Bayesian", seed, size=size) for seed in self.seeds] for size in sizes]
+        means.append([self.mean("alternating Bayesian", seed) for seed in self.seeds])
+        return [*sizes, questions], np.array(means)
+
+    def mean(self, method: str, seed: int = 0, **more: Any) -> float:
+        """A test mean."""
+        return float(np.mean(self.record(method, seed, **more)["values"]))
+
+    def curve(self) -> str:
+        """How many questions tuning needs."""
+        sizes, means = self.learning()
+        self.results["learning_curve"] = {"sizes": sizes, "means": means.tolist()}
+        rows = [
+            [size, f"{part.mean():.4f}", f"{part.min():.4f}–{part.max():.4f}"]
+            for size, part in zip(sizes, means, strict=True)
+        ]
+        return f"{self.measure}: tuned on so many questions, measured on test\n\n" + table(
+            rows, ["questions", "test", "over samples"]
+        )
+
+    def draw(self, folder: Path) -> None:
+        """All pictures of the measure."""
+        name = self.measure
+        curves = {m: [np.array(self.record(m, seed)["best"]) for seed in self.seeds] for m in SEARCHES}
+        plots.best_so_far(folder / f"{name}-best-so-far", curves, name)
+        rows = {label: one[:3] for label, one in self.changes().items()}
+        plots.bars(folder / f"{name}-ablation", rows, f"difference in test {name}", zero=True)
+        sizes, means = self.learning()
+        levels = {
+            "tuned": means,
+            "equal weights": np.array([self.mean(REFERENCE)]),
+            "best single perspective": np.array([self.mean("best single perspective")]),
+        }
+        plots.learning_curve(folder / f"{name}-learning-curve", sizes, levels, name)
+        objective = load(self.job.dev, name)
+        space, method = Space.of(objective.scored.columns), "alternating Bayesian"
+        found = search(objective, space, plan(method, self.job, 0))
+        plots.weight_paths(folder / f"{name}-weights", space, found)
+        plots.partial_dependence(folder / f"{name}-dependence", dependence(objective, space, found.point), name)
+        plots.shares_at_the_top(folder / f"{name}-shares", top_shares(objective, found.weights))
+        self.results["shares"] = dict(zip(space.names, space.shares(found.point).round(4).tolist(), strict=True))
+
+
+def table(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
+    """A Markdown table."""
+    return tabulate(rows, heads, tablefmt="pipe", floatfmt=".4f", disable_numparse=[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
