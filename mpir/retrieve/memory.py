@@ -72,6 +72,8 @@ def _stop_words() -> frozenset[str]:
 @lru_cache(maxsize=2**16)
 def _singular(word: str) -> str:
     """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending fits decides."""
+    if len(word) < 3:  # the "s" of "Alzheimer's" would leave nothing
+        return word
     if word.endswith("ies"):
         return word if word.endswith(("eies", "aies")) else word[:-3] + "y"
     if word.endswith("es"):

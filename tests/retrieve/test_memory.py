@@ -70,3 +70,9 @@ def test_nothing_is_printed_and_no_java_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("query", ["Alzheimer's s", "s", "es us is"])
+def test_a_possessive_s_is_a_term_like_any_other(query: str) -> None:
+    assert "" not in terms(query)
+    assert bm25_scores(query, ["dementia of the Alzheimer type", "nothing"]).shape == (2,)
