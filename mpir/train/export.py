@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import minimize
+from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.files import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
+from mpir.train.fine_tune import Settings
+from mpir.train.mixture import Task
 
 SCALES = {"bce": "probability", "listwise": "probability", "pairwise": "probability", "mse5": "0-5", "mse4": "0-4"}
 
@@ -58,6 +62,26 @@ def _manifest(name: str, heads: Sequence[tuple[str, str]]) -> dict[str, Any]:
         for output, (head, scale) in enumerate(heads)
     ]
     return {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+
+
+def describe(
+    name: str, settings: Settings, tasks: Sequence[Task], figures: Mapping[str, float], notes: Sequence[str]
+) -> str:
+    """The beginning of a model card: what was trained, how, on how many rows, with which figures on dev."""
+    rows = [
+        (
+            task.name,
+            " + ".join(task.losses),
+            sum(len(group) * epochs for groups, epochs in task.train for group in groups),
+            len(task.dev),
+            f"{figures[task.name]:.4f}",
+        )
+        for task in tasks
+    ]
+    table = tabulate(rows, ("perspective", "losses", "pairs seen", "dev rows", "dev figure"), tablefmt="github")
+    values = "\n".join(f"- {key}: {value}" for key, value in asdict(settings).items() if key != "checkpoint")
+    remarks = "\n".join(f"- {note}" for note in notes)
+    return f"# {name}\n\n## Training\n\n{table}\n\n{remarks}\n\nSettings:\n\n{values}\n"
 
 
 @torch.no_grad()

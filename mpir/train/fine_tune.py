@@ -93,6 +93,11 @@ class FineTuner:
                 self._save_state()
         return self.folder / "best"
 
+    def load(self, checkpoint: str | Path) -> None:
+        """Take the weights of a checkpoint that this run has written."""
+        kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+        self.model.load_state_dict(kept.state_dict())
+
     def evaluate(self) -> dict[str, float]:
         """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
         return {

@@ -5,7 +5,7 @@
        "train": [{"file": "relevance.train.jsonl", "epochs": 1}, {"file": "in_document.train.jsonl", "epochs": 3}]},
       {"name": "sts", "losses": ["mse5"], "dev": "sts.dev.jsonl", "train": [{"file": "sts.train.jsonl", "epochs": 3}]}]}
 
-Paths are relative to the mixture file. Rows are {"id", "question", "sentence", "label"}, one JSON object a line.
+Paths are relative to the folder of the data. Rows are {"id", "question", "sentence", "label"}, one JSON object a line.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class Batch:
     rows: list[Row]
 
 
-def read_mixture(path: str | Path) -> list[Task]:
-    """Read a mixture and all of its files.
+def read_mixture(path: str | Path, folder: str | Path | None = None) -> list[Task]:
+    """Read a mixture and all of its files, which are in `folder` or else beside it.
 
     Raises:
         InputError: a missing file or key, an unknown loss, a label out of range (file and line named), no positives.
     """
     declared = read_json(path)
-    folder = Path(path).parent
+    root = Path(path).parent if folder is None else Path(folder)
     try:
-        return [_task(item, folder, str(path)) for item in declared["perspectives"]]
+        return [_task(item, root, str(path)) for item in declared["perspectives"]]
     except KeyError as error:
         raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/mixture.py.") from error
 
