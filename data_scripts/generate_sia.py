@@ -54,7 +54,7 @@ def _add_qasc(new: argparse.ArgumentParser) -> None:
     group.add_argument("--vectors", default="", metavar="PATH", help="word vectors, for swap")
     group.add_argument("--probability", type=float, default=0.5, help="of an entity being chosen (%(default)s)")
     group.add_argument(
-        "--threshold", type=float, default=2.5, help="least similarity of two questions, 0-5 (%(default)s)"
+        "--threshold", type=float, default=1.0, help="least similarity of two questions, 0-5 (%(default)s)"
     )
 
 

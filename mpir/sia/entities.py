@@ -20,7 +20,9 @@ SHORTEST = 3
 class EntityFinder(Protocol):
     """Finds the entities of sentences."""
 
-    identity: dict[str, Any]
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the entities depend on."""
 
     def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
         """For each sentence (begin, end) of its entities, in order, not overlapping."""
@@ -49,7 +51,12 @@ class SpacyEntities:
             raise InputError(
                 f"entities: the pipeline {name!r} finds no entities; choose one with a component for them."
             )
-        self.identity = {"scispacy": name, "version": str(self._pipeline.meta.get("version"))}
+        self._name = name
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The pipeline's name and version."""
+        return {"scispacy": self._name, "version": str(self._pipeline.meta.get("version"))}
 
     def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
         """See `EntityFinder.find`."""
@@ -64,17 +71,24 @@ class TermEntities:
     less than three letters, have none.
     """
 
-    def __init__(self, sentences: Iterable[str]) -> None:
-        """Count in how many sentences each word occurs. Memory grows with the vocabulary, not with the sentences."""
+    def __init__(self) -> None:
+        """Know no corpus yet: see `count`."""
         from bm25s.stopwords import STOPWORDS_EN_PLUS
 
         self._counts: Counter[str] = Counter()
         self._size = 0
+        self._stop_words = frozenset(STOPWORDS_EN_PLUS)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """How many sentences were counted."""
+        return {"terms": self._size}
+
+    def count(self, sentences: Iterable[str]) -> None:
+        """Count in how many sentences each word occurs. Memory grows with the vocabulary, not with the sentences."""
         for sentence in sentences:
             self._size += 1
             self._counts.update({match.group().lower() for match in WORD.finditer(sentence)})
-        self._stop_words = frozenset(STOPWORDS_EN_PLUS)
-        self.identity = {"terms": self._size}
 
     def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
         """See `EntityFinder.find`."""
@@ -94,11 +108,11 @@ class TermEntities:
         return math.log(1 + self._size / (1 + self._counts[word]))
 
 
-def entity_finder(choice: str, sentences: Iterable[str]) -> EntityFinder:
+def entity_finder(choice: str) -> EntityFinder:
     """The finder by its name: ``terms`` or ``scispacy:NAME``. Raises InputError for another name."""
     kind, _, name = choice.partition(":")
     if kind == "terms" and not name:
-        return TermEntities(sentences)
+        return TermEntities()
     if kind == "scispacy" and name:
         return SpacyEntities(name)
     raise InputError(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from functools import cache
 
 from mpir.perspectives import Perspective, score_pairs
-from mpir.sia.rows import Item, SiaRow
-from mpir.train.leakage import normalise
+from mpir.sia.rows import Item, SiaRow, words_of
+
+PARTLY = (0.2, 0.6)
+"""The relevance of a partial fact, as a share of the combined fact's."""
+TINY = 1e-6
 
 
 def combined_rows(items: Sequence[Item], seed: int) -> Iterator[SiaRow]:
@@ -21,33 +23,44 @@ def combined_rows(items: Sequence[Item], seed: int) -> Iterator[SiaRow]:
 def partial_rows(items: Sequence[Item], relevance: Perspective, seed: int) -> tuple[list[SiaRow], Counter[str]]:
     """2: of a question's partial facts the one that `relevance` scores higher (Rawal & Baral's heuristic).
 
-    Beyond the paper, a fact that names the answer and is at least as relevant as the combined fact is left out: alone,
-    it answers the question. So is one that says the same as the combined fact.
+    Beyond the paper, a fact has to be in between (`PARTLY`): as relevant as the combined fact, it mostly answers with
+    other words ("Fluoride prevents tooth decay" where "cavities" is expected); far less, it is not on the subject. And
+    it may not name the answer, except with none of the question's terms: then it is the second half of a chain.
 
     Returns:
         The rows, and how many items gave none, by reason.
     """
     pairs = [(item.question, sentence) for item in items for sentence in (item.full, *item.partial)]
-    scores = score_pairs([relevance], pairs).values[:, 0]
-    rows, counts, start = [], Counter[str](), 0
+    scores = iter(score_pairs([relevance], pairs).values[:, 0].tolist())
+    rows, counts = [], Counter[str]()
     for item in items:
-        own = scores[start : (start := start + 1 + len(item.partial))]
-        if not item.partial:
+        whole, values = next(scores), {fact: next(scores) for fact in item.partial}
+        between = {fact: value for fact, value in values.items() if PARTLY[0] <= value / max(whole, TINY) <= PARTLY[1]}
+        partial = [fact for fact in between if not answers_alone(item, fact)]
+        if partial:
+            rows.append(item.row(max(partial, key=between.__getitem__), 2, "partial", seed))
+        elif not values:
             counts["no partial fact"] += 1
-            continue
-        best = int(np.argmax(own[1:]))
-        fact = item.partial[best]
-        if _answers(item, fact, bool(own[1 + best] >= own[0])):
-            counts["the fact answers alone"] += 1
         else:
-            rows.append(item.row(fact, 2, "partial", seed))
+            counts["the facts answer alone" if between else "no fact's relevance is in between"] += 1
     return rows, counts
 
 
-def _answers(item: Item, fact: str, as_relevant: bool) -> bool:
-    return normalise(fact) == normalise(item.full) or (as_relevant and names(fact, item.answer))
+def answers_alone(item: Item, sentence: str) -> bool:
+    """Whether the sentence says what the item's full one says, or names the answer along with the question's terms."""
+    said, asked = words_of([sentence]), words_of([item.question]) - _question_words()
+    return words_of([item.full]) <= said or (bool(asked & said) and names(sentence, item.answer))
 
 
 def names(text: str, answer: str) -> bool:
-    """Whether the text names the answer, in the same words and order, however it is punctuated."""
-    return bool(normalise(answer)) and f" {normalise(answer)} " in f" {normalise(text)} "
+    """Whether the text has all terms of the answer."""
+    wanted = words_of([answer]) - _question_words()
+    return bool(wanted) and wanted <= words_of([text])
+
+
+@cache
+def _question_words() -> frozenset[str]:
+    """Words that ask, and other words without a subject."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return frozenset({"kind", "type", "used", "called", *words_of(STOPWORDS_EN_PLUS)})

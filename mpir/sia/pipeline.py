@@ -18,12 +18,13 @@ from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia import facts, graded, similar
 from mpir.sia.answers import read_answers
 from mpir.sia.collect import Collected, collect
-from mpir.sia.entities import entity_finder
+from mpir.sia.entities import EntityFinder, TermEntities, entity_finder
 from mpir.sia.filters import Filters
 from mpir.sia.qasc import read_items
 from mpir.sia.report import write_dataset, write_report
 from mpir.sia.rows import Item, SiaRow
 from mpir.sia.swaps import swap_rows
+from mpir.sia.vectors import Neighbours
 from mpir.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
@@ -50,7 +51,7 @@ class Settings:
     qasc: str = ""
     entities: str = "terms"
     vectors: str = ""
-    threshold: float = 2.5
+    threshold: float = 1.0
     probability: float = 0.5
     bioasq: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -92,9 +93,14 @@ class Generation:
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
         if not 0 < settings.probability <= 1:
             raise InputError(f"--probability is {settings.probability:g}; expected a number above 0 and at most 1.")
+        self._swapping = self._load_swapping() if "swap" in self.steps else None
         self.space = Workspace(folder, resume=resume, progress=progress)
         self.counts: dict[str, Mapping[str, int]] = {}
         self._perspectives: dict[str, Perspective] = {}
+
+    def _load_swapping(self) -> tuple[EntityFinder, Neighbours]:
+        """What may be missing is loaded before anything is made."""
+        return entity_finder(self.settings.entities), Neighbours(self.settings.vectors)
 
     def run(self) -> Collected:
         """Make all rows, and write them with report and data card."""
@@ -149,7 +155,8 @@ class Generation:
         return self._over(prefix + "partial", items, lambda part: facts.partial_rows(part, relevance, seed), identity)
 
     def _similar(self, prefix: str, items: Step) -> Step:
-        sts, settings, folder = self._perspective("sts"), self.settings, self.space.path(prefix + "questions")
+        models = similar.Models(self._perspective("sts"), self._perspective("relevance"))
+        settings, folder = self.settings, self.space.path(prefix + "questions")
         source = {"items": items.fingerprint}
         if not index_matches(folder, source):
             similar.index_items(_items(items), folder, source)
@@ -157,18 +164,18 @@ class Generation:
             step = self._over(
                 prefix + "similar",
                 items,
-                lambda part: similar.similar_rows(part, index, sts, settings.threshold, settings.seed),
-                {"sts": sts.fingerprint, "threshold": settings.threshold},
+                lambda part: similar.similar_rows(part, index, models, settings.threshold, settings.seed),
+                {"models": [models.sts.fingerprint, models.relevance.fingerprint], "threshold": settings.threshold},
             )
-        similar.check_found(sum(1 for _ in step.records()), step.counts, settings.threshold)
+        similar.check_found(step.counts, settings.threshold)
         self.counts[step.name] = dict(similar.public(step.counts))
         return step
 
     def _swap(self, prefix: str, items: Step, rows: Sequence[Step]) -> Step:
-        from mpir.sia.vectors import Neighbours
-
-        settings, neighbours = self.settings, Neighbours(self.settings.vectors)
-        finder = entity_finder(settings.entities, (item.full for item in _items(items)))
+        assert self._swapping
+        settings, (finder, neighbours) = self.settings, self._swapping
+        if isinstance(finder, TermEntities):
+            finder.count(item.full for item in _items(items))
         paired = ((SiaRow.from_dict(record), item.answer) for step in rows for item, record in _joined(items, step))
         identity = {"entities": finder.identity, **neighbours.identity, "probability": settings.probability}
         return self._step(

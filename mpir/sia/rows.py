@@ -11,7 +11,7 @@ SCALE = {4: "exactly the information", 3: "almost all of it", 2: "a part of it",
 
 METHODS = {
     "combined": "4: the fact that answers the question",
-    "partial": "2: the one of its two source facts that fits the question better, if it does not answer it alone",
+    "partial": "2: the one of the two facts behind it that fits the question better, but not as well as it",
     "similar": "0: the fact that answers a similar question",
     "swap-combined": "3: the fact that answers, some of its entities' words replaced by near ones, the answer kept",
     "swap-partial": "1: the partial fact, some of its entities' words replaced by near ones",

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, score_pairs
@@ -18,28 +22,40 @@ from mpir.sia.rows import Item, SiaRow, words_of
 from mpir.text import Document
 from mpir.train.leakage import normalise
 
-CANDIDATES = 3
+Pair = tuple[Item, Item]
+CANDIDATES = 5
 SAME = 4.8
 """Questions that the STS perspective finds this similar (of 5) are taken for one question in other words."""
+RIVAL, SHARED = 0.6, 0.5
+"""A fact may answer if it has this share of the answering fact's relevance, or more than this share of its terms."""
+KEPT = "pair: similar"
 BINS = "similarity of the nearest question at least "
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The perspectives that compare questions and facts."""
+
+    sts: Perspective
+    relevance: Perspective
 
 
 def index_items(items: Iterable[Item], folder: str | Path, source: dict[str, str]) -> None:
     """A Lucene index of the items by question, which also stores the rest of what the rows need."""
     documents = (
-        Document(str(number), item.question, "\n".join([item.full, item.answer, item.id, item.origin]))
+        Document(str(number), item.question, "\n".join([item.full, item.answer, item.id, item.origin, *item.partial]))
         for number, item in enumerate(items)
     )
     build_index(documents, folder, source=source)
 
 
 def similar_rows(
-    items: Sequence[Item], index: LuceneIndex, sts: Perspective, threshold: float, seed: int
+    items: Sequence[Item], index: LuceneIndex, models: Models, threshold: float, seed: int
 ) -> tuple[list[SiaRow], Counter[str]]:
     """0: for two similar questions, each with the fact that answers the other.
 
-    Pairs whose similarity by `sts` is below `threshold`, or so high that both ask the same, are left out; so is a row
-    whose fact names the question's own answer or holds all terms of the answering fact.
+    Pairs whose similarity by STS is below `threshold`, or so high that both ask the same, are left out. Beyond the
+    paper, so are rows whose fact may answer: see `_may_answer`.
     """
     found = index.search_batch([item.question for item in items], CANDIDATES + 1)
     pairs = [
@@ -48,39 +64,65 @@ def similar_rows(
         for other in map(_item, documents)
         if normalise(other.question) != normalise(item.question)
     ]
-    values = score_pairs([sts], [(one.question, other.question) for one, other in pairs]).values[:, 0]
-    rows, counts, nearest = [], Counter[str](), dict.fromkeys((item.id for item in items), 0.0)
-    for (one, other), value in zip(pairs, values, strict=True):
-        if value < SAME:
-            nearest[one.id] = max(nearest[one.id], float(value))
-        reason = "below the threshold" if value < threshold else "the same question" if value >= SAME else ""
-        if reason:
-            counts[f"pair: {reason}"] += 1
-            continue
-        for question, source in ((one, other), (other, one)):
-            if _may_answer(question, source):
-                counts["row: the fact may answer"] += 1
-            else:
-                rows.append(question.row(source.full, 0, "similar", seed, source.id))
-    for value in nearest.values():
-        counts.update(f"{BINS}{tenth / 10:.1f}" for tenth in range(1, int(value * 10) + 1))
-    counts["questions"] += len(items)
+    values = score_pairs([models.sts], [(one.question, other.question) for one, other in pairs]).values[:, 0]
+    counts = Counter({"questions": len(items), **_nearest(pairs, values)})
+    counts["pair: below the threshold"] = int((values < threshold).sum())
+    counts["pair: the same question"] = int((values >= SAME).sum())
+    counts[KEPT] = len(pairs) - counts["pair: below the threshold"] - counts["pair: the same question"]
+    kept = [pair for pair, value in zip(pairs, values, strict=True) if threshold <= value < SAME]
+    both = [direction for one, other in kept for direction in ((one, other), (other, one))]
+    answering = _may_answer(both, models.relevance)
+    counts["row: the fact may answer"] = int(answering.sum())
+    rows = [
+        question.row(source.full, 0, "similar", seed, source.id)
+        for (question, source), answers in zip(both, answering, strict=True)
+        if not answers
+    ]
     return rows, counts
 
 
+def _nearest(pairs: Sequence[Pair], values: npt.NDArray[np.float64]) -> Counter[str]:
+    """In how many questions the nearest other one reaches a similarity, in steps of a tenth."""
+    nearest: dict[str, float] = {}
+    for (one, _), value in zip(pairs, values, strict=True):
+        if value < SAME:
+            nearest[one.id] = max(nearest.get(one.id, 0.0), float(value))
+    return Counter(f"{BINS}{n / 10:.1f}" for value in nearest.values() for n in range(1, int(value * 10) + 1))
+
+
+def _may_answer(pairs: Sequence[Pair], relevance: Perspective) -> npt.NDArray[np.bool_]:
+    """Whether the second item's fact may answer the first's question (N,).
+
+    It may if it names the answer, if its relevance comes near that of the fact that answers, or if both items were made
+    from like facts: questions about one fact are frequent in QASC.
+    """
+    own = [(question.question, question.full) for question, _ in pairs]
+    other = [(question.question, source.full) for question, source in pairs]
+    values = score_pairs([relevance], [*own, *other]).values[:, 0]
+    rival = values[len(pairs) :] >= RIVAL * values[: len(pairs)]
+    like = [names(source.full, question.answer) or _share_a_fact(question, source) for question, source in pairs]
+    return np.logical_or(rival, np.array(like, bool))
+
+
+def _share_a_fact(one: Item, other: Item) -> bool:
+    return any(
+        _alike(words_of([a]), words_of([b])) for a in (one.full, *one.partial) for b in (other.full, *other.partial)
+    )
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    """Whether the texts of these terms say much the same: the shorter's terms are mostly in the longer one's."""
+    return len(one & other) > SHARED * min(len(one), len(other))
+
+
 def _item(document: Document) -> Item:
-    full, answer, identity, origin = document.abstract.split("\n")
-    return Item(identity, document.title, full, (), answer, origin)
+    full, answer, identity, origin, *partial = document.abstract.split("\n")
+    return Item(identity, document.title, full, tuple(partial), answer, origin)
 
 
-def _may_answer(question: Item, source: Item) -> bool:
-    asked = words_of([question.full])
-    return names(source.full, question.answer) or asked <= words_of([source.full])
-
-
-def check_found(rows: int, counts: Mapping[str, int], threshold: float) -> None:
+def check_found(counts: Mapping[str, int], threshold: float) -> None:
     """Raise InputError, with a value that one question in ten reaches, if the threshold left no pairs."""
-    if rows:
+    if counts.get(KEPT):
         return
     wanted = max(1, counts.get("questions", 0) // 10)
     reached = [float(name.removeprefix(BINS)) for name, n in counts.items() if name.startswith(BINS) and n >= wanted]

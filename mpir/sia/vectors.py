@@ -15,6 +15,8 @@ from mpir.text.split import split
 
 FILE, MADE_BY = "vectors.kv", "made_by.json"
 NEIGHBOURS = 5
+COMMON = 10_000
+"""Neighbours are among this many of the most frequent words."""
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
@@ -96,7 +98,7 @@ class Neighbours:
         return self._found[key]
 
     def _look_up(self, key: str) -> list[str]:
-        near = (name for name, _ in self._vectors.most_similar(key, topn=4 * NEIGHBOURS))
+        near = (name for name, _ in self._vectors.most_similar(key, topn=4 * NEIGHBOURS, restrict_vocab=COMMON))
         return [name for name in near if name.isalpha() and not _same_word(key, name)][:NEIGHBOURS]
 
 

@@ -1,9 +1,14 @@
 """Scores 4 and 2."""
 
+from typing import Any
+
+import numpy as np
+
+from mpir.perspectives import Perspective
 from mpir.sia.facts import combined_rows, names, partial_rows
 from mpir.sia.rows import Item
 
-from .conftest import ITEMS, Overlap
+from .conftest import ITEMS
 
 
 def test_every_question_with_its_combined_fact_is_a_4() -> None:
@@ -19,25 +24,51 @@ def test_every_question_with_its_combined_fact_is_a_4() -> None:
     }
 
 
+class Known(Perspective):
+    """A perspective that gives known values, 0 to others."""
+
+    def __init__(self, name: str, values: dict[str, float]) -> None:
+        self.name, self.values = name, values
+
+    def score(self, question: str, sentences: Any) -> Any:
+        return np.array([self.values.get(sentence, 0.0) for sentence in sentences])
+
+
+WHOLE, PART, OTHER = "Insulin lowers sugar.", "Insulin opens cells.", "Glucose is what cells take up."
+ITEM = Item("x", "What does insulin lower?", WHOLE, (PART, OTHER), "sugar")
+
+
+def partial(item: Item, **relevance: float) -> tuple[list[str], dict[str, int]]:
+    values = dict(zip((WHOLE, *item.partial), (relevance["whole"], relevance["one"], relevance["two"]), strict=True))
+    rows, counts = partial_rows([item], Known("relevance", values), seed=1)
+    assert all((row.sia_score, row.method) == (2, "partial") for row in rows)
+    return [row.sentence for row in rows], dict(counts)
+
+
 def test_the_more_relevant_fact_is_a_2() -> None:
-    rows, counts = partial_rows(ITEMS, Overlap("relevance"), seed=1)
-    assert [row.sentence for row in rows] == ["Insulin is a hormone.", "Glucagon is a hormone.", "Birds have wings."]
-    assert {row.sia_score for row in rows} == {2}
-    assert not counts
+    assert partial(ITEM, whole=0.8, one=0.4, two=0.3) == ([PART], {})
+    assert partial(ITEM, whole=0.8, one=0.3, two=0.4) == ([OTHER], {})
 
 
-def test_a_fact_that_answers_alone_gives_no_row() -> None:
-    alone = Item(
-        "x", "What does insulin lower?", "It lowers sugar.", ("What insulin does: lower sugar", "No."), "sugar"
-    )
-    same = Item("y", "What does insulin lower?", "Insulin lowers sugar.", ("insulin lowers sugar", "No."), "sugar")
-    none = Item("z", "What does insulin lower?", "Insulin lowers sugar.")
-    rows, counts = partial_rows([alone, same, none], Overlap("relevance"), seed=1)
-    assert rows == []
-    assert counts == {"the fact answers alone": 2, "no partial fact": 1}
+def test_a_fact_as_relevant_as_the_whole_or_off_the_subject_is_passed_over() -> None:
+    assert partial(ITEM, whole=0.8, one=0.7, two=0.3) == ([OTHER], {})
+    assert partial(ITEM, whole=0.8, one=0.7, two=0.01) == ([], {"no fact's relevance is in between": 1})
 
 
-def test_an_answer_is_named_as_whole_words() -> None:
-    assert names("Vitamin-K reverses it.", "vitamin K")
-    assert not names("The vitamins kill it.", "vitamin K")
+def test_a_fact_that_names_the_answer_and_the_subject_answers_alone() -> None:
+    alone = Item("x", "What does insulin lower?", WHOLE, ("Insulin acts on sugar.", "Sugar is sweet."), "sugar")
+    assert partial(alone, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
+    assert partial(alone, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
+    same = Item("x", "What does insulin lower?", WHOLE, ("insulin lowers sugar", "No."))
+    assert partial(same, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
+
+
+def test_an_item_without_partial_facts_is_counted() -> None:
+    rows, counts = partial_rows([Item("z", "Q?", "A.")], Known("relevance", {}), seed=1)
+    assert (rows, counts) == ([], {"no partial fact": 1})
+
+
+def test_an_answer_is_named_by_all_of_its_terms() -> None:
+    assert names("Vitamin-K reverses it.", "the vitamin K")
+    assert not names("The vitamin kills it.", "vitamin K")
     assert not names("anything", "")

@@ -41,7 +41,7 @@ def test_a_missing_scispacy_model_names_the_install_line() -> None:
     with pytest.raises(
         InputError, match=r"pip install https://\S+/en_core_sci_sm-0.5.4.tar.gz, or use --entities terms"
     ):
-        entity_finder("scispacy:en_core_sci_sm", [])
+        entity_finder("scispacy:en_core_sci_sm")
 
 
 def test_a_pipeline_without_entities_is_refused(tmp_path: Path) -> None:
@@ -54,15 +54,17 @@ def test_a_pipeline_without_entities_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_finder_is_named() -> None:
     with pytest.raises(InputError, match="'nltk' is unknown; choose terms, or scispacy:NAME"):
-        entity_finder("nltk", [])
+        entity_finder("nltk")
 
 
 def test_terms_are_the_rarer_words() -> None:
     corpus = ["Patients with fever were treated.", "Patients were treated.", "Patients treated with statin therapy."]
     text = "Patients with familial hypercholesterolaemia were treated."
-    (spans,) = TermEntities(corpus).find([text])
+    finder = TermEntities()
+    finder.count(corpus)
+    (spans,) = finder.find([text])
     assert [text[begin:end] for begin, end in spans] == ["familial", "hypercholesterolaemia"]
-    assert list(TermEntities(corpus).find(["It is of the", ""])) == [[], []]
+    assert list(finder.find(["It is of the", ""])) == [[], []]
 
 
 def test_neighbours_are_near_words_but_not_forms_of_the_word(vectors: Path) -> None:
