@@ -133,7 +133,7 @@ class Ranking:
             f"the sum of {_sum(document.shares)}.",
             f"BM25 gave it {document.bm25:.3f}, which would be rank {self._bm25_rank(document)}.",
         ]
-        used = [name for name in document.shares if name != BM25]
+        used = [name for name, share in document.shares.items() if name != BM25 and share]
         for name, sentence in zip(used, document.sentences, strict=False):
             scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
             lines += [

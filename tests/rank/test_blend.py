@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.blend import Columns, best_of, blend, document_order, minmax, sentence_order, slots
+from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, minmax, sentence_order, slots
 from mpir.rank.weights import PUBLISHED, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
@@ -106,6 +106,7 @@ def columns(draw: st.DrawFn) -> Columns:
 def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
     values = part.scores @ [1.0, 0.5]
     best = best_of(values, slots(part.document_of, len(part.bm25)), 3)
+    assert best_sentences(values, part.document_of, len(part.bm25), 3).tolist() == best.tolist()
     for document, row in enumerate(best):
         members = sorted(np.flatnonzero(part.document_of == document), key=lambda i: (-values[i], i))[:3]
         assert row.tolist() == [*members, -1, -1, -1][:3]
