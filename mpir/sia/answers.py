@@ -17,6 +17,7 @@ Answer = tuple[tuple[str, ...], ...]
 """The items of an answer, each with its synonyms."""
 
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
+_ENUMERATION = re.compile(r",(?! and\b)|;|\band\b|\bor\b")
 _SHORTEST = 2
 _LONG_WORD, _ALIKE = 6, 0.85
 
@@ -60,7 +61,7 @@ def coverage(sentence: str, answer: Answer) -> float:
 
 def may_be_whole(sentence: str, answer: Answer) -> bool:
     """Whether the sentence enumerates as many things as the answer has, so that the rest may go by other names."""
-    return sentence.count(",") + 1 >= len(answer)
+    return len(_ENUMERATION.findall(sentence)) + 1 >= len(answer)
 
 
 def _named(form: str, words: frozenset[str]) -> bool:

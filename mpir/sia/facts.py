@@ -48,13 +48,19 @@ def partial_rows(items: Sequence[Item], relevance: Perspective, seed: int) -> tu
 
 def answers_alone(item: Item, sentence: str) -> bool:
     """Whether the sentence says what the item's full one says, or names the answer along with the question's terms."""
-    said, asked = words_of([sentence]), words_of([item.question]) - _question_words()
-    return words_of([item.full]) <= said or (bool(asked & said) and names(sentence, item.answer))
+    said = words_of([sentence])
+    about = bool(asked_terms(item.question) & said)
+    return words_of([item.full]) <= said or (about and names(sentence, item.answer))
+
+
+def asked_terms(question: str) -> set[str]:
+    """The terms of a question without those that only ask."""
+    return words_of([question]) - _question_words()
 
 
 def names(text: str, answer: str) -> bool:
     """Whether the text has all terms of the answer."""
-    wanted = words_of([answer]) - _question_words()
+    wanted = asked_terms(answer)
     return bool(wanted) and wanted <= words_of([text])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mpir.sia.answers import Answer, coverage, may_be_whole
+from mpir.sia.facts import asked_terms
 from mpir.sia.rows import Item, SiaRow, one_line, random_of, words_of
 from mpir.text import Document, Question
 from mpir.text.split import sentences, split
@@ -34,22 +35,22 @@ class Evidence:
 
 
 def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """Golden sentence 4, half of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
+    """Golden sentence 4, a part of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
 
-    At most two rows for each method. A half of what answers a summary question is a part of the information (2); the
-    half that lacks a factoid's answer holds very little (1); half a sentence may decide a yes/no question, or not, so
-    those have none. List questions have no rows at all (a snippet often names a part of the list: see
+    At most two rows for each method. Three fifths of what answers a summary question are a part of the information (2);
+    the half that lacks a factoid's answer holds very little (1); a part of a sentence may decide a yes/no question, or
+    not, so those have none. List questions have no rows at all (a snippet often names a part of the list: see
     `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
     """
     item, kind, answer = _item(evidence.question), evidence.question.type, evidence.answer
     if kind == "list":
         return []
     golden = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
-    halves = [half for text in golden for half in fragments(text, item.question)]
+    parts = {share: [p for text in golden for p in fragments(text, item.question, share)] for share in (0.5, 0.6)}
     graded = {
         ("golden", 4): golden[:PER_METHOD],
-        ("fragment", 2): halves if kind == "summary" else [],
-        ("cut", 1): [half for half in halves if answer and not coverage(half, answer)],
+        ("fragment", 2): parts[0.6] if kind == "summary" else [],
+        ("cut", 1): [part for part in parts[0.5] if answer and not coverage(part, answer)],
         ("beside", 1): list(_near(evidence.golden, evidence)),
         ("wrong", 0): _nearest(evidence.wrong, evidence),
     }
@@ -64,8 +65,8 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     """How much of the exact answer a golden sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
 
     The scale means "how much of the information asked for", and BioASQ's list and factoid questions say item by item
-    what that is. A sentence that names half of the items or more and enumerates as many things as the answer has may
-    well hold all of it under other names; it gives no row.
+    what that is. A sentence that names a part of the items but enumerates as many things as the answer has may well
+    hold all of it under other names; it gives no row.
     """
     answer = evidence.answer
     if not answer:
@@ -73,7 +74,7 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     item, graded = _item(evidence.question), defaultdict(list)
     for text in golden_sentences(evidence.question):
         share = coverage(text, answer)
-        if share == 1 or (share > 0 and not (share >= 0.5 and may_be_whole(text, answer))):
+        if share == 1 or (share and not may_be_whole(text, answer)):
             graded[grade(share)].append(text)
     if graded:
         graded[0] = _nearest(evidence.wrong, evidence)
@@ -111,13 +112,20 @@ def best_sentences(evidence: Evidence) -> list[str]:
     return sorted(golden_sentences(evidence.question), key=value, reverse=True)
 
 
-def fragments(sentence: str, question: str) -> list[str]:
-    """The halves of a sentence, cut between words, that share a term with the question; none of a short sentence."""
-    words, asked = sentence.split(), words_of([question])
+def fragments(sentence: str, question: str, share: float) -> list[str]:
+    """The first and the last words of a sentence, `share` of them, if they have half of the question's terms.
+
+    A short sentence has none.
+    """
+    words, asked = sentence.split(), asked_terms(question)
     if len(words) < SHORTEST_CUT:
         return []
-    halves = [" ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])]
-    return [half for half in halves if asked & words_of([half])]
+    size = round(share * len(words))
+    return [
+        part
+        for part in (" ".join(words[:size]), " ".join(words[-size:]))
+        if 2 * len(asked & words_of([part])) >= len(asked)
+    ]
 
 
 def _item(question: Question) -> Item:

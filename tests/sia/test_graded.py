@@ -30,14 +30,14 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 
 
 def test_a_summary_question_by_hand() -> None:
-    half = "are what causes cystic fibrosis in nearly all patients."
-    first = "Mutations of the CFTR gene on chromosome seven"
-    assert graded("summary") == {(4, "golden", GOLDEN), (2, "fragment", half), BESIDE, ZERO}
-    assert fragments(GOLDEN, "The gene?") == [first]
+    last = "seven are what causes cystic fibrosis in nearly all patients."
+    assert graded("summary") == {(4, "golden", GOLDEN), (2, "fragment", last), BESIDE, ZERO}
+    assert fragments(GOLDEN, "The gene?", 0.5) == ["Mutations of the CFTR gene on chromosome seven"]
+    assert fragments("It causes this in few words.", "What causes it?", 0.5) == []
 
 
 def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
-    half = "are what causes cystic fibrosis in nearly all patients."
+    half = "what causes cystic fibrosis in nearly all patients."
     assert graded("factoid", (("CFTR",),)) == {(4, "golden", GOLDEN), (1, "cut", half), BESIDE, ZERO}
 
 
