@@ -11,7 +11,6 @@ the p-value of a paired randomisation test of the blend against each other one. 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,12 @@ from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
 from mpir.corpora import read_jsonl, read_questions
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.files import write_json
+from mpir.files import read_json, write_json
 from mpir.rank.phase_a import systems
 from mpir.rank.reranker import Reranker
 from mpir.rank.scored import Scored
 from mpir.text import Document, Question
+from mpir.train.leakage import EvaluationQuestions
 
 BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
 
@@ -74,10 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def golden_questions(data: Path, split: str) -> list[Question]:
-    """The questions of the split's golden files that the split lists."""
-    ids = set(json.loads((data / "bioasq/splits.json").read_text(encoding="utf-8"))[split])
+    """The questions of the split's golden files, but for those that repeat a `train` question word for word."""
+    splits = read_json(data / "bioasq/splits.json")
+    train = set(splits["train"])
+    trained = EvaluationQuestions(
+        (question.id, question.body)
+        for question in read_questions(data / "bioasq/training.json")
+        if question.id in train
+    )
     paths = [path for name in BATCHES[split] for path in sorted((data / "bioasq").glob(f"{name}*_golden.json"))]
-    return [question for path in paths for question in read_questions(path) if question.id in ids]
+    questions = [question for path in paths for question in read_questions(path) if question.id in splits[split]]
+    return [question for question in questions if not trained.holds(question.id, question.body)]
 
 
 def known_documents(data: Path, questions: list[Question]) -> list[list[Document]]:
