@@ -4,7 +4,8 @@
     mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
     python experiments/tuning.py --dev dev --test test --output runs/tuning
 
-Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test. OUTPUT gets
+Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test, which is
+read only after everything is fitted (without --test, the fits are made and kept, and nothing is reported). OUTPUT gets
 tables (tables.md), every figure (results.json) and pictures. Finished parts are kept in OUTPUT/parts.jsonl: after an
 interrupt the same command goes on.
 """
@@ -51,12 +52,12 @@ FIXED = ("BM25 alone", "equal weights", "equal shares", "paper's weights", "best
 REFERENCE = "equal weights"
 VERSION = 8
 """Of the official measures: the latest in which every question counts."""
-SIZES = (10, 20, 40, 80, 160)
+SIZES = (10, 20, 40, 80)
 
 
 @dataclass(frozen=True)
 class Part:
-    """One fit and its figures: `held_out` is a fold's number, or None to fit on all of dev and measure on test.
+    """One fit: `held_out` is the number of the fold it leaves out and is measured on, or None to fit on all of dev.
 
     `size` fits on that many random questions of dev; `without` leaves a weight at 0.
     """
@@ -80,7 +81,6 @@ class Job:
     """What every part has in common."""
 
     dev: Path
-    test: Path
     calls: int
     loops: int
     folds: int
@@ -90,13 +90,13 @@ def main() -> int:
     """Read arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
-    parser.add_argument("--test", type=Path, required=True, help="scored questions to report")
+    parser.add_argument("--test", type=Path, help="scored questions to report")
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
-    parser.add_argument("--measures", nargs="+", default=["document-map", "snippet-map"], help="systems to tune")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds of every search on all of dev (%(default)s)")
-    parser.add_argument("--calls", type=int, default=20, help="evaluations for each half and loop (%(default)s)")
+    parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of every search on all of dev (%(default)s)")
+    parser.add_argument("--calls", type=int, default=15, help="evaluations for each half and loop (%(default)s)")
     parser.add_argument("--loops", type=int, default=3, help="loops (%(default)s)")
-    parser.add_argument("--folds", type=int, default=5, help="folds of dev (%(default)s)")
+    parser.add_argument("--folds", type=int, default=3, help="folds of dev (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     arguments = parser.parse_args()
     return guarded("tuning", lambda: run(arguments))
@@ -105,11 +105,13 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
     job = Job(*(getattr(arguments, name) for name in Job.__dataclass_fields__))
-    dev, test = ScoredSet.load(job.dev), ScoredSet.load(job.test)
+    dev = ScoredSet.load(job.dev)
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
-    header = {"dev": dev.data, "test": test.data, "job": repr(replace(job, dev=Path(), test=Path()))}
+    header = {"dev": dev.data, "job": repr(replace(job, dev=Path()))}
     journal = Journal(arguments.output / "parts.jsonl", header)
     make(job, parts, journal, arguments.workers)
+    if arguments.test is None:
+        return 0
     tables, results = [], {}
     for measure in arguments.measures:
         report = Report(job, measure, journal, arguments)
@@ -118,7 +120,9 @@ def run(arguments: argparse.Namespace) -> int:
         report.draw(arguments.output)
     with atomic_write(arguments.output / "tables.md") as stream:
         stream.write("\n\n".join(tables) + "\n")
-    write_json(arguments.output / "results.json", {"questions": [len(dev.questions), len(test.questions)], **results})
+    write_json(
+        arguments.output / "results.json", {"dev": dev.data, "test": ScoredSet.load(arguments.test).data, **results}
+    )
     print("\n\n".join(tables))
     return 0
 
@@ -137,7 +141,7 @@ def ablations(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
     """Each perspective, the context and BM25 left out; each reading of the context."""
     changes: list[dict[str, str]] = [{"without": name} for name in (*dev.columns.perspectives, "context", "bm25")]
     changes += [{"context": context} for context in ("document", "fixpoint")]
-    return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:3]]
+    return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
 
 
 def curve_parts(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
@@ -156,19 +160,20 @@ def make(job: Job, parts: Sequence[Part], journal: Journal, workers: int) -> Non
 
 
 def fit_and_measure(job: Job, part: Part) -> dict[str, Any]:
-    """The measure of each held-out question, and where a search was made its best value after each evaluation."""
+    """Fit a part on dev; the weights, the measure on what was fitted, and of each question held out."""
     objective = load(job.dev, part.measure)
-    fitted, measured = objective, None if part.held_out is not None else load(job.test, part.measure)
-    numbers = np.arange(len(objective.scored.questions))
-    if part.held_out is not None:
-        held = split(len(numbers), job.folds, 0)[part.held_out]
-        fitted, measured = objective.restricted(np.setdiff1d(numbers, held)), objective.restricted(held)
+    fitted, numbers = objective, np.arange(len(objective.scored.questions))
+    held = None if part.held_out is None else split(len(numbers), job.folds, 0)[part.held_out]
+    if held is not None:
+        fitted = objective.restricted(np.setdiff1d(numbers, held))
     if part.size is not None:
         chosen = np.random.default_rng([part.seed, part.size]).choice(numbers, part.size, replace=False)
         fitted = objective.restricted(chosen)
-    ranker, more = fit(part, fitted, job)
-    assert measured is not None
-    return {"values": measured.per_question(ranker(measured)).tolist(), "fitted": fitted(ranker(fitted)), **more}
+    ranker, facts = fit(part, fitted, job)
+    if held is not None:
+        rest = objective.restricted(held)
+        facts["held_out"] = rest.per_question(ranker(rest)).tolist()
+    return {"fitted": fitted(ranker(fitted)), **facts}
 
 
 @cache
@@ -184,8 +189,7 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
         bounds = {part.without: (0.0, 0.0)} if part.without else {}
         space = Space.of(objective.scored.columns, context=part.context, bounds=bounds)  # type: ignore[arg-type]
         found = search(objective, space, plan(part.method, job, part.seed))
-        facts = {"best": found.best_so_far.tolist(), "path": [point.tolist() for point in found.path]}
-        return by_weights(found.weights), {**facts, "point": found.point.tolist()}
+        return by_weights(found.weights), {"best": found.best_so_far.tolist(), "weights": found.weights.to_dict()}
     if part.method in LEARNED:
         return Fusion.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
     if part.method == "BM25 alone":
@@ -219,7 +223,8 @@ class Report:
     """Tables and pictures of one measure."""
 
     def __init__(self, job: Job, measure: str, journal: Journal, arguments: argparse.Namespace) -> None:
-        """Read the parts from the journal."""
+        """Read the parts from the journal, and open the test questions."""
+        self.test = load(arguments.test, measure)
         self.job, self.measure, self.journal = job, measure, journal
         self.seeds, self.folds = range(arguments.seeds), range(arguments.folds)
         self.methods = (*FIXED, *LEARNED, *SEARCHES)
@@ -232,11 +237,23 @@ class Report:
     def values(self, method: str, seeds: Iterable[int] | None = None, **more: Any) -> Any:
         """The measure of each test question (Q,), as a mean over seeds."""
         chosen = (list(self.seeds) if method in SEARCHES else [0]) if seeds is None else list(seeds)
-        return np.mean([self.record(method, seed, **more)["values"] for seed in chosen], axis=0)
+        return np.mean([self.on_test(Part(self.measure, method, seed, **more)) for seed in chosen], axis=0)
+
+    @cache  # noqa: B019  (one report for a run)
+    def on_test(self, part: Part) -> Any:
+        """The measure of each test question (Q,) by what a part found."""
+        weights = self.journal.records[part.name].get("weights")
+        if weights is None:  # made again rather than kept: a classifier, or nothing to search for
+            ranker, _ = fit(part, load(self.job.dev, part.measure), self.job)
+        else:
+            ranker = by_weights(Weights.from_dict(weights))
+        return self.test.per_question(ranker(self.test))
 
     def held_out(self, method: str) -> float:
         """The mean over all dev questions, each measured in the fold that held it out."""
-        return float(np.mean(np.concatenate([self.record(method, 0, held_out=fold)["values"] for fold in self.folds])))
+        return float(
+            np.mean(np.concatenate([self.record(method, 0, held_out=fold)["held_out"] for fold in self.folds]))
+        )
 
     def tables(self) -> list[str]:
         """Comparison, ablation, learning curve."""
@@ -265,7 +282,7 @@ class Report:
                 "test": values.mean(),
                 "interval": [low, high],
             }
-            self.results[method] |= {"difference": difference, "p_holm": p, "chosen": self.record(method).get("chosen")}
+            self.results[method] |= {"difference": difference, "p_holm": p, **self.chosen(method)}
         heads = [
             "",
             "dev, fitted",
@@ -278,11 +295,15 @@ class Report:
         ]
         return f"### {self.measure}\n\n" + table(rows, heads)
 
+    def chosen(self, method: str) -> dict[str, Any]:
+        """The perspective or the weights that were found."""
+        return {key: value for key, value in self.record(method).items() if key in ("chosen", "weights")}
+
     def spread(self, method: str) -> str:
         """The lowest and highest test mean over seeds."""
         if method not in SEARCHES:
             return ""
-        means = [np.mean(self.record(method, seed)["values"]) for seed in self.seeds]
+        means = [self.mean(method, seed) for seed in self.seeds]
         return f"{min(means):.4f}–{max(means):.4f}"
 
     def pairs(self) -> str:
@@ -301,12 +322,12 @@ class Report:
 
     def changes(self) -> dict[str, tuple[float, float, float, float]]:
         """Each ablation's difference from the full system on test: mean, interval, p after Holm."""
-        full = self.values("alternating Bayesian", list(self.seeds)[:3])
+        full = self.values("alternating Bayesian", list(self.seeds)[:2])
         names = ScoredSet.load(self.job.dev).columns.perspectives
         changes = {f"without {name}": {"without": name} for name in (*names, "context", "bm25")}
         changes |= {f"context: {context}": {"context": context} for context in ("document", "fixpoint")}
         differences = {
-            label: self.values("alternating Bayesian", list(self.seeds)[:3], **change) - full
+            label: self.values("alternating Bayesian", list(self.seeds)[:2], **change) - full
             for label, change in changes.items()
         }
         adjusted = holm([randomisation_test(one, np.zeros_like(one)) for one in differences.values()])
@@ -336,7 +357,7 @@ class Report:
 
     def mean(self, method: str, seed: int = 0, **more: Any) -> float:
         """A test mean."""
-        return float(np.mean(self.record(method, seed, **more)["values"]))
+        return float(np.mean(self.on_test(Part(self.measure, method, seed, **more))))
 
     def curve(self) -> str:
         """How many questions tuning needs."""

@@ -27,7 +27,7 @@ the weights in place: those in OUTPUT if it is there (a bundle's weights.json, s
 Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
 questions. The exit status is 0 if weights were written and 1 if those in OUTPUT were kept.
 
-Every trial is logged in OUTPUT.trials.jsonl; interrupted, the same command goes on where it stopped.
+Every trial is logged; interrupted, the same command goes on where it stopped.
 
 examples:
   mpir tune scored --output weights.json --measure document-map --plots plots
@@ -65,6 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
     parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write pictures (PNG and SVG)")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="of trials (default: OUTPUT.trials.jsonl)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=run)
@@ -97,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
     header = settings(objective, space, plan, folds=arguments.folds)
-    journal = Journal(f"{arguments.output}.trials.jsonl", header)
+    journal = Journal(arguments.log or _log_beside(arguments.output), header)
     evidence = cross_validate(
         objective, space, plan, old, folds=arguments.folds, level=arguments.level, journal=journal, progress=progress
     )
@@ -107,6 +108,13 @@ def run(arguments: argparse.Namespace) -> int:
         _draw(arguments.plots, objective, space, found)
     _report(arguments, space, found, evidence, name=name, written=written)
     return 0 if written else KEPT
+
+
+def _log_beside(output: Path) -> Path:
+    """Beside the weights, but never in a bundle, whose files are sealed."""
+    inside = (output.parent / "bundle.json").is_file()
+    target = output.parent.resolve() if inside else output
+    return target.with_name(f"{target.name}.trials.jsonl")
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
