@@ -45,11 +45,4 @@ def _text(record: dict[str, Any], key: str, place: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(f"{place}: {key} is {value!r:.60}; expected a string.")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        code = ord(value[error.start])
-        raise InputError(
-            f"{place}: {key} holds half a character (\\u{code:04x}) at {error.start}; write both halves or none."
-        ) from error
     return value
