@@ -23,7 +23,7 @@ from mpir.text import Document
 from mpir.train.leakage import normalise
 
 Pair = tuple[Item, Item]
-CANDIDATES = 5
+CANDIDATES = 4
 SAME = 4.8
 """Questions that the STS perspective finds this similar (of 5) are taken for one question in other words."""
 RIVAL, SHARED = 0.6, 0.5
@@ -55,7 +55,7 @@ def similar_rows(
     """0: for two similar questions, each with the fact that answers the other.
 
     Pairs whose similarity by STS is below `threshold`, or so high that both ask the same, are left out. Beyond the
-    paper, so are rows whose fact may answer: see `_may_answer`.
+    paper, so are rows whose fact may answer: it is about the same matter, or nearly as relevant as the fact that does.
     """
     found = index.search_batch([item.question for item in items], CANDIDATES + 1)
     pairs = [
@@ -69,16 +69,28 @@ def similar_rows(
     counts["pair: below the threshold"] = int((values < threshold).sum())
     counts["pair: the same question"] = int((values >= SAME).sum())
     counts[KEPT] = len(pairs) - counts["pair: below the threshold"] - counts["pair: the same question"]
-    kept = [pair for pair, value in zip(pairs, values, strict=True) if threshold <= value < SAME]
-    both = [direction for one, other in kept for direction in ((one, other), (other, one))]
-    answering = _may_answer(both, models.relevance)
-    counts["row: the fact may answer"] = int(answering.sum())
+    kept = [(value, *pair) for pair, value in zip(pairs, values, strict=True) if threshold <= value < SAME]
+    both = [(value, *way) for value, one, other in kept for way in ((one, other), (other, one))]
+    strange = [(value, one, other) for value, one, other in both if not _same_matter(one, other)]
+    chosen = _most_similar(strange)
     rows = [
         question.row(source.full, 0, "similar", seed, source.id)
-        for (question, source), answers in zip(both, answering, strict=True)
-        if not answers
+        for (question, source), rival in zip(chosen, _rivals(chosen, models.relevance), strict=True)
+        if not rival
     ]
+    counts["row: the same matter"] = len(both) - len(strange)
+    counts["row: not the most similar"] = len(strange) - len(chosen)
+    counts["row: the fact may answer"] = len(chosen) - len(rows)
     return rows, counts
+
+
+def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[Pair]:
+    """Of each question's pairs the one of the most similar questions, so that none has many rows of one score."""
+    best: dict[str, tuple[float, Item, Item]] = {}
+    for value, one, other in pairs:
+        if one.id not in best or value > best[one.id][0]:
+            best[one.id] = (value, one, other)
+    return [(one, other) for _, one, other in best.values()]
 
 
 def _nearest(pairs: Sequence[Pair], values: npt.NDArray[np.float64]) -> Counter[str]:
@@ -90,18 +102,17 @@ def _nearest(pairs: Sequence[Pair], values: npt.NDArray[np.float64]) -> Counter[
     return Counter(f"{BINS}{n / 10:.1f}" for value in nearest.values() for n in range(1, int(value * 10) + 1))
 
 
-def _may_answer(pairs: Sequence[Pair], relevance: Perspective) -> npt.NDArray[np.bool_]:
-    """Whether the second item's fact may answer the first's question (N,).
-
-    It may if it names the answer, if its relevance comes near that of the fact that answers, or if both items were made
-    from like facts: questions about one fact are frequent in QASC.
-    """
+def _rivals(pairs: Sequence[Pair], relevance: Perspective) -> npt.NDArray[np.bool_]:
+    """Whether the second item's fact comes near the fact that answers the first's question, by relevance (N,)."""
     own = [(question.question, question.full) for question, _ in pairs]
     other = [(question.question, source.full) for question, source in pairs]
     values = score_pairs([relevance], [*own, *other]).values[:, 0]
-    rival = values[len(pairs) :] >= RIVAL * values[: len(pairs)]
-    like = [names(source.full, question.answer) or _share_a_fact(question, source) for question, source in pairs]
-    return np.logical_or(rival, np.array(like, bool))
+    return np.asarray(values[len(pairs) :] >= RIVAL * values[: len(pairs)])
+
+
+def _same_matter(question: Item, source: Item) -> bool:
+    """Whether a fact names the question's answer or comes from like facts; QASC often asks several times about one."""
+    return names(source.full, question.answer) or _share_a_fact(question, source)
 
 
 def _share_a_fact(one: Item, other: Item) -> bool:
