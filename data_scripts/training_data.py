@@ -14,22 +14,36 @@ import csv
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import bm25s
+import numpy as np
+import numpy.typing as npt
 
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
-from mpir.files import atomic_write, read_json, read_json_lines
+from mpir.files import atomic_write, read_json
+from mpir.perspectives import Perspective
+from mpir.retrieve import LuceneIndex
+from mpir.sia.answers import Answer, read_answers
+from mpir.sia.facts import combined_rows, partial_rows
+from mpir.sia.graded import Evidence, coverage_rows, graded_rows, is_golden
+from mpir.sia.pipeline import NEAR
+from mpir.sia.qasc import read_items
+from mpir.sia.rows import words_of
+from mpir.sia.similar import Models, index_items, similar_rows
 from mpir.text import Document, Question
 from mpir.text.split import sentences, split
 from mpir.train.leakage import EvaluationQuestions, normalise
 
 Row = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
+SIMILAR = 2.5
+"""Least word overlap, 0 to 5, of two questions that swap their facts."""
 BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SETTING", "STUDY DESIGN", "BACKGROUND"}
 
 
@@ -43,6 +57,7 @@ class BioASQ:
     documents: dict[str, Document]
     pool: list[Document]
     random: random.Random
+    answers: dict[str, Answer]
     _near: dict[str, list[Document]] = field(default_factory=dict)
 
     def near(self, question: Question) -> list[Document]:
@@ -66,15 +81,15 @@ def load(data: Path, seed: int) -> BioASQ:
     """Read questions, splits and abstracts, and drop training questions whose text is also an evaluation question."""
     splits = read_json(data / "bioasq/splits.json")
     questions = {q.id: q for q in read_questions(data / "bioasq/training.json")}
-    # The golden files, too: a few of their questions are not in the training file, or are worded otherwise there.
-    golden = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
-    held = [*splits["dev"], *splits["test"]]
-    kept = [source[i] for source in (questions, golden) for i in held if i in source]
+    golden = {q.id: q for path in sorted((data / "bioasq").glob("5B*_golden.json")) for q in read_questions(path)}
+    kept = [questions[i] for i in splits["dev"] + splits["test"] if i in questions] + list(golden.values())
     evaluation = EvaluationQuestions((q.id, q.body) for q in kept)
-    dev = [golden[i] for i in splits["dev"] if i in golden]
     train = [questions[i] for i in splits["train"] if not evaluation.holds(i, questions[i].body)]
     pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
-    bioasq = BioASQ(train, dev, evaluation, {d.id: d for d in pool}, pool, random.Random(seed))
+    files = [data / "bioasq/training.json", *(data / "bioasq").glob("5B*_golden.json")]
+    answers = {identifier: answer for path in files for identifier, answer in read_answers(path).items()}
+    documents, generator = {d.id: d for d in pool}, random.Random(seed)
+    bioasq = BioASQ(train, list(golden.values()), evaluation, documents, pool, generator, answers)
     bioasq.retrieve()
     return bioasq
 
@@ -83,12 +98,6 @@ def golden_sentences(question: Question) -> list[str]:
     """The sentences of a question's golden snippets, each once."""
     texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
     return [text for text in dict.fromkeys(texts) if 20 <= len(text) <= 600]
-
-
-def is_golden(sentence: str, snippets: list[str]) -> bool:
-    """Whether the sentence and one of the (normalised) snippets contain one another."""
-    text = normalise(sentence)
-    return bool(text) and any(text in snippet or snippet in text for snippet in snippets)
 
 
 def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Row]:
@@ -134,41 +143,38 @@ def sts_rows(path: Path) -> Iterator[Row]:
             yield row(Question(f"{path.stem}-{number}", cells[5]), cells[6], float(cells[4]), "sts-b")
 
 
+class WordOverlap(Perspective):
+    """Before any perspective is trained: the share of the question's terms that the sentence has, 0 to 5."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each sentence for the question: (N,)."""
+        asked = words_of([question])
+        return np.array([5 * len(asked & words_of([text])) / max(1, len(asked)) for text in sentences])
+
+
 def qasc_rows(data: Path, seed: int) -> Iterator[Row]:
-    """QASC: 4 the combined fact, 2 the fact that shares more words with the question, 0 a near question's fact."""
-    rows = [item for _, item in read_json_lines(data / "qasc/dev.jsonl")]
-    stems = [item["question"]["stem"] for item in rows]
-    index = bm25s.BM25()
-    index.index(bm25s.tokenize(stems, stopwords="en", show_progress=False), show_progress=False)
-    near, _ = index.retrieve(bm25s.tokenize(stems, stopwords="en", show_progress=False), k=4, show_progress=False)
-    for number, item in enumerate(rows):
-        question = Question(f"qasc-{item['id']}", stems[number])
-        words = set(normalise(question.body).split())
-        partial = max((item["fact1"], item["fact2"]), key=lambda fact: len(words & set(normalise(fact).split())))
-        other = next(i for i in near[number] if normalise(stems[i]) != normalise(question.body))
-        yield row(question, item["combinedfact"], 4.0, "qasc-4")
-        yield row(question, partial, 2.0, "qasc-2")
-        yield row(question, rows[other]["combinedfact"], 0.0, "qasc-0")
+    """QASC by the steps of mpir.sia: 4 the combined fact, 2 the better of its parts, 0 a similar question's fact."""
+    items = list(read_items(str(data / "qasc/dev.jsonl")))
+    partial, _ = partial_rows(items, WordOverlap("relevance"), seed)
+    with TemporaryDirectory() as folder:
+        index_items(items, Path(folder) / "index", {})
+        with LuceneIndex(Path(folder) / "index") as index:
+            similar, _ = similar_rows(items, index, Models(WordOverlap("sts"), WordOverlap("relevance")), SIMILAR, seed)
+    rows = {(r.query, r.sentence): r for r in (*similar, *partial, *combined_rows(items, seed))}
+    for one in sorted(rows.values(), key=lambda r: r.source_ids[0]):
+        yield row(Question(f"qasc-{one.source_ids[0]}", one.query), one.sentence, one.sia_score, f"qasc-{one.method}")
 
 
-def graded_rows(bioasq: BioASQ, questions: Iterable[Question]) -> Iterator[Row]:
-    """BioASQ graded: 4 golden, 2 half of a golden one, 1 beside it in its document, 0 from a wrong document."""
+def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
+    """The graded rows of mpir.sia: what golden snippets, their surroundings and exact answers say about the scale."""
     for question in questions:
-        golden = golden_sentences(question)
-        beside = [r["sentence"] for r in document_rows(bioasq, question) if r["label"] == 0 and len(r["sentence"]) > 20]
-        wrong = [r["sentence"] for r in candidate_rows(bioasq, question) if r["label"] == 0]
-        pick = bioasq.random.sample
-        yield from (row(question, text, 4.0, "golden") for text in pick(golden, min(1, len(golden))))
-        yield from (row(question, half(bioasq, text), 2.0, "half") for text in pick(golden, min(1, len(golden))))
-        yield from (row(question, text, 1.0, "beside") for text in pick(beside, min(4, len(beside))))
-        yield from (row(question, text, 0.0, "wrong") for text in pick(wrong, min(1, len(wrong))))
-
-
-def half(bioasq: BioASQ, text: str) -> str:
-    """The first or the second half of a sentence, cut between words."""
-    words = text.split()
-    middle = max(1, len(words) // 2)
-    return " ".join(words[:middle] if bioasq.random.random() < 0.5 else words[middle:])
+        known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
+        evidence = Evidence(question, known, bioasq.near(question)[:NEAR], bioasq.answers.get(question.id, ()))
+        for one in (*graded_rows(evidence, seed), *coverage_rows(evidence, seed)):
+            yield row(question, one.sentence, one.sia_score, one.method)
 
 
 def row(question: Question, sentence: str, label: float, kind: str) -> Row:
@@ -184,17 +190,11 @@ def complete_groups(rows: Iterable[Row]) -> list[Row]:
     return [r for group in groups.values() if len({r["label"] > 0 for r in group}) == 2 for r in group]
 
 
-def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | None = None) -> None:
-    """Write rows as JSON lines, atomically, and print how many of each kind there are.
-
-    Raises:
-        InputError: a row of a question that is kept for `evaluation`.
-    """
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as JSON lines, atomically, and print how many of each kind there are."""
     counts: Counter[str] = Counter()
     with atomic_write(path) as stream:
         for item in rows:
-            if evaluation is not None:
-                evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
             counts[f"{item['kind']}={item['label']:g}" if item["kind"] != "sts-b" else "sts-b"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
@@ -208,23 +208,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     bioasq, output = load(arguments.data, arguments.seed), arguments.output
-    evaluation = bioasq.evaluation
     in_document = [r for q in bioasq.train for r in document_rows(bioasq, q)]
-    write(output / "in_document.train.jsonl", complete_groups(in_document), evaluation)
-    write(
-        output / "relevance.train.jsonl",
-        complete_groups(r for q in bioasq.train for r in candidate_rows(bioasq, q)),
-        evaluation,
-    )
+    write(output / "in_document.train.jsonl", complete_groups(in_document))
+    write(output / "relevance.train.jsonl", complete_groups(r for q in bioasq.train for r in candidate_rows(bioasq, q)))
     write(output / "relevance.dev.jsonl", complete_groups(r for q in bioasq.dev for r in document_rows(bioasq, q)))
-    write(
-        output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)), evaluation
-    )
-    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv"), evaluation)
+    write(output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)))
+    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv"))
     write(output / "sts.dev.jsonl", sts_rows(arguments.data / "sts/stsb/sts-dev.csv"))
     qasc = list(qasc_rows(arguments.data, arguments.seed))
-    write(output / "sia.train.jsonl", [*qasc[300:], *graded_rows(bioasq, bioasq.train)], evaluation)
-    write(output / "sia.dev.jsonl", [*qasc[:300], *graded_rows(bioasq, bioasq.dev)])
+    write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)])
+    write(output / "sia.dev.jsonl", [*qasc[:300], *sia_rows(bioasq, bioasq.dev, arguments.seed)])
 
 
 if __name__ == "__main__":
