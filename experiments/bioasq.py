@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import mpir
 from mpir.cli import guarded
-from mpir.cli.rerank import add_model_options
+from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,
     read_corpus,
@@ -91,15 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     questions = read_questions(arguments.questions)
     gold = read_questions(arguments.gold) if arguments.gold else None
     from mpir.rank.phase_a import System, systems
-    from mpir.rank.reranker import Reranker
 
-    reranker = Reranker(
-        arguments.bundle,
-        weights=arguments.weights,
-        context=arguments.context,
-        device=arguments.device,
-        precision=arguments.precision,
-    )
+    reranker = load_reranker(arguments)
     compared = systems(reranker.weights) if gold else [System("blend", reranker.weights)]
     with open_index(arguments) as index:
         started = time.perf_counter()

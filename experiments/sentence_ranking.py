@@ -20,12 +20,11 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.rerank import add_model_options
+from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl, read_questions
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files import read_json, write_json
 from mpir.rank.phase_a import systems
-from mpir.rank.reranker import Reranker
 from mpir.rank.scored import Scored
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
@@ -46,13 +45,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
-    reranker = Reranker(
-        arguments.bundle,
-        weights=arguments.weights,
-        context=arguments.context,
-        device=arguments.device,
-        precision=arguments.precision,
-    )
+    reranker = load_reranker(arguments)
     questions = golden_questions(arguments.data, arguments.split)
     documents = known_documents(arguments.data, questions)
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())

@@ -6,10 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.errors import InputError
 from mpir.files import STDIN, read_json_lines
+
+if TYPE_CHECKING:
+    from mpir.rank.reranker import Reranker
 
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
@@ -61,21 +64,21 @@ def _add_weight_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def load_reranker(arguments: argparse.Namespace) -> Reranker:
+    """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
+    from mpir.rank.reranker import Reranker
+
+    options = ("weights", "context", "device", "precision")
+    return Reranker(arguments.bundle, **{name: getattr(arguments, name) for name in options})
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
-    from mpir.rank.reranker import Reranker
-
-    reranker = Reranker(
-        arguments.bundle,
-        weights=arguments.weights,
-        context=arguments.context,
-        device=arguments.device,
-        precision=arguments.precision,
-    )
+    reranker = load_reranker(arguments)
     as_json = arguments.json or not sys.stdout.isatty()
     item: tuple[str, str, list[Any]] | None = first
     while item is not None:
