@@ -42,7 +42,7 @@ class Words(Perspective):
             raise KeyboardInterrupt
         words = set(question.lower().split())
         found = np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
-        return found if Words.value is None else found * Words.value
+        return found if Words.value is None else found + Words.value
 
 
 @pytest.fixture(autouse=True)
