@@ -65,7 +65,8 @@ def main() -> int:
     parser.add_argument("--bundle", default="default", help="relevance and STS (%(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="folder for data, models and figures")
     parser.add_argument("--rows", type=int, default=3000, help="training rows of each source (%(default)s)")
-    parser.add_argument("--questions", type=int, metavar="N", help="only the first N BioASQ questions of train and dev")
+    parser.add_argument("--epochs", type=int, default=6, help="passes over them (%(default)s)")
+    parser.add_argument("--questions", type=int, metavar="N", help="only the first N BioASQ questions")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     return guarded("sia_sources", lambda: run(arguments))
@@ -140,11 +141,13 @@ def trained(
         if not rows:
             raise InputError(f"source {name!r}: no rows were generated; look at the reports in {arguments.output}.")
         chosen = random.Random(arguments.seed).sample(rows, min(arguments.rows, len(rows)))
-        folder = arguments.output / "models" / name.replace(" ", "-")
+        folder = arguments.output / f"models-{arguments.epochs}x{arguments.rows}" / name.replace(" ", "-")
         if not (folder / "done").exists():
             never = 10**9
-            settings = Training(arguments.checkpoint, seed=arguments.seed, evaluate_every=never, save_every=never)
-            task = Task("sia", ("mse4",), (([[row] for row in chosen], 1),), dev["graded"][:200])
+            settings = Training(
+                arguments.checkpoint, learning_rate=1e-4, seed=arguments.seed, evaluate_every=never, save_every=never
+            )
+            task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev["graded"][:200])
             FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
             (folder / "done").touch()
         perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
@@ -161,7 +164,7 @@ class Yardstick:
     """The sentences of dev questions' golden documents, scored by relevance and STS once."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        questions = golden_questions(arguments.data, "dev")
+        questions = golden_questions(arguments.data, "dev")[: arguments.questions]
         reranker = Reranker(arguments.bundle)
         scored = reranker.score([q.body for q in questions], known_documents(arguments.data, questions))
         labelled = [(one, relevant(question, one)) for question, one in zip(questions, scored, strict=True)]
