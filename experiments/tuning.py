@@ -91,6 +91,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
     parser.add_argument("--test", type=Path, help="scored questions to report")
+    parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
     parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
     parser.add_argument("--seeds", type=int, default=3, help="seeds of every search on all of dev (%(default)s)")
@@ -224,7 +225,9 @@ class Report:
 
     def __init__(self, job: Job, measure: str, journal: Journal, arguments: argparse.Namespace) -> None:
         """Read the parts from the journal, and open the test questions."""
-        self.test = load(arguments.test, measure)
+        every = load(arguments.test, measure)
+        ids = [question.id for question in every.scored.questions]
+        self.test = every.restricted([number for number, name in enumerate(ids) if name not in arguments.leave_out])
         self.job, self.measure, self.journal = job, measure, journal
         self.seeds, self.folds = range(arguments.seeds), range(arguments.folds)
         self.methods = (*FIXED, *LEARNED, *SEARCHES)

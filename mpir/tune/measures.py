@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
@@ -33,8 +35,8 @@ def document_f1(answers: Answers, version: int) -> Floats:
 def snippet_map(answers: Answers, version: int) -> Floats:
     """Official average precision of the snippets (Q,)."""
     labels, chosen = answers.labels, answers.snippets
-    matched, size = (np.append(values, 0)[chosen].cumsum(axis=1) for values in (labels.matched, labels.size))
-    relevant = np.append(labels.in_golden, False)[chosen]
+    matched, size = (_of(chosen, values).cumsum(axis=1) for values in (labels.matched, labels.size))
+    relevant = _of(chosen, labels.in_golden)
     found = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(labels.golden_snippets, version)
     for question in answers.merged:
         found[question] = answers.row(question, version).average_precision
@@ -44,7 +46,7 @@ def snippet_map(answers: Answers, version: int) -> Floats:
 def snippet_f1(answers: Answers, version: int) -> Floats:
     """Official F1 of the snippets (Q,), in positions."""
     labels, chosen = answers.labels, answers.snippets
-    matched, size = (np.append(values, 0)[chosen].sum(axis=1) for values in (labels.matched, labels.size))
+    matched, size = (_of(chosen, values).sum(axis=1) for values in (labels.matched, labels.size))
     found = 2 * matched / np.maximum(size + labels.golden_size, 1)
     for question in answers.merged:
         found[question] = answers.row(question, version).f1
@@ -56,7 +58,7 @@ def sentence_map(answers: Answers, version: int) -> Floats:
 
     It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
     """
-    hits = np.append(answers.labels.overlaps, False)[answers.snippets]
+    hits = _of(answers.snippets, answers.labels.overlaps)
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     found: Floats = (precision_at * hits).sum(axis=1) / np.maximum(answers.labels.answers, 1)
     return found
@@ -80,9 +82,15 @@ def measure(name: str, version: int) -> Measure:
     return lambda answers: MEASURES[name](answers, version)
 
 
+def _of(chosen: Integers, values: npt.NDArray[Any]) -> Integers:
+    """The values (M,) of the chosen (Q, K), 0 where there is none (-1)."""
+    if not len(values):
+        return np.zeros(chosen.shape, np.int64)
+    return np.where(chosen >= 0, values[chosen], 0).astype(np.int64, copy=False)
+
+
 def _hits(answers: Answers) -> Integers:
-    hits: Integers = np.append(answers.labels.relevant, False)[answers.documents].astype(np.int64)
-    return hits
+    return _of(answers.documents, answers.labels.relevant)
 
 
 def _divisor(counts: Integers, version: int) -> Integers:

@@ -137,7 +137,7 @@ class BayesianSearch(Optimiser):
 
 
 def _gaussian_process(dimensions: int, state: int) -> Any:
-    """skopt's own default without restarts, which take most of the time and found no better fits."""
+    """skopt's own default without restarts, which take most of the time for hardly better points."""
     from skopt.learning import GaussianProcessRegressor
     from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpir.cli import main
+from mpir.cli.tune import _log_beside
 from mpir.rank.reranker import Reranker
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
@@ -85,6 +86,11 @@ def test_tuned_weights_load_with_their_bundle_only(
     assert "tuned on another model of 'sts'" in capsys.readouterr().err
     assert tune(work) == 1
     assert "not shown to be better: not written; kept" in capsys.readouterr().out
+
+
+def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
+    assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
+    assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
 
 
 @pytest.mark.parametrize(
