@@ -81,15 +81,18 @@ def load(data: Path, seed: int) -> BioASQ:
     """Read questions, splits and abstracts, and drop training questions whose text is also an evaluation question."""
     splits = read_json(data / "bioasq/splits.json")
     questions = {q.id: q for q in read_questions(data / "bioasq/training.json")}
-    golden = {q.id: q for path in sorted((data / "bioasq").glob("5B*_golden.json")) for q in read_questions(path)}
-    kept = [questions[i] for i in splits["dev"] + splits["test"] if i in questions] + list(golden.values())
+    # The golden files, too: a few of their questions are not in the training file, or are worded otherwise there.
+    golden = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
+    held = [*splits["dev"], *splits["test"]]
+    kept = [source[i] for source in (questions, golden) for i in held if i in source]
     evaluation = EvaluationQuestions((q.id, q.body) for q in kept)
+    dev = [golden[i] for i in splits["dev"] if i in golden]
     train = [questions[i] for i in splits["train"] if not evaluation.holds(i, questions[i].body)]
     pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
     files = [data / "bioasq/training.json", *(data / "bioasq").glob("5B*_golden.json")]
     answers = {identifier: answer for path in files for identifier, answer in read_answers(path).items()}
     documents, generator = {d.id: d for d in pool}, random.Random(seed)
-    bioasq = BioASQ(train, list(golden.values()), evaluation, documents, pool, generator, answers)
+    bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers)
     bioasq.retrieve()
     return bioasq
 
@@ -190,11 +193,17 @@ def complete_groups(rows: Iterable[Row]) -> list[Row]:
     return [r for group in groups.values() if len({r["label"] > 0 for r in group}) == 2 for r in group]
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as JSON lines, atomically, and print how many of each kind there are."""
+def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | None = None) -> None:
+    """Write rows as JSON lines, atomically, and print how many of each kind there are.
+
+    Raises:
+        InputError: a row of a question that is kept for `evaluation`.
+    """
     counts: Counter[str] = Counter()
     with atomic_write(path) as stream:
         for item in rows:
+            if evaluation is not None:
+                evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
             counts[f"{item['kind']}={item['label']:g}" if item["kind"] != "sts-b" else "sts-b"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
@@ -208,15 +217,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     bioasq, output = load(arguments.data, arguments.seed), arguments.output
+    evaluation = bioasq.evaluation
     in_document = [r for q in bioasq.train for r in document_rows(bioasq, q)]
-    write(output / "in_document.train.jsonl", complete_groups(in_document))
-    write(output / "relevance.train.jsonl", complete_groups(r for q in bioasq.train for r in candidate_rows(bioasq, q)))
+    write(output / "in_document.train.jsonl", complete_groups(in_document), evaluation)
+    write(
+        output / "relevance.train.jsonl",
+        complete_groups(r for q in bioasq.train for r in candidate_rows(bioasq, q)),
+        evaluation,
+    )
     write(output / "relevance.dev.jsonl", complete_groups(r for q in bioasq.dev for r in document_rows(bioasq, q)))
-    write(output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)))
-    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv"))
+    write(
+        output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)), evaluation
+    )
+    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv"), evaluation)
     write(output / "sts.dev.jsonl", sts_rows(arguments.data / "sts/stsb/sts-dev.csv"))
     qasc = list(qasc_rows(arguments.data, arguments.seed))
-    write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)])
+    write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)], evaluation)
     write(output / "sia.dev.jsonl", [*qasc[:300], *sia_rows(bioasq, bioasq.dev, arguments.seed)])
 
 

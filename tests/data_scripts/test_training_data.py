@@ -1,0 +1,50 @@
+"""Training files: no evaluation question gets in, by id or by text, whichever file knows it."""
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpir.errors import InputError
+from mpir.train.leakage import EvaluationQuestions
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "data_scripts/training_data.py"))
+URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+
+
+def question(identifier: str, body: str) -> dict[str, Any]:
+    return {"id": identifier, "body": body, "type": "summary", "documents": [URL + "1"], "snippets": []}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Two train questions, one of which repeats the text of a test question that only a golden file holds."""
+    bioasq, pubmed = tmp_path / "bioasq", tmp_path / "pubmed"
+    bioasq.mkdir()
+    pubmed.mkdir()
+    files = {
+        "training.json": [question("t1", "What is a gene?"), question("t2", "Is aspirin a drug?")],
+        "5B1_golden.json": [question("d1", "What is a cell?")],
+        "6B1_golden.json": [question("e1", "is Aspirin  a drug")],
+    }
+    for name, questions in files.items():
+        (bioasq / name).write_text(json.dumps({"questions": questions}))
+    (bioasq / "splits.json").write_text(json.dumps({"train": ["t1", "t2"], "dev": ["d1"], "test": ["e1"]}))
+    lines = [json.dumps({"pmid": str(i), "title": f"Gene {i}", "abstract": "A gene is in a cell."}) for i in range(50)]
+    (pubmed / "abstracts.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_train_question_that_repeats_an_evaluation_question_is_dropped(data: Path) -> None:
+    loaded = SCRIPT["load"](data, 1)
+    assert [one.id for one in loaded.train] == ["t1"]
+    assert [one.id for one in loaded.dev] == ["d1"]
+
+
+def test_a_training_file_refuses_an_evaluation_question(tmp_path: Path) -> None:
+    row = {"id": "t2", "question": "Is aspirin a drug?", "sentence": "Yes.", "label": 1.0, "kind": "golden"}
+    with pytest.raises(InputError, match="kept for evaluation"):
+        SCRIPT["write"](tmp_path / "rows.jsonl", [row], EvaluationQuestions([("e1", "is aspirin a drug")]))
+    assert not (tmp_path / "rows.jsonl").exists()
