@@ -33,7 +33,7 @@ lint: .venv/ready  ## style, format and types
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 ifneq ($(TORCH_INDEX),)
-	$(BIN)/python -m pip install --index-url $(TORCH_INDEX) --extra-index-url https://pypi.org/simple --constraint constraints.txt torch
+	$(BIN)/python -m pip install --index-url $(TORCH_INDEX) --constraint constraints.txt torch
 endif
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
