@@ -188,12 +188,3 @@ def document_order(columns: Columns, blended: Blend) -> Integers:
     index = np.arange(len(columns.bm25))
     order: Integers = np.lexsort((index, -columns.bm25, -blended.documents, columns.question_of))
     return order
-
-
-def sentence_order(columns: Columns, blended: Blend) -> Integers:
-    """All sentences (N,), question by question, best first; equal scores in the order of documents, then of text."""
-    place = np.empty(len(columns.bm25), np.int64)
-    place[document_order(columns, blended)] = np.arange(len(columns.bm25))
-    of = columns.document_of
-    order: Integers = np.lexsort((np.arange(len(of)), place[of], -blended.sentences, columns.question_of[of]))
-    return order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -74,15 +74,6 @@ class Weights:
         names = list(perspectives)
         share = 1 / (len(names) + 1)
         return cls(dict.fromkeys(names, share), share, 0.5, 0.5, (1 / ranks,) * ranks, context)
-
-    def only(self, *perspectives: str) -> Weights:
-        """The same weights with every other perspective at 0, for ablation.
-
-        Raises:
-            InputError: a name that is not weighted.
-        """
-        self.check_perspectives([*self.alpha, *perspectives])
-        return replace(self, alpha={name: v if name in perspectives else 0.0 for name, v in self.alpha.items()})
 
     def check_perspectives(self, names: Iterable[str], source: str = "weights") -> None:
         """Raise InputError unless exactly these perspectives are weighted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 TITLE = "title"
 ABSTRACT = "abstract"
@@ -26,10 +26,6 @@ class Document:
     def text(self) -> str:
         """Title and abstract in one string, for first-stage retrieval."""
         return f"{self.title}\n{self.abstract}" if self.title else self.abstract
-
-    def with_score(self, score: float) -> Document:
-        """The same document with another first-stage score."""
-        return replace(self, score=score)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, minmax, sentence_order, slots
+from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, minmax, slots
 from mpir.rank.weights import PUBLISHED, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
@@ -75,7 +75,6 @@ def test_order_breaks_ties_by_bm25_then_by_the_input() -> None:
     even = replace(THREE, bm25=np.array([1.0, 3.0, 1.0]), scores=np.zeros((4, 2)))
     found = blend(even, replace(WEIGHTS, beta_bm25=0.0, alpha_context=0.0))
     assert document_order(even, found).tolist() == [1, 0, 2]
-    assert sentence_order(even, found).tolist() == [3, 0, 1, 2]
 
 
 def test_weights_for_other_perspectives_are_refused() -> None:

@@ -207,3 +207,8 @@ def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: P
     assert ids(forward) == ids(backward)
     scores = [[document.score for document in ranking.documents] for ranking in (forward, backward)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)
+
+
+def test_equal_sentences_keep_the_order_of_documents_and_text(reranker: Reranker) -> None:
+    ranking = reranker.rerank("q", ["First. Second.", "Third.", "An x."])
+    assert [sentence.text for sentence in ranking.sentences] == ["An x.", "First.", "Second.", "Third."]

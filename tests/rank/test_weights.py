@@ -54,12 +54,6 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
     assert sum(weights.w) == pytest.approx(1)
 
 
-def test_only_keeps_some_perspectives() -> None:
-    assert PAPER.only("sts").alpha == {"relevance": 0.0, "sts": 0.2664, "sia": 0.0}
-    with pytest.raises(InputError, match="magic"):
-        PAPER.only("magic")
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
