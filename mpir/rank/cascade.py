@@ -1,0 +1,62 @@
+"""The cascade: a cheap first pass over the sentences of a question, so that only the promising ones are scored."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.rank.blend import Floats, Integers, minmax
+
+DEFAULT_SHARE = 0.3
+"""The share that docs/cascade.md chooses."""
+
+
+def check_share(share: float | None) -> float | None:
+    """The share as it is, or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
+    number = isinstance(share, int | float) and not isinstance(share, bool)
+    if share is not None and not (number and 0 < share <= 1):
+        raise InputError(
+            f"cascade is {share!r}; expected the share of sentences to score, above 0 and at most 1 (such as "
+            f"{DEFAULT_SHARE}), or None to score all."
+        )
+    return share
+
+
+def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: float | None) -> Integers:
+    """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
+
+    Of N sentences ⌈share·N⌉ go on: first the most promising one of every document, so that each document still gets a
+    sentence score (these go on even where there are more of them than that), then the most promising of the rest. A
+    sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally promising ones
+    the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
+
+    Args:
+        lexical: (N,) BM25 of each sentence among the question's sentences.
+        bm25: (D,) S_BM25 of the documents.
+        document_of: (N,) the document of each sentence, ascending.
+        share: as `check_share` has it.
+    """
+    if share is None:
+        return np.arange(len(document_of))
+    return most_promising(promise(lexical, bm25, document_of), document_of, share)
+
+
+def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
+    """How promising each sentence (N,) is: lexical + S_BM25 of its document, each min-max normalised in the question.
+
+    Both count alike, and on any scale: S_BM25 may be any first stage's score.
+    """
+    return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
+
+
+def most_promising(values: Floats, document_of: Integers, share: float) -> Integers:
+    """The numbers (ascending) of the ⌈share·N⌉ sentences of highest value, the best of each document among them."""
+    wanted = math.ceil(share * len(values) - 1e-9)  # 0.7 · 10 is a little more than 7
+    by_document = np.lexsort((-values, document_of))
+    best = by_document[np.flatnonzero(np.diff(document_of[by_document], prepend=-1))]
+    rest = np.ones(len(values), bool)
+    rest[best] = False
+    order = np.lexsort((-values, rest))
+    return np.sort(order[: max(wanted, len(best))])

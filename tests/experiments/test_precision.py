@@ -1,0 +1,51 @@
+"""The comparison of precisions: its arithmetic by hand."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports the script beside it
+    try:
+        spec = importlib.util.spec_from_file_location("precision_experiment", EXPERIMENTS / "precision.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(EXPERIMENTS))
+    return module
+
+
+def test_agreement_by_hand(script: ModuleType) -> None:
+    first = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0]), np.array([9.0])]
+    other = [np.array([1.0, 3.0, 2.0]), np.array([4.0, 5.0]), np.array([9.0])]
+    mean, lowest, over_all = script.agreement(first, other)
+    # One of three pairs is turned round; a lone sentence has no order; of all 15 pairs, one is turned round.
+    assert (mean, lowest, over_all) == pytest.approx(((1 / 3 + 1) / 2, 1 / 3, 13 / 15))
+
+
+def test_rows_have_map_difference_and_largest_gap(script: ModuleType) -> None:
+    first = {"blend": [np.array([0.9, 0.5, 0.1]), np.array([0.3, 0.2])]}
+    other = {"blend": [np.array([0.4, 0.5, 0.1]), np.array([0.3, 0.1])]}
+    labels = [np.array([True, False, False]), np.array([True, False])]
+    ((way, name, value, difference, *_, gap),) = script.compare(("int8", "fp32"), first, other, labels)
+    assert (way, name) == ("int8 fp32", "blend")
+    assert value == pytest.approx(0.75)
+    assert difference == "-0.2500"
+    assert gap == pytest.approx(0.5)
+
+
+def test_bundles_of_other_perspectives_are_refused(script: ModuleType) -> None:
+    with pytest.raises(InputError, match="int8 fp32 has sts alone, but the first has sia alone"):
+        list(script.compare(("int8", "fp32"), {"sia alone": []}, {"sts alone": []}, []))
