@@ -7,7 +7,8 @@ A first pass only leaves sentences out, so a scored set holds all that the curve
 pass and share, the sentences that it would leave out are taken away, the rest is blended with the bundle's weights, and
 the answers are measured against the same gold as without it. Printed and written to OUTPUT (tables.md, results.json,
 cascade.png): the shipped first pass with intervals and p-values (paired randomisation test, Holm-corrected over the
-column), the others, the chosen share, and the processor time that the first pass takes for a sentence, on the sample.
+column), the others, what the reranker's rule does for fewer candidates, the chosen share, and the processor time that
+the first pass takes for a sentence, on the sample.
 Chosen is the smallest share that, like every greater one, loses at most 0.002 document MAP at the low end of the 95 %
 interval, so that chance does not choose.
 """
@@ -34,7 +35,7 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files import atomic_write, write_json
 from mpir.perspectives import open_bundle
 from mpir.rank.blend import Floats, Integers, blend
-from mpir.rank.cascade import first_pass, most_promising, promise
+from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
@@ -44,9 +45,11 @@ from mpir.tune.measures import MEASURES
 from mpir.tune.plots import COLOURS, STYLE
 
 Promise = Callable[[Floats, Floats, Integers], Floats]
+Choose = Callable[[Floats, Floats, Integers], Integers]
 Figures = dict[str, Floats]
 SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1)
 SHOWN = ("document-map", "document-f1", "snippet-map", "snippet-f1", "sentence-map")
+DEPTHS = (5, 10, 20, 50)
 BOUND = 0.002
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
@@ -75,7 +78,6 @@ def main() -> int:
     parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
     parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
-    parser.add_argument("--candidates", type=int, metavar="N", help="only the first N of each question (default: all)")
     parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
     arguments = parser.parse_args()
@@ -85,9 +87,8 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
     scored = ScoredSet.load(arguments.scored)
-    if arguments.candidates is not None:
-        scored = first_candidates(scored, arguments.candidates)
-    curve = Curve(scored, choose_weights(arguments, scored), arguments.version)
+    weights = choose_weights(arguments, scored)
+    curve = Curve(scored, weights, arguments.version)
     points = {name: [curve.point(name, share) for share in SHARES] for name in FIRST_PASSES}
     size = len(scored.documents) / len(scored.questions)
     heading = (
@@ -100,7 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
     by_mean = chosen([(share, float(one.mean())) for share, one in losses])
     verdict = f"Chosen share: {best} (the mean alone would choose {by_mean})."
     cost = f"First pass: {1e6 * seconds_a_sentence():.0f} µs a sentence (splitting not counted), on the sample."
-    text = "\n\n".join([heading, shipped_table(points[SHIPPED]), *other_tables(points), verdict, cost])
+    depths = [(count, Curve(first_candidates(scored, count), weights, arguments.version)) for count in DEPTHS]
+    depths = [(count, one) for count, one in depths if len(one.scored.documents) < len(scored.documents)]
+    by_depth = depth_table([*depths, (round(size), curve)])
+    text = "\n\n".join([heading, shipped_table(points[SHIPPED]), *other_tables(points), by_depth, verdict, cost])
     with atomic_write(arguments.output / "tables.md") as stream:
         stream.write(text + "\n")
     write_json(arguments.output / "results.json", results(curve, points, best))
@@ -166,20 +170,29 @@ class Curve:
 
     def point(self, name: str, share: float) -> tuple[float, float, Figures]:
         """The share asked for, the share scored, and each measure's differences (Q,) from scoring everything."""
-        rows = self.kept(FIRST_PASSES[name], share)
+
+        def choose(lexical: Floats, bm25: Floats, document_of: Integers) -> Integers:
+            values = FIRST_PASSES[name](lexical, bm25, document_of)
+            return most_promising(values, document_of, part_of(share, len(document_of)))
+
+        return (share, *self.lost(choose))
+
+    def lost(self, choose: Choose) -> tuple[float, Figures]:
+        """The share scored, and each measure's differences (Q,) from scoring everything."""
+        rows = self.kept(choose)
         figures = self.measured(rows)
         counted = {key: figures[key] - self.whole[key] for key in SHOWN}
-        return share, len(rows) / len(self.scored.begin), {key: one[~np.isnan(one)] for key, one in counted.items()}
+        return len(rows) / len(self.scored.begin), {key: one[~np.isnan(one)] for key, one in counted.items()}
 
-    def kept(self, values: Promise, share: float) -> Integers:
+    def kept(self, choose: Choose) -> Integers:
         """The sentences that a first pass lets through, question by question as the reranker does it."""
         columns, kept = self.scored.columns, []
         documents = np.searchsorted(columns.question_of, np.arange(len(self.scored.questions) + 1))
         rows = np.searchsorted(columns.document_of, documents)
         for first, last, start, end in zip(documents, documents[1:], rows, rows[1:], strict=False):
             document_of = np.asarray(columns.document_of[start:end]) - first
-            promised = values(np.asarray(self.scored.lexical[start:end]), columns.bm25[first:last], document_of)
-            kept.append(start + most_promising(promised, document_of, share))
+            lexical = np.asarray(self.scored.lexical[start:end])
+            kept.append(start + choose(lexical, np.asarray(columns.bm25[first:last]), document_of))
         return np.concatenate(kept)
 
 
@@ -201,6 +214,17 @@ def shipped_table(points: Sequence[tuple[float, float, Figures]]) -> str:
         cells = [f"{cell(figures[key])}; p {p_values[key][number]:.2g}" for key in SHOWN]
         rows.append([f"{share:g}", f"{scored:.3f}", *cells])
     return f"### {SHIPPED}\n\n" + table(rows)
+
+
+def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
+    """What the reranker does with the default share, for the first so many candidates."""
+    rows = []
+    for count, curve in curves:
+        scored, figures = curve.lost(lambda *parts: first_pass(*parts, DEFAULT_SHARE))
+        rows.append([str(count), f"{scored:.3f}", *(cell(figures[key]) for key in SHOWN)])
+    heads = ["candidates", "pairs scored", *SHOWN]
+    title = f"### {SHIPPED}, share {DEFAULT_SHARE}, but at least {FEWEST} sentences of a question"
+    return f"{title}\n\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
 
 
 def p_column(differences: Sequence[Floats]) -> npt.NDArray[np.float64]:
@@ -258,7 +282,7 @@ def seconds_a_sentence(rounds: int = 5) -> float:
     for question in questions[:rounds]:
         started = time.process_time()
         lexical = MemoryIndex([text for _, text in parts]).scores(question.body).astype(np.float64)
-        first_pass(lexical, np.zeros(len(documents)), document_of, 0.3)
+        first_pass(lexical, np.zeros(len(documents)), document_of, DEFAULT_SHARE)
         times.append(time.process_time() - started)
     return float(np.median(times)) / len(parts)
 

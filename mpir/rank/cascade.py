@@ -10,7 +10,8 @@ from mpir.errors import InputError
 from mpir.rank.blend import Floats, Integers, minmax
 
 DEFAULT_SHARE = 0.3
-"""The share that docs/cascade.md chooses."""
+FEWEST = 100
+"""Share and number are chosen in docs/cascade.md; few sentences cost little, and there the share would lose more."""
 
 
 def check_share(share: float | None) -> float | None:
@@ -27,10 +28,10 @@ def check_share(share: float | None) -> float | None:
 def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: float | None) -> Integers:
     """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
 
-    Of N sentences ⌈share·N⌉ go on: first the most promising one of every document, so that each document still gets a
-    sentence score (these go on even where there are more of them than that), then the most promising of the rest. A
-    sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally promising ones
-    the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
+    Of N sentences ⌈share·N⌉ go on, but at least 100: first the most promising one of every document, so that each
+    document still gets a sentence score (these go on even where there are more of them), then the most promising of
+    the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally
+    promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
 
     Args:
         lexical: (N,) BM25 of each sentence among the question's sentences.
@@ -40,7 +41,13 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     """
     if share is None:
         return np.arange(len(document_of))
-    return most_promising(promise(lexical, bm25, document_of), document_of, share)
+    wanted = max(FEWEST, part_of(share, len(document_of)))
+    return most_promising(promise(lexical, bm25, document_of), document_of, wanted)
+
+
+def part_of(share: float, count: int) -> int:
+    """⌈share·count⌉, where 0.7 of 10 is 7 (the product of the two as floats is a little more)."""
+    return math.ceil(share * count - 1e-9)
 
 
 def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
@@ -51,9 +58,8 @@ def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
-def most_promising(values: Floats, document_of: Integers, share: float) -> Integers:
-    """The numbers (ascending) of the ⌈share·N⌉ sentences of highest value, the best of each document among them."""
-    wanted = math.ceil(share * len(values) - 1e-9)  # 0.7 · 10 is a little more than 7
+def most_promising(values: Floats, document_of: Integers, wanted: int) -> Integers:
+    """The numbers (ascending) of the `wanted` sentences of highest value, the best of each document among them."""
     by_document = np.lexsort((-values, document_of))
     best = by_document[np.flatnonzero(np.diff(document_of[by_document], prepend=-1))]
     rest = np.ones(len(values), bool)

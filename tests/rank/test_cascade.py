@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.cascade import check_share, first_pass, promise
+from mpir.rank.cascade import FEWEST, check_share, first_pass, most_promising, promise
 
 DOCUMENT_OF = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
 LEXICAL = np.array([4.0, 0.0, 2.0, 0.0, 0.0, 3.0, 4.0, 1.0, 0.0, 0.0])
@@ -21,44 +21,56 @@ def test_promise_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "kept"),
+    ("wanted", "kept"),
     [
-        (None, range(10)),
-        (1, range(10)),
-        (0.7, [0, 1, 2, 3, 4, 5, 6]),
-        (0.5, [0, 1, 2, 3, 6]),
-        (0.41, [0, 1, 2, 3, 6]),
-        (0.1, [0, 3, 6]),  # the best sentence of every document, though these are more
+        (10, range(10)),
+        (11, range(10)),
+        (7, [0, 1, 2, 3, 4, 5, 6]),
+        (5, [0, 1, 2, 3, 6]),
+        (1, [0, 3, 6]),  # the best sentence of every document, though these are more
     ],
 )
-def test_first_pass_by_hand(share: float | None, kept: Any) -> None:
-    assert first_pass(LEXICAL, BM25, DOCUMENT_OF, share).tolist() == list(kept)
+def test_the_most_promising_by_hand(wanted: int, kept: Any) -> None:
+    values = promise(LEXICAL, BM25, DOCUMENT_OF)
+    assert most_promising(values, DOCUMENT_OF, wanted).tolist() == list(kept)
+
+
+@pytest.mark.parametrize(("share", "count"), [(None, 1000), (1, 1000), (0.3, 300), (0.3001, 301), (0.01, FEWEST)])
+def test_a_share_goes_on_but_at_least_a_hundred(share: float | None, count: int) -> None:
+    random = np.random.default_rng(0)
+    document_of = np.repeat(np.arange(50), 20)
+    kept = first_pass(random.random(1000), random.random(50), document_of, share)
+    assert len(kept) == count
+    assert set(document_of[kept]) == set(range(50))
+
+
+def test_a_hundred_sentences_all_go_on() -> None:
+    assert first_pass(LEXICAL, BM25, DOCUMENT_OF, 0.01).tolist() == list(range(10))
 
 
 @given(
     parts=st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=6),
     bm25=st.lists(st.integers(-3, 3), min_size=6, max_size=6),
-    share=st.floats(0.01, 1),
+    wanted=st.integers(0, 40),
 )
-def test_every_document_keeps_its_best_and_greater_shares_keep_more(
-    parts: list[list[int]], bm25: list[int], share: float
+def test_every_document_keeps_its_best_and_more_keep_the_same(
+    parts: list[list[int]], bm25: list[int], wanted: int
 ) -> None:
     document_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     lexical = np.array([value for part in parts for value in part], float)
-    scores = np.array(bm25[: len(parts)], float)
-    kept = first_pass(lexical, scores, document_of, share)
+    values = promise(lexical, np.array(bm25[: len(parts)], float), document_of)
+    kept = most_promising(values, document_of, wanted)
     with_text = {number for number, part in enumerate(parts) if part}
+    assert len(kept) == min(len(lexical), max(wanted, len(with_text)))
     assert set(document_of[kept]) == with_text
-    assert len(kept) >= max(share * len(lexical) - 1e-6, len(with_text))
-    assert len(kept) < max(share * len(lexical) + 1, len(with_text) + 1)
     for number in with_text:
         assert lexical[kept][document_of[kept] == number].max() == max(parts[number])
-    assert set(kept) <= set(first_pass(lexical, scores, document_of, min(1.0, share + 0.2)))
+    assert set(kept) <= set(most_promising(values, document_of, wanted + 3))
 
 
 def test_scale_of_the_first_stage_does_not_matter() -> None:
-    usual = first_pass(LEXICAL, BM25, DOCUMENT_OF, 0.5)
-    assert first_pass(LEXICAL, BM25 / 1000 - 3, DOCUMENT_OF, 0.5).tolist() == usual.tolist()
+    usual = promise(LEXICAL, BM25, DOCUMENT_OF)
+    assert promise(LEXICAL, BM25 / 1000 - 3, DOCUMENT_OF) == pytest.approx(usual)
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan"), True, "0.3"])
