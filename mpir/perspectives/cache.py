@@ -1,0 +1,264 @@
+"""Scores kept between runs: a folder that processes share, bounded in size, never trusted blindly."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+
+import mpir
+from mpir.errors import InputError, OutputError
+
+log = logging.getLogger(__name__)
+
+Pair = tuple[str, str]
+Result = TypeVar("Result")
+
+FILE, LOCK = "scores.sqlite", "scores.lock"
+FORMAT = 1
+LIMIT = 2**30
+SMALLEST = 2**16
+ROOM = 0.9
+"""Share of the limit that is in use after the oldest scores made room, so that they need not for every window."""
+KEYS_PER_QUERY = 500
+WAIT = 60.0
+"""Seconds to wait for another process that writes."""
+RECORD = struct.Struct("<d?I")
+"""A kept score: value, whether a model saw the pair shortened, and a checksum of both and the key."""
+TABLES = (
+    "CREATE TABLE made_by (format INTEGER, mpir TEXT)",
+    "CREATE TABLE scores (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record BLOB NOT NULL)",
+)
+_inherited: list[sqlite3.Connection | None] = []
+"""Connections of a parent process: SQLite forbids a child to use or even close them."""
+
+
+class _DamagedError(Exception):
+    pass
+
+
+class ScoreCache:
+    """Scores by (perspective fingerprint, question, sentence), in an SQLite database inside a folder.
+
+    Any number of processes and threads may use one folder at once, and a kill at any moment loses at most what was
+    being written. Texts are not stored, only digests. A database that another version of mpir made, or that is
+    damaged, is made anew, which is logged. One that cannot be written to any more (a full disk) is logged once, and
+    from then on nothing is found or kept.
+    """
+
+    def __init__(self, folder: str | Path, *, limit: int = LIMIT) -> None:
+        """Open the cache of a folder, which is made if it is not there.
+
+        `limit` bounds the database in bytes (a score takes about 80); what was written longest ago makes room.
+
+        Raises:
+            InputError: a limit that is too small to hold anything.
+            OutputError: the folder cannot be made or written.
+        """
+        if limit < SMALLEST:
+            raise InputError(f"the score cache's limit is {limit} bytes; expected at least {SMALLEST}.")
+        self.folder, self.limit = Path(folder), limit
+        self.hits = self.misses = 0
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process = 0
+        self._database: sqlite3.Connection | None = None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._connection()
+        except (OSError, sqlite3.Error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise OutputError(
+                f"{folder}: cannot be used as a score cache ({reason}); give a folder that can be written, or do "
+                "without a cache."
+            ) from error
+
+    def look_up(
+        self, fingerprint: str, pairs: Sequence[Pair]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The scores (N,) of a perspective for pairs, the flags `cut` (N,), and which of them (N,) were found."""
+        keys = list(_keys(fingerprint, pairs))
+        records = self._do(lambda database: _read(database, keys)) or {}
+        found = np.array([key in records for key in keys], bool)
+        values, cut = np.zeros(len(keys)), np.zeros(len(keys), bool)
+        for row in np.flatnonzero(found):
+            values[row], cut[row] = records[keys[row]]
+        self.hits += int(found.sum())
+        self.misses += int((~found).sum())
+        return values, cut, found
+
+    def keep(
+        self,
+        fingerprint: str,
+        pairs: Sequence[Pair],
+        values: npt.NDArray[np.float64],
+        cut: npt.NDArray[np.bool_],
+    ) -> None:
+        """Keep the scores (N,) of a perspective for pairs, and the flags `cut` (N,), in one transaction."""
+        scores = zip(values.tolist(), cut.tolist(), strict=True)
+        rows = [(key, _record(key, *score)) for key, score in zip(_keys(fingerprint, pairs), scores, strict=True)]
+        self._do(lambda database: self._write(database, rows))
+
+    def close(self) -> None:
+        """Close the database; the cache opens it again when it is used again."""
+        with self._lock:
+            self._leave()
+
+    def _do(self, job: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """The job's result; None, once and for all, where the database cannot be used any more."""
+        with self._lock:
+            if self._stopped:
+                return None
+            try:
+                try:
+                    return job(self._connection())
+                except (sqlite3.Error, _DamagedError) as error:
+                    _raise_unless_damaged(error)
+                    self._leave()  # another process may have found the same, and made the database anew by now
+                    return self._sound(lambda: job(self._connection()))
+            except (OSError, sqlite3.Error) as error:
+                self._stopped = True
+                log.warning("%s: the score cache cannot be used (%s); going on without it", self.folder, error)
+                return None
+
+    def _sound(self, job: Callable[[], Result]) -> Result:
+        """The job's result while no other process makes the database; a damaged one is made anew."""
+        with self._file_lock:
+            try:
+                return job()
+            except (sqlite3.Error, _DamagedError) as error:
+                _raise_unless_damaged(error)
+                log.warning("%s: the score cache is damaged (%s) and is made anew", self.folder, error)
+                self._leave()
+                for suffix in ("", "-wal", "-shm"):
+                    (self.folder / f"{FILE}{suffix}").unlink(missing_ok=True)
+                return job()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._process != os.getpid():
+            _inherited.append(self._database)
+            self._process, self._database = os.getpid(), None
+            self._file_lock = FileLock(self.folder / LOCK, timeout=WAIT)
+        if self._database is None:
+            self._database = self._sound(self._open)
+        return self._database
+
+    def _leave(self) -> None:
+        if self._database is not None and self._process == os.getpid():
+            self._database.close()
+            self._database = None
+
+    def _open(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.folder / FILE, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            database.execute("PRAGMA auto_vacuum = FULL")  # so that the file shrinks; must come before the first table
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            self._check_version(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _check_version(self, database: sqlite3.Connection) -> None:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        made_by = database.execute("SELECT format, mpir FROM made_by").fetchall() if "made_by" in tables else []
+        if made_by == [(FORMAT, mpir.__version__)]:
+            return
+        if tables:
+            version = made_by[0][1] if made_by else "unknown"
+            log.warning("%s: the score cache was made by mpir %s and is made anew", self.folder, version)
+        with _transaction(database):
+            for name in tables:
+                database.execute(f'DROP TABLE "{name}"')
+            for statement in TABLES:
+                database.execute(statement)
+            database.execute("INSERT INTO made_by VALUES (?, ?)", (FORMAT, mpir.__version__))
+
+    def _write(self, database: sqlite3.Connection, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        with _transaction(database):
+            database.executemany("INSERT OR REPLACE INTO scores (key, record) VALUES (?, ?)", rows)
+            if _size(database) > self.limit:
+                _make_room(database, int(ROOM * self.limit))
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing of it, while no other process writes."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if database.in_transaction:  # SQLite itself ends some that fail
+            database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def _size(database: sqlite3.Connection) -> int:
+    """The bytes in use."""
+    pages, free, size = (
+        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _make_room(database: sqlite3.Connection, size: int) -> None:
+    """Delete what was written longest ago until no more than `size` bytes are in use."""
+    while _size(database) > size:
+        first, last = database.execute("SELECT min(number), max(number) FROM scores").fetchone()
+        if first is None:
+            break
+        database.execute("DELETE FROM scores WHERE number <= ?", (first + (last - first) // 8,))
+
+
+def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
+    """A key of 16 bytes for each pair; the question's digest comes first, so that its sentences lie together."""
+    start = blake2b(f"{FORMAT} {mpir.__version__} {fingerprint}\n".encode(), digest_size=12)
+    for question, sentence in pairs:
+        asked = question.encode(errors="surrogatepass")
+        digest = start.copy()
+        digest.update(b"%d " % len(asked) + asked + sentence.encode(errors="surrogatepass"))
+        yield blake2b(asked, digest_size=4).digest() + digest.digest()
+
+
+def _record(key: bytes, value: float, cut: bool) -> bytes:
+    checksum = zlib.crc32(key + RECORD.pack(value, cut, 0))
+    return RECORD.pack(value, cut, checksum)
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
+    found = {}
+    for start in range(0, len(keys), KEYS_PER_QUERY):
+        part = keys[start : start + KEYS_PER_QUERY]
+        places = ",".join("?" * len(part))
+        for key, record in database.execute(f"SELECT key, record FROM scores WHERE key IN ({places})", part):
+            found[key] = _score(key, record)
+    return found
+
+
+def _score(key: bytes, record: object) -> tuple[float, bool]:
+    if isinstance(record, bytes) and len(record) == RECORD.size:
+        value, cut, _ = RECORD.unpack(record)
+        if _record(key, value, cut) == record:
+            return value, cut
+    raise _DamagedError("a score fails its checksum")
+
+
+def _raise_unless_damaged(error: Exception) -> None:
+    """Raise the error again if it says anything else (busy, full, read-only) than that the content is wrong."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        raise error

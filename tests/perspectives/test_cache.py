@@ -1,0 +1,281 @@
+"""The score cache: what was kept comes back bit for bit, whatever happened to the process, the file or the disk."""
+
+import logging
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mpir
+from mpir.errors import InputError, OutputError
+from mpir.perspectives.cache import FILE, SMALLEST, ScoreCache
+
+PAIRS = [("does aspirin thin blood", "yes"), ("does aspirin thin blood", "no"), ("is it", ""), ("", "is it")]
+VALUES = np.array([0.1, -0.0, 1e-300, 4.0])
+CUT = np.array([False, True, False, True])
+
+KEEP_ON = """
+import sys, numpy as np
+from mpir.perspectives.cache import ScoreCache
+cache, first = ScoreCache(sys.argv[1]), int(sys.argv[2])
+for window in range(first, first + int(sys.argv[3])):
+    pairs = [(f"question {window}", f"sentence {i}") for i in range(200)]
+    cache.keep("f", pairs, np.full(200, window + 0.25), np.zeros(200, bool))
+    print(window, flush=True)
+"""
+
+
+def of_window(window: int) -> list[tuple[str, str]]:
+    return [(f"question {window}", f"sentence {i}") for i in range(200)]
+
+
+def file_size(folder: Path) -> int:
+    return (folder / FILE).stat().st_size
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> ScoreCache:
+    """A cache that holds the four pairs for the perspective "f"."""
+    made = ScoreCache(tmp_path / "cache")
+    made.keep("f", PAIRS, VALUES, CUT)
+    return made
+
+
+def holds(cache: ScoreCache) -> bool:
+    """Whether the cache holds the four pairs as they were kept; all of them or none."""
+    values, cut, found = cache.look_up("f", PAIRS)
+    if found.all():
+        assert values.tobytes() == VALUES.tobytes()
+        assert cut.tolist() == CUT.tolist()
+    assert found.all() or not found.any()
+    return bool(found.all())
+
+
+def test_what_was_kept_comes_back_in_any_order_and_from_another_process(cache: ScoreCache) -> None:
+    assert holds(cache)
+    cache.close()
+    assert holds(ScoreCache(cache.folder))
+    values, cut, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
+    assert values.tolist() == [4.0, 0.0, 0.1, 4.0]
+    assert cut.tolist() == [True, False, False, True]
+    assert found.tolist() == [True, False, True, True]
+
+
+def test_perspectives_questions_and_sentences_are_told_apart(cache: ScoreCache) -> None:
+    others = [("does aspirin thin blood", "yes "), ("does aspirin thin bloody", "es"), ("", "is it")]
+    assert cache.look_up("f", others)[2].tolist() == [False, False, True]
+    assert not cache.look_up("g", PAIRS)[2].any()
+    assert (cache.hits, cache.misses) == (1, 6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    kept=st.dictionaries(
+        st.tuples(st.text(), st.text()), st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+    ),
+    other=st.tuples(st.text(), st.text()),
+)
+def test_any_texts_and_numbers_come_back(
+    tmp_path_factory: pytest.TempPathFactory, kept: dict[tuple[str, str], tuple[float, bool]], other: tuple[str, str]
+) -> None:
+    cache = ScoreCache(tmp_path_factory.mktemp("any"))
+    expected = np.array([value for value, _ in kept.values()], float)
+    cache.keep("f", list(kept), expected, np.array([flag for _, flag in kept.values()], bool))
+    values, cut, found = cache.look_up("f", [*kept, other])
+    assert values[: len(kept)].tobytes() == expected.tobytes()
+    assert cut[: len(kept)].tolist() == [flag for _, flag in kept.values()]
+    assert found.tolist() == [True] * len(kept) + [other in kept]
+
+
+def test_a_score_that_is_kept_again_is_replaced(cache: ScoreCache) -> None:
+    cache.keep("f", PAIRS[:1], np.array([0.7]), np.array([True]))
+    values, cut, _ = cache.look_up("f", PAIRS[:1])
+    assert (values.tolist(), cut.tolist()) == ([0.7], [True])
+
+
+def test_a_process_killed_while_it_writes_loses_only_what_it_was_writing(tmp_path: Path) -> None:
+    for round_ in range(3):
+        command = [sys.executable, "-c", KEEP_ON, str(tmp_path), str(1000 * round_), "1000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            done = [int(writer.stdout.readline()) for _ in range(5 + 7 * round_)]
+            writer.send_signal(signal.SIGKILL)
+        assert writer.returncode == -signal.SIGKILL
+        cache = ScoreCache(tmp_path)
+        for window in done:
+            values, _, found = cache.look_up("f", of_window(window))
+            assert found.all()
+            assert set(values) == {window + 0.25}
+        partly = [cache.look_up("f", of_window(window))[2] for window in range(done[-1] + 1, done[-1] + 50)]
+        assert all(found.all() or not found.any() for found in partly)
+        cache.close()
+
+
+def test_processes_write_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KEEP_ON, str(tmp_path)]
+    writers = [
+        subprocess.Popen([*command, str(100 * i), "20"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for i in range(4)
+    ]
+    assert [writer.communicate()[1] for writer in writers] == [""] * 4
+    cache = ScoreCache(tmp_path)
+    for window in [100 * i + j for i in range(4) for j in range(20)]:
+        assert cache.look_up("f", of_window(window))[2].all()
+
+
+def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
+    threads = [threading.Thread(target=cache.keep, args=("g", of_window(i), np.ones(200), np.zeros(200, bool)))
+               for i in range(8)]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if (child := os.fork()) == 0:
+        status = 1
+        try:
+            cache.keep("h", PAIRS, VALUES, CUT)
+            status = 0 if holds(cache) else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert cache.look_up("h", PAIRS)[2].all()
+    assert all(cache.look_up("g", of_window(i))[2].all() for i in range(8))
+
+
+def test_the_limit_holds_and_the_oldest_make_room(tmp_path: Path) -> None:
+    limit = 4 * SMALLEST
+    cache = ScoreCache(tmp_path, limit=limit)
+    for window in range(100):
+        cache.keep("f", of_window(window), np.ones(200), np.zeros(200, bool))
+        assert file_size(tmp_path) <= limit
+    kept = [bool(cache.look_up("f", of_window(window))[2].all()) for window in range(100)]
+    assert not any(kept[:50])
+    assert all(kept[-5:])
+    cache.close()
+    smaller = ScoreCache(tmp_path, limit=SMALLEST)
+    smaller.keep("f", PAIRS, VALUES, CUT)
+    assert holds(smaller)
+    smaller.close()
+    assert file_size(tmp_path) <= SMALLEST
+
+
+def test_a_window_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
+    cache = ScoreCache(tmp_path, limit=SMALLEST)
+    pairs = [("q", str(i)) for i in range(5000)]
+    cache.keep("f", pairs, np.arange(5000.0), np.zeros(5000, bool))
+    values, _, found = cache.look_up("f", pairs)
+    assert found[-100:].all()
+    assert values[found].tolist() == np.flatnonzero(found).tolist()
+    cache.close()
+    assert file_size(tmp_path) <= SMALLEST
+
+
+def test_a_limit_that_holds_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"limit is 10 bytes; expected at least 65536"):
+        ScoreCache(tmp_path, limit=10)
+
+
+def test_another_version_is_made_anew_and_said_once(
+    cache: ScoreCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mpir, "__version__", "77.0")
+    again = ScoreCache(cache.folder)
+    assert not holds(again)
+    again.keep("f", PAIRS, VALUES, CUT)
+    assert holds(ScoreCache(cache.folder))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{cache.folder}: the score cache was made by mpir 0.1.0 and is made anew"
+    ]
+
+
+def damage(path: Path, begin: int, content: bytes) -> None:
+    with open(path, "r+b") as stream:
+        stream.seek(begin)
+        stream.write(content)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", os.urandom(100_000)])
+def test_another_file_in_its_place_is_made_anew(
+    cache: ScoreCache, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.close()
+    (cache.folder / FILE).write_bytes(content)
+    again = ScoreCache(cache.folder)
+    assert not holds(again)
+    again.keep("f", PAIRS, VALUES, CUT)
+    assert holds(ScoreCache(cache.folder))
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * bool(content)
+    assert all("damaged" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_that_flip_never_change_a_score(tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    cache = ScoreCache(tmp_path)
+    for window in range(3):
+        cache.keep("f", of_window(window), np.full(200, window + 0.25), np.zeros(200, bool))
+    cache.close()
+    random = np.random.default_rng(seed)
+    for begin in random.integers(0, file_size(tmp_path), 1 + seed):
+        damage(tmp_path / FILE, int(begin), random.bytes(1))
+    again = ScoreCache(tmp_path)
+    for window in range(3):
+        values, cut, found = again.look_up("f", of_window(window))
+        assert set(values[found]) <= {window + 0.25}
+        assert not cut.any()
+    again.keep("f", of_window(5), np.ones(200), np.zeros(200, bool))
+    assert again.look_up("f", of_window(5))[2].all()
+    assert len(caplog.records) <= 1
+
+
+def test_damage_found_by_two_caches_is_repaired_once(cache: ScoreCache, caplog: pytest.LogCaptureFixture) -> None:
+    cache.close()
+    damage(cache.folder / FILE, 0, b"\0" * 4096)
+    first, second = ScoreCache(cache.folder), ScoreCache(cache.folder)
+    first.keep("f", PAIRS, VALUES, CUT)
+    assert holds(second)
+    assert len(caplog.records) == 1
+
+
+def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file/inside"):
+        with pytest.raises(OutputError, match=r"file.*: cannot be used as a score cache \(.*\); give a folder"):
+            ScoreCache(folder)
+    (tmp_path / "odd" / FILE).mkdir(parents=True)
+    with pytest.raises(OutputError, match="unable to open"):
+        ScoreCache(tmp_path / "odd")
+
+
+def test_a_full_disk_is_said_once_and_the_work_goes_on(tmp_path: Path) -> None:
+    code = f"""
+import logging, resource, sys
+logging.basicConfig(format="%(message)s")
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+sys.argv = ["", {str(tmp_path)!r}, "0", "50"]
+{KEEP_ON}
+print(cache.look_up("f", [("question 1", "sentence 1")])[2].tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (warning,) = done.stderr.splitlines()
+    assert "the score cache cannot be used (" in warning
+    assert "going on without it" in warning
+    assert done.stdout.splitlines()[-2:] == ["49", "[False]"]
+    assert ScoreCache(tmp_path).look_up("f", of_window(0))[2].all()
+
+
+def test_only_digests_are_stored(cache: ScoreCache) -> None:
+    cache.close()
+    content = (cache.folder / FILE).read_bytes()
+    assert b"aspirin" not in content
+    with closing(sqlite3.connect(cache.folder / FILE)) as database:
+        assert database.execute("SELECT format, mpir FROM made_by").fetchall() == [(1, mpir.__version__)]
+    assert sorted(path.name for path in cache.folder.iterdir()) == ["scores.lock", "scores.sqlite"]
