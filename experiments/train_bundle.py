@@ -4,9 +4,13 @@
     python experiments/train_bundle.py --checkpoint FOLDER_OR_HUB_NAME --mixture experiments/mixtures/default.json \\
         --data runs/data --output runs/default --bundle runs/default/bundle
 
-The best checkpoint on dev (mean of the perspectives' figures) is in OUTPUT/best; OUTPUT/log.jsonl holds every step.
-Interrupted, the same command goes on where it stopped. The bundle's relevance is calibrated on its dev rows (Platt
-scaling, folded into the weights), and its card begins with the facts of the training.
+    python experiments/train_bundle.py --mixture experiments/mixtures/paper-relevance.json --data runs/data \\
+        --output runs/paper-relevance --bundle runs/paper-relevance/bundle      (the paper's recipe: a hub, a GPU)
+
+The best checkpoint on dev (mean of the perspectives' figures) is in OUTPUT/best; OUTPUT/log.jsonl holds every step and
+OUTPUT/curves.png shows them. Interrupted, the same command goes on where it stopped and ends with the same weights. The
+settings are those of the mixture file, where it has any, and the options here count more. The bundle's relevance is
+calibrated on its dev rows (Platt scaling, folded into the weights), and its card begins with the facts of the training.
 """
 
 from __future__ import annotations
@@ -14,48 +18,58 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mpir.cli import guarded
+from mpir.train.settings import Settings
 
 if TYPE_CHECKING:
     from mpir.train.fine_tune import FineTuner
+
+TYPES = {"int": int, "int | None": int, "float": float, "str": str}
 
 
 def main() -> int:
     """Read arguments, train, say where the result is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", required=True, help="encoder to start from: a folder or a hub name")
     parser.add_argument("--mixture", type=Path, required=True, help="JSON file that says what trains what")
     parser.add_argument("--data", type=Path, help="folder of the training files (default: the mixture's own)")
     parser.add_argument("--output", type=Path, required=True, help="folder of the run")
     parser.add_argument("--bundle", type=Path, help="also make a bundle there")
-    parser.add_argument("--rows", type=int, default=48, help="pairs in a batch (%(default)s)")
-    parser.add_argument("--learning-rate", type=float, default=6e-5, help="highest (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the order, the sampling and the heads (%(default)s)")
-    parser.add_argument("--evaluate-every", type=int, default=400, help="batches between two looks at dev")
+    parser.add_argument(
+        "--without", nargs="+", default=(), metavar="NAME", help="leave out a perspective, file, kind or file:kind"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
+    add_settings(parser)
     arguments = parser.parse_args()
     return guarded("train_bundle", lambda: run(arguments))
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add an option for every setting of a run."""
+    group = parser.add_argument_group("settings")
+    for item in fields(Settings):
+        default = "" if item.default in (MISSING, None) else f" ({item.default})"
+        meaning = item.metadata["help"] + default
+        group.add_argument(f"--{item.name.replace('_', '-')}", type=TYPES[str(item.type)], help=meaning)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, and export where that is asked for."""
     logging.getLogger("mpir").setLevel(logging.INFO)
-    from mpir.train.fine_tune import FineTuner, Settings
+    settings = Settings.read(arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(Settings)})
+    from mpir.train.fine_tune import FineTuner
     from mpir.train.mixture import read_mixture
+    from mpir.train.plots import curves
 
-    settings = Settings(
-        checkpoint=arguments.checkpoint,
-        rows=arguments.rows,
-        learning_rate=arguments.learning_rate,
-        seed=arguments.seed,
-        evaluate_every=arguments.evaluate_every,
-    )
-    tuner = FineTuner(settings, read_mixture(arguments.mixture, arguments.data), arguments.output)
+    tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without)
+    tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
     best = tuner.run(progress=sys.stderr.isatty())
+    curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     print(f"best checkpoint: {best}")
     if arguments.bundle:
         export(best, tuner, arguments.bundle)
@@ -72,7 +86,7 @@ def export(best: Path, tuner: FineTuner, folder: Path) -> None:
     for output, ((name, scale), task) in enumerate(zip(heads, tuner.tasks, strict=True)):
         if scale == "probability":
             logits = tuner.outputs(task.dev)[:, output].astype(np.float64)
-            labels = np.array([row.label for row in task.dev])
+            labels = np.array([float(row.label > 0) for row in task.dev])
             slope, shift = calibration[output] = platt(logits, labels)
             before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, slope * logits + shift))
             lines.append(f"{name}: expected calibration error on dev {before:.4f} before, {after:.4f} after scaling")

@@ -17,10 +17,16 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from mpir.files import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
-from mpir.train.fine_tune import Settings
 from mpir.train.mixture import Task
+from mpir.train.settings import Settings
 
-SCALES = {"bce": "probability", "listwise": "probability", "pairwise": "probability", "mse5": "0-5", "mse4": "0-4"}
+SCALES = {
+    **dict.fromkeys(("bce", "listwise", "pairwise", "lambda", "margin-mse"), "probability"),
+    "mse5": "0-5",
+    "mse4": "0-4",
+    "teacher-mse": "logit",
+}
+"""The scale of a perspective, by its first loss."""
 
 
 def export_bundle(
@@ -72,14 +78,16 @@ def describe(
         (
             task.name,
             " + ".join(task.losses),
-            sum(len(group) * epochs for groups, epochs in task.train for group in groups),
+            round(sum(len(group) * epochs for groups, epochs in task.train for group in groups)),
             len(task.dev),
             f"{figures[task.name]:.4f}",
         )
         for task in tasks
     ]
     table = tabulate(rows, ("perspective", "losses", "pairs seen", "dev rows", "dev figure"), tablefmt="github")
-    values = "\n".join(f"- {key}: {value}" for key, value in asdict(settings).items() if key != "checkpoint")
+    values = "\n".join(
+        f"- {key}: {value}" for key, value in asdict(settings).items() if key != "checkpoint" and value is not None
+    )
     remarks = "\n".join(f"- {note}" for note in notes)
     return f"# {name}\n\n## Training\n\n{table}\n\n{remarks}\n\nSettings:\n\n{values}\n"
 

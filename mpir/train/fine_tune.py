@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import math
+import pickle
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,68 +18,59 @@ from scipy.stats import pearsonr, spearmanr
 from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.errors import ArtefactError, MpirError
+from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files import atomic_write, fingerprint
-from mpir.train.losses import LOSSES
+from mpir.perspectives.cross_encoder import choose_device
+from mpir.train.losses import LOSSES, TAUGHT
 from mpir.train.mixture import Batch, Row, Task, schedule
+from mpir.train.settings import Settings
+
+__all__ = ["FineTuner", "Settings"]
 
 CHUNK = 16
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to train. `rows` is the batch size in (question, sentence) pairs; `length` the most tokens of a pair."""
-
-    checkpoint: str
-    rows: int = 48
-    learning_rate: float = 5e-5
-    weight_decay: float = 0.01
-    adam_epsilon: float = 1e-8
-    warmup: float = 0.06
-    length: int = 192
-    accumulate: int = 1
-    seed: int = 1
-    bf16: bool = True
-    evaluate_every: int = 400
-    save_every: int = 200
-    patience: int = 1000
 
 
 class FineTuner:
     """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder."""
 
-    def __init__(self, settings: Settings, tasks: list[Task], folder: str | Path) -> None:
-        """Load the checkpoint with one fresh output per task.
+    def __init__(self, settings: Settings, tasks: list[Task], folder: str | Path, *, device: str = "auto") -> None:
+        """Load the checkpoint with one output per task: its own head where that fits, else a fresh one.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device, or fp16 on one that cannot train with it.
         """
         self.settings, self.tasks, self.folder = settings, tasks, Path(folder)
+        self.device = choose_device(device)
+        if settings.precision == "fp16" and self.device.type != "cuda":
+            raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
         torch.manual_seed(settings.seed)
-        try:
-            self.tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
-            self.model = AutoModelForSequenceClassification.from_pretrained(
-                settings.checkpoint,
-                num_labels=len(tasks),
-                problem_type="regression",
-                dtype=torch.float32,
-                # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
-                attention_probs_dropout_prob=0.0,
-            )
-        except (OSError, ValueError) as error:
-            message = f"{settings.checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
-            raise ArtefactError(message.replace("\n", " ")) from error
-        self.batches = schedule(tasks, settings.rows, settings.seed)
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, len(tasks))
+        self.model.to(self.device)
+        self.batches = schedule(tasks, settings.rows, settings.seed)[: settings.batches]
         steps = math.ceil(len(self.batches) / settings.accumulate)
         self.optimiser = torch.optim.AdamW(
             self._parameter_groups(), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
         )
         self.rate = get_linear_schedule_with_warmup(self.optimiser, int(settings.warmup * steps), steps)
+        # fp16 gradients may underflow, so the loss is scaled up for them; elsewhere the scaler does nothing.
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=settings.precision == "fp16")
+        # A state holds no half-summed gradients, so it is saved after a step of the optimiser only.
+        self.save_every = math.ceil(settings.save_every / settings.accumulate) * settings.accumulate
         self.best, self.step, self.stale = -math.inf, 0, 0
 
     def run(self, *, progress: bool = False) -> Path:
-        """Train to the end (or until dev stops improving) and return the folder of the best checkpoint."""
+        """Train to the end and return the folder of the checkpoint that was best on dev.
+
+        The best is the one with the highest mean of the perspectives' dev figures. Training stops early once
+        `settings.patience` looks at dev in a row have brought no better one.
+
+        Raises:
+            ArtefactError: the folder holds a run of other settings or data.
+            MpirError: the loss is no longer finite; the best checkpoint so far is kept.
+        """
         self._resume()
         bar = tqdm(total=len(self.batches), initial=self.step, desc="training", unit="batch", disable=not progress)
         while self.step < len(self.batches) and self.stale < self.settings.patience:
@@ -89,7 +81,7 @@ class FineTuner:
             last = self.step == len(self.batches)
             if last or self.step % self.settings.evaluate_every == 0:
                 self._keep_best()
-            if last or self.step % self.settings.save_every == 0:
+            if last or self.step % self.save_every == 0:
                 self._save_state()
         return self.folder / "best"
 
@@ -128,8 +120,9 @@ class FineTuner:
             padding=True,
             pad_to_multiple_of=16,  # few different shapes: oneDNN keeps a kernel for each and makes new ones slowly
             return_tensors="pt",
-        ).to(self.model.device)
-        with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.settings.bf16):
+        ).to(self.device)
+        precision = self.settings.precision
+        with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
             logits: torch.Tensor = self.model(**encoded).logits.float()
         return logits
 
@@ -137,23 +130,34 @@ class FineTuner:
         self.model.train()
         started = time.perf_counter()
         logits = self._logits(batch.rows)[:, batch.task]
-        labels = torch.tensor([row.label for row in batch.rows], device=logits.device)
-        names = {name: i for i, name in enumerate(dict.fromkeys(row.group for row in batch.rows))}
-        groups = torch.tensor([names[row.group] for row in batch.rows], device=logits.device)
-        loss = torch.stack([LOSSES[name](logits, labels, groups) for name in self.tasks[batch.task].losses]).sum()
+        loss = self._loss(logits, batch)
         if not torch.isfinite(loss):
             raise MpirError(
-                f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}."
+                f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
+                "lower the learning rate or use fp32, and train into another folder."
             )
-        (loss / self.settings.accumulate).backward()  # type: ignore[no-untyped-call]
+        self.scaler.scale(loss / self.settings.accumulate).backward()  # type: ignore[no-untyped-call]
         if (self.step + 1) % self.settings.accumulate == 0 or self.step + 1 == len(self.batches):
+            self.scaler.unscale_(self.optimiser)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            self.optimiser.step()
+            self.scaler.step(self.optimiser)
+            self.scaler.update()
             self.rate.step()
             self.optimiser.zero_grad()
         seconds = round(time.perf_counter() - started, 3)
-        self._log(step=self.step, task=self.tasks[batch.task].name, loss=loss.item(), rows=len(labels), seconds=seconds)
+        name, rows = self.tasks[batch.task].name, len(batch.rows)
+        self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds)
         return loss.item()
+
+    def _loss(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """The sum of the task's losses on one batch."""
+        names = {name: i for i, name in enumerate(dict.fromkeys(row.group for row in batch.rows))}
+        groups = torch.tensor([names[row.group] for row in batch.rows], device=logits.device)
+        labels = torch.tensor([row.label for row in batch.rows], device=logits.device)
+        taught = [0.0 if row.teacher is None else row.teacher for row in batch.rows]
+        teacher = torch.tensor(taught, device=logits.device)
+        losses = self.tasks[batch.task].losses
+        return torch.stack([LOSSES[n](logits, teacher if n in TAUGHT else labels, groups) for n in losses]).sum()
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -172,18 +176,28 @@ class FineTuner:
             stream.write(json.dumps(values) + "\n")
 
     def _identity(self) -> str:
-        return fingerprint(
-            {**asdict(self.settings), "batches": len(self.batches), "tasks": [t.name for t in self.tasks]}
-        )
+        values = {name: value for name, value in asdict(self.settings).items() if value is not None}
+        values["bf16"] = (precision := values.pop("precision")) == "bf16"
+        if precision == "fp16":
+            values["fp16"] = True
+        return fingerprint({**values, "batches": len(self.batches), "tasks": [t.name for t in self.tasks]})
+
+    def _data(self) -> str:
+        """What the batches hold, and which losses they meet."""
+        rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self.batches]
+        return fingerprint([[task.losses for task in self.tasks], rows])
 
     def _save_state(self) -> None:
         state = {
             "identity": self._identity(),
+            "data": self._data(),
             "counters": (self.step, self.best, self.stale),
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "rate": self.rate.state_dict(),
+            "scaler": self.scaler.state_dict(),
             "random": torch.get_rng_state(),
+            "device random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
         }
         with atomic_write(self.folder / "state.pt", binary=True) as stream:
             torch.save(state, stream)
@@ -192,14 +206,28 @@ class FineTuner:
         path = self.folder / "state.pt"
         if not path.exists():
             return
-        state = torch.load(path, weights_only=True)
-        if state["identity"] != self._identity():
-            raise ArtefactError(f"{path}: belongs to a run with other settings; choose another folder or remove it.")
+        state = self._read_state(path)
         self.step, self.best, self.stale = state["counters"]
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.rate.load_state_dict(state["rate"])
+        if state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
         torch.set_rng_state(state["random"])
+        if self.device.type == "cuda" and state.get("device random") is not None:
+            torch.cuda.set_rng_state(state["device random"], self.device)
+
+    def _read_state(self, path: Path) -> dict[str, Any]:
+        try:
+            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+        except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
+            message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
+            raise ArtefactError(message) from error
+        for key, found in (("identity", self._identity()), ("data", self._data())):
+            if state.get(key, found) != found:  # an early version did not keep the data
+                kind = "settings" if key == "identity" else "data or losses"
+                raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
+        return state
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         decayed = [p for p in self.model.parameters() if p.ndim > 1]
@@ -210,13 +238,53 @@ class FineTuner:
         ]
 
 
+def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """A checkpoint's tokenizer, and its model with so many outputs.
+
+    A head of another size is replaced by a fresh one, with one exception: from a head of two classes (irrelevant,
+    relevant) that shall have one output, that output is their difference, the logit of their softmax.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        model, report = _model(checkpoint, outputs)
+        if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
+            two, _ = _model(checkpoint, 2)
+            if isinstance(model.classifier, torch.nn.Linear):
+                with torch.no_grad():
+                    model.classifier.weight.copy_(two.classifier.weight[1:] - two.classifier.weight[:1])
+                    model.classifier.bias.copy_(two.classifier.bias[1:] - two.classifier.bias[:1])
+    except (OSError, ValueError, RuntimeError) as error:
+        message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
+        raise ArtefactError(message.replace("\n", " ")) from error
+    return tokenizer, model
+
+
+def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        checkpoint,
+        num_labels=outputs,
+        problem_type="regression",
+        dtype=torch.float32,
+        # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
+        attention_probs_dropout_prob=0.0,
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+    )
+    return model, report["mismatched_keys"]
+
+
 def mean_average_precision(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
     """Mean over questions with a positive of the average precision of their rows ranked by value."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for row, value in zip(rows, values, strict=True):
         groups.setdefault(row.group, []).append((-float(value), row.label > 0))
     found = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
-    return float(np.mean([value for value in found if value is not None]))
+    kept = [value for value in found if value is not None]
+    return float(np.mean(kept)) if kept else 0.0
 
 
 def _average_precision(hits: list[bool]) -> float | None:
@@ -225,19 +293,26 @@ def _average_precision(hits: list[bool]) -> float | None:
 
 
 def pearson(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Pearson's correlation of the sigmoid of the values with the labels."""
-    return float(pearsonr(1 / (1 + np.exp(-values)), [row.label for row in rows])[0])
+    """Pearson's correlation of the sigmoid of the values with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
 
 
 def spearman(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Spearman's rank correlation of values and labels."""
-    return float(spearmanr(values, [row.label for row in rows])[0])
+    """Spearman's rank correlation of values and labels; 0 where either is constant."""
+    return _correlation(spearmanr, values, rows)
+
+
+def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Row]) -> float:
+    labels = np.array([row.label for row in rows])
+    return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
 
 
 METRICS: dict[str, Callable[[list[Row], np.ndarray[Any, Any]], float]] = {
     "bce": mean_average_precision,
     "listwise": mean_average_precision,
     "pairwise": mean_average_precision,
+    "lambda": mean_average_precision,
+    "margin-mse": mean_average_precision,
     "mse5": pearson,
     "mse4": spearman,
 }

@@ -57,7 +57,14 @@ def settings(tiny_checkpoint: Path, tmp_path: Path) -> Settings:
     (headless / "config.json").write_text(json.dumps(config))
     _drop_head(headless)
     return Settings(
-        str(headless), rows=8, learning_rate=1e-2, length=32, bf16=False, evaluate_every=3, save_every=2, accumulate=2
+        str(headless),
+        rows=8,
+        learning_rate=1e-2,
+        length=32,
+        precision="fp32",
+        evaluate_every=3,
+        save_every=2,
+        accumulate=2,
     )
 
 

@@ -1,0 +1,70 @@
+"""How to train: every number of a run, with its default, its meaning and its lowest value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError
+from mpir.files import read_json
+
+PRECISIONS = ("bf16", "fp32", "fp16")
+_NUMBERS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "int | None": (int,)}
+
+
+def _setting(default: Any, meaning: str, least: float = 0) -> Any:
+    return field(default=default, metadata={"help": meaning, "least": least})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to train.
+
+    Raises:
+        InputError: a value of the wrong type, below its lowest value, or an unknown precision.
+    """
+
+    checkpoint: str = field(metadata={"help": "encoder to start from: a folder or a hub name"})
+    rows: int = _setting(48, "pairs in a batch", 1)
+    learning_rate: float = _setting(6e-5, "highest learning rate")
+    weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
+    adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")
+    warmup: float = _setting(0.06, "part of the steps in which the learning rate rises; then it falls to 0")
+    length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
+    accumulate: int = _setting(1, "batches whose gradients are added up for one step", 1)
+    seed: int = _setting(1, "of the order, the sampling and the heads")
+    precision: str = field(default="bf16", metadata={"help": "bf16, fp32, or on a GPU fp16"})
+    evaluate_every: int = _setting(400, "batches between two looks at dev", 1)
+    save_every: int = _setting(200, "batches between two saved states, from which an interrupted run goes on", 1)
+    patience: int = _setting(1000, "looks at dev without a new best after which training stops early", 1)
+    batches: int | None = _setting(None, "stop after so many batches, the learning rate falling to 0 by then", 1)
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value, least = getattr(self, item.name), item.metadata.get("least")
+            if least is None or (value is None and item.default is None):
+                continue
+            if isinstance(value, bool) or not isinstance(value, _NUMBERS[str(item.type)]) or not value >= least:
+                kind = "number" if item.type == "float" else "whole number"
+                raise InputError(f"setting {item.name}: expected a {kind} of {least} or more, found {value!r}.")
+        if self.precision not in PRECISIONS:
+            raise InputError(f"setting precision: {self.precision!r} is unknown; choose from {', '.join(PRECISIONS)}.")
+
+    @classmethod
+    def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> Settings:
+        """The ``settings`` that a mixture file declares; an override that is not None counts more.
+
+        Raises:
+            InputError: a setting that does not exist or is out of bounds, or no checkpoint in either place.
+        """
+        declared = read_json(path).get("settings", {})
+        known = {item.name for item in fields(cls)}
+        if not isinstance(declared, dict) or set(declared) - known:
+            fault = sorted(set(declared) - known)[0] if isinstance(declared, dict) else declared
+            raise InputError(f"{path}: settings: {fault!r} is no setting; choose from {', '.join(sorted(known))}.")
+        values = declared | {name: value for name, value in overrides.items() if value is not None}
+        if "checkpoint" not in values:
+            raise InputError(f"{path}: declares no checkpoint to start from; name one with --checkpoint.")
+        return cls(**values)
