@@ -38,6 +38,11 @@ class Perspective(ABC):
         return {"name": self.name, "class": f"{type(self).__module__}.{type(self).__qualname__}"}
 
     @property
+    def has_identity(self) -> bool:
+        """Whether the class says itself what its scores depend on; only such scores are kept between runs."""
+        return type(self).identity is not Perspective.identity
+
+    @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify these scores."""
         return fingerprint(dict(self.identity))

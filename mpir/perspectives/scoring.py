@@ -1,4 +1,4 @@
-"""Filling the score matrix: every pair once, every encoder once."""
+"""Filling the score matrix: every pair once, every encoder once, and nothing that a cache holds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.perspectives.base import Perspective
+from mpir.perspectives.cache import Pair, ScoreCache
 
-Pair = tuple[str, str]
+PAIRS_PER_WINDOW = 4096
+"""Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +25,76 @@ class PairScores:
     cut: npt.NDArray[np.bool_]
 
 
-def score_pairs(perspectives: Sequence[Perspective], pairs: Sequence[Pair], *, progress: bool = False) -> PairScores:
+def score_pairs(
+    perspectives: Sequence[Perspective],
+    pairs: Sequence[Pair],
+    *,
+    cache: ScoreCache | None = None,
+    progress: bool = False,
+) -> PairScores:
     """Score all pairs by all perspectives. A repeated pair is scored once; a shared encoder runs once.
+
+    What `cache` holds is not scored again, and what it lacks is kept there, window by window, so that an interrupted
+    job loses little. It takes only perspectives whose `identity` says more than the name of their class, whose code
+    may change.
 
     Raises:
         InputError: a perspective gave a NaN or infinite score, or the wrong number of scores.
     """
     numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
-    unique = list(numbers)
-    values = np.zeros((len(unique), len(perspectives)))
-    cut = np.zeros(len(unique), bool)
-    outputs: dict[int, Any] = {}
-    for column, perspective in enumerate(perspectives):
-        encoder = getattr(perspective, "encoder", None)
-        if encoder is None:
-            values[:, column] = _by_question(perspective, unique)
-        else:
-            if id(encoder) not in outputs:
-                outputs[id(encoder)] = encoder.outputs(unique, progress=progress)
-            raw, encoder_cut = outputs[id(encoder)]
-            values[:, column] = perspective.read(raw)  # type: ignore[attr-defined]
-            cut |= encoder_cut
-        _check(perspective, values[:, column], unique)
+    table = _Table.look_up(perspectives, list(numbers), cache)
+    for columns in _sharing(perspectives):
+        missing = np.flatnonzero(~table.found[:, columns].all(axis=1))
+        size = PAIRS_PER_WINDOW if cache else max(1, len(missing))
+        for start in range(0, len(missing), size):
+            table.fill(missing[start : start + size], columns, progress)
     rows = np.array([numbers[pair] for pair in pairs], np.int64)
-    return PairScores(values[rows], cut[rows])
+    return PairScores(table.values[rows], table.cut[rows].any(axis=1))
+
+
+def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
+    """The columns of the perspectives, those that share an encoder together."""
+    columns: dict[int, list[int]] = {}
+    for column, perspective in enumerate(perspectives):
+        columns.setdefault(id(getattr(perspective, "encoder", perspective)), []).append(column)
+    return list(columns.values())
+
+
+@dataclass(slots=True)
+class _Table:
+    """Scores and flags of U unique pairs by P perspectives, and which of them (U, P) the cache held."""
+
+    perspectives: Sequence[Perspective]
+    pairs: Sequence[Pair]
+    caches: Sequence[tuple[ScoreCache, str] | None]
+    values: npt.NDArray[np.float64]
+    cut: npt.NDArray[np.bool_]
+    found: npt.NDArray[np.bool_]
+
+    @classmethod
+    def look_up(cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None) -> _Table:
+        """A table with what the cache holds."""
+        shape = len(pairs), len(perspectives)
+        caches = [(cache, one.fingerprint) if cache and one.has_identity else None for one in perspectives]
+        table = cls(perspectives, pairs, caches, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
+        for column, place in enumerate(caches):
+            if place:
+                kept = place[0].look_up(place[1], pairs)
+                table.values[:, column], table.cut[:, column], table.found[:, column] = kept
+        return table
+
+    def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
+        """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
+        pairs = [self.pairs[row] for row in rows]
+        encoder = getattr(self.perspectives[columns[0]], "encoder", None)
+        outputs, cut = encoder.outputs(pairs, progress=progress) if encoder else (None, np.zeros(len(rows), bool))
+        for column in columns:
+            one: Any = self.perspectives[column]
+            values = one.read(outputs) if encoder else _by_question(one, pairs)
+            _check(one, values, pairs)
+            self.values[rows, column], self.cut[rows, column] = values, cut
+            if place := self.caches[column]:
+                place[0].keep(place[1], pairs, values, cut)
 
 
 def _by_question(perspective: Perspective, pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Filling the score matrix: each pair once, each encoder once, no NaN let through."""
+"""Filling the score matrix: each pair once, each encoder once, nothing that is cached, no NaN let through."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.perspectives import Perspective, score_pairs
+from mpir.perspectives import Perspective, ScoreCache, score_pairs, scoring
 from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
 
 
@@ -73,3 +75,85 @@ def test_the_wrong_number_of_scores_is_refused() -> None:
 
     with pytest.raises(InputError, match=r"shape \(1,\) for 2 sentences"):
         score_pairs([Short()], [("q", "one"), ("q", "two")])
+
+
+class Identified(Overlap):
+    """The same, with an identity of its own."""
+
+    def __init__(self, name: str = "identified", version: int = 1) -> None:
+        super().__init__()
+        self.name, self.version = name, version
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"name": self.name, "version": self.version}
+
+
+WORDS = st.text(alphabet="ab ", max_size=4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(runs=st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=12), min_size=1, max_size=4))
+def test_a_cache_changes_no_score(tmp_path_factory: pytest.TempPathFactory, runs: list[list[tuple[str, str]]]) -> None:
+    cache = ScoreCache(tmp_path_factory.mktemp("cache"))
+    first, second = Identified("first"), Identified("second", 2)
+    for pairs in runs:
+        found = score_pairs([first, Overlap(), second], pairs, cache=cache)
+        fresh = score_pairs([Overlap()] * 3, pairs)
+        assert found.values.tobytes() == fresh.values.tobytes()
+        assert found.cut.tolist() == fresh.cut.tolist()
+    scored = [(question, text) for question, texts in first.seen for text in texts]
+    assert sorted(scored) == sorted({pair for pairs in runs for pair in pairs})
+
+
+def test_a_perspective_without_an_identity_of_its_own_is_not_cached(tmp_path: Path) -> None:
+    cache, bare = ScoreCache(tmp_path), Overlap()
+    for _ in range(2):
+        score_pairs([bare], [("a", "b")], cache=cache)
+    assert bare.seen == [("a", ["b"])] * 2
+    assert (cache.hits, cache.misses) == (0, 0)
+
+
+def test_another_version_of_a_perspective_is_scored_anew(tmp_path: Path) -> None:
+    cache, newer = ScoreCache(tmp_path), Identified(version=2)
+    score_pairs([Identified(version=1)], [("a", "b")], cache=cache)
+    score_pairs([newer], [("a", "b")], cache=cache)
+    assert newer.seen == [("a", ["b"])]
+
+
+def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    runs = []
+    outputs = encoder.outputs
+    monkeypatch.setattr(encoder, "outputs", lambda pairs, **options: runs.append(pairs) or outputs(pairs, **options))
+    first, second, third = (CrossEncoderPerspective(name, encoder, output=i) for i, name in enumerate("xyz"))
+    pairs = [("does aspirin", text) for text in ("blood", "heart attack", "thin " * 200, "no")]
+    cache = ScoreCache(tmp_path)
+    score_pairs([first, second, third], pairs[:1], cache=cache)
+    score_pairs([second], pairs[1:2], cache=cache)
+    found = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]], cache=cache)
+    assert runs == [pairs[:1], pairs[1:2], [pairs[2], pairs[1], pairs[3]]]
+    again = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
+    assert len(runs) == 3
+    assert again.values.tobytes() == found.values[:, [2, 0, 1]].tobytes()
+    assert again.cut.tolist() == found.cut.tolist() == [True, False, False, True, False, False]
+    fresh = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]])
+    np.testing.assert_allclose(found.values, fresh.values, atol=1e-6)
+
+
+def test_a_job_that_breaks_off_keeps_the_windows_it_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dies(Identified):
+        def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+            if "5" in sentences:
+                raise KeyboardInterrupt
+            return super().score(question, sentences)
+
+    monkeypatch.setattr(scoring, "PAIRS_PER_WINDOW", 2)
+    pairs = [("q", str(i)) for i in range(8)]
+    with pytest.raises(KeyboardInterrupt):
+        score_pairs([Dies()], pairs, cache=ScoreCache(tmp_path))
+    rest = Identified()
+    score_pairs([rest], pairs, cache=ScoreCache(tmp_path))
+    assert rest.seen == [("q", ["4", "5"]), ("q", ["6", "7"])]
