@@ -169,6 +169,7 @@ def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Rera
         "candidates": arguments.candidates,
         "bm25": [arguments.k1, arguments.b],
         "perspectives": [perspective.fingerprint for perspective in reranker.perspectives],
+        "cascade": reranker.cascade,
     }
 
 

@@ -48,10 +48,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
     parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
+    from mpir.rank.cascade import DEFAULT_SHARE
+
     if weights:
         _add_weight_options(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+    parser.add_argument(
+        "--cascade",
+        nargs="?",
+        type=_share,
+        const=DEFAULT_SHARE,
+        metavar="SHARE",
+        help="score only this share of a question's sentences, those that a first pass finds promising "
+        "(without SHARE: %(const)s; default: score all)",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text[:60]!r} is no share; give a number above 0 and at most 1, and put a QUERY before --cascade"
+        ) from None
 
 
 def _add_weight_options(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +88,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
     from mpir.rank.reranker import Reranker
 
-    options = ("weights", "context", "device", "precision")
+    options = ("weights", "context", "device", "precision", "cascade")
     return Reranker(arguments.bundle, **{name: getattr(arguments, name) for name in options})
 
 

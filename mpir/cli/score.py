@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
-        reranker = Reranker(arguments.bundle, device=arguments.device, precision=arguments.precision)
+        options = {name: getattr(arguments, name) for name in ("device", "precision", "cascade")}
+        reranker = Reranker(arguments.bundle, **options)
         made_by = _made_by(arguments, index, reranker)
         journal = Journal(f"{arguments.output}.scores.jsonl", made_by)
         progress = not arguments.quiet and sys.stderr.isatty()
@@ -127,4 +128,5 @@ def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Rerank
         "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
         "scores": {one.name: one.fingerprint for one in reranker.perspectives},
         "gold_in_index": arguments.gold_in_index,
+        "cascade": reranker.cascade,
     }

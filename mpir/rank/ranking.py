@@ -57,11 +57,15 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Documents best first, for one query, with the weights that ordered them."""
+    """Documents best first, for one query, with the weights that ordered them.
+
+    `left_out` counts the sentences of all candidates that a first pass left out: they are in no document's `sentences`.
+    """
 
     query: str
     documents: tuple[RankedDocument, ...]
     weights: Weights
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -91,6 +95,7 @@ class Ranking:
             "query": self.query,
             "documents": [asdict(d) for d in self.documents],
             "weights": self.weights.to_dict(),
+            "left_out": self.left_out,
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -143,6 +148,8 @@ class Ranking:
         if not document.sentences:
             lines.append("It has no sentences, so only BM25 counts.")
         lines += self._gap(rank)
+        if self.left_out:
+            lines.append(f"Sentences left out by the first pass, in all documents: {self.left_out}.")
         return "\n".join(lines)
 
     def _bm25_rank(self, document: RankedDocument) -> int:
@@ -173,7 +180,7 @@ def rank(scored: Scored, weights: Weights, *, top_k: int | None = None) -> Ranki
     numbers = document_order(scored.columns, blended)[:top_k]
     first = _first_sentences(scored)
     documents = (_document(scored, blended, weights, int(number), first) for number in numbers)
-    return Ranking(scored.query, tuple(documents), weights)
+    return Ranking(scored.query, tuple(documents), weights, scored.left_out)
 
 
 def _first_sentences(scored: Scored) -> list[int]:

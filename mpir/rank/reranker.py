@@ -13,6 +13,7 @@ import numpy as np
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.rank.blend import Columns
+from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
 from mpir.rank.scored import Scored
@@ -36,17 +37,21 @@ class Reranker:
         context: Context | None = None,
         device: str = "auto",
         precision: str = "auto",
+        cascade: float | None = None,
     ) -> None:
         """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
 
         `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
         perspectives. `context` overrides the weights' reading of S_CONTEXT. `device` and `precision` are for the
-        bundle's models: "auto", or such as "cuda:0" and "fp32".
+        bundle's models: "auto", or such as "cuda:0" and "fp32". `cascade` is the share of a question's sentences that a
+        cheap first pass lets through to the perspectives (see rank/cascade.py; 0.3 is well tried); None scores all.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
-            InputError: weights for other perspectives, two perspectives of one name, or no such device.
+            InputError: weights for other perspectives, two perspectives of one name, no such device, or a share
+                that is none.
         """
+        self.cascade = check_share(cascade)
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
@@ -118,21 +123,30 @@ class Reranker:
         for number, query in enumerate(queries):
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-        parts = [[(n, s) for n, d in enumerate(docs) for s in split_sentences(d)] for docs in documents]
-        pairs = [(query, s.text) for query, part in zip(queries, parts, strict=True) for _, s in part]
+        parts = [_candidates(query, docs, self.cascade) for query, docs in zip(queries, documents, strict=True)]
+        pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
         found = score_pairs(self.perspectives, pairs, progress=progress)
         if found.cut.any():
             log.warning("%d of %d sentences were too long for a model and cut", found.cut.sum(), len(pairs))
         names = tuple(perspective.name for perspective in self.perspectives)
         scored, start = [], 0
-        for query, docs, part in zip(queries, documents, parts, strict=True):
-            rows = slice(start, start := start + len(part))
-            bm25, lexical = _bm25(query, docs), MemoryIndex([s.text for _, s in part]).scores(query)
-            question_of, document_of = np.zeros(len(docs), np.int64), np.array([n for n, _ in part], np.int64)
-            columns = Columns(bm25, question_of, document_of, found.values[rows], names)
-            kept = tuple(s for _, s in part)
-            scored.append(Scored(query, tuple(docs), kept, columns, lexical.astype(np.float64), found.cut[rows]))
+        for part in parts:
+            rows = slice(start, start := start + len(part.sentences))
+            columns = replace(part.columns, scores=found.values[rows], perspectives=names)
+            scored.append(replace(part, columns=columns, cut=found.cut[rows]))
         return scored
+
+
+def _candidates(query: str, documents: Sequence[Document], cascade: float | None) -> Scored:
+    """A query with the sentences that go on to the perspectives, and no scores yet."""
+    split = [(number, sentence) for number, document in enumerate(documents) for sentence in split_sentences(document)]
+    document_of = np.array([number for number, _ in split], np.int64)
+    lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
+    bm25 = _bm25(query, documents)
+    rows = first_pass(lexical, bm25, document_of, cascade)
+    columns = Columns(bm25, np.zeros(len(documents), np.int64), document_of[rows], np.zeros((len(rows), 0)), ())
+    kept, cut = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
+    return Scored(query, tuple(documents), kept, columns, lexical[rows], cut, len(split) - len(rows))
 
 
 def _bm25(query: str, documents: Sequence[Document]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -18,7 +18,8 @@ class Scored:
     """One question, its D candidate documents, their N sentences and the columns of scores.
 
     `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
-    `cut` (N,) marks the sentences that some model saw shortened.
+    `cut` (N,) marks the sentences that some model saw shortened. `left_out` counts the sentences that a first pass left
+    out (rank/cascade.py): they are not among the N.
     """
 
     query: str
@@ -27,6 +28,7 @@ class Scored:
     columns: Columns
     lexical: npt.NDArray[np.float64]
     cut: npt.NDArray[np.bool_]
+    left_out: int = 0
 
     def to_record(self) -> dict[str, Any]:
         """A JSON-able record of ids, offsets and scores. The texts stay in the corpus; `from_record` asks for them."""
@@ -41,6 +43,7 @@ class Scored:
             "scores": columns.scores.round(6).tolist(),
             "lexical": self.lexical.round(6).tolist(),
             "cut": np.flatnonzero(self.cut).tolist(),
+            "left_out": self.left_out,
         }
 
     @classmethod
@@ -62,4 +65,5 @@ class Scored:
         cut = np.zeros(len(sentences), bool)
         cut[record["cut"]] = True
         lexical = np.array(record["lexical"], np.float64)
-        return cls(record["query"], tuple(documents), sentences, columns, lexical, cut)
+        left_out = record.get("left_out", 0)
+        return cls(record["query"], tuple(documents), sentences, columns, lexical, cut, left_out)

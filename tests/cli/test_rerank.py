@@ -96,3 +96,30 @@ def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Pat
     assert json.loads(done.stdout)["id"] == "q7"
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+def test_a_cascade_by_default_and_by_share(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = " ".join(f"Aspirin {number} is a risk." for number in range(400))
+    line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
+    for options, count in ([], 400), (["--cascade"], 120), (["--cascade", "0.5"], 200):
+        pipe(line)
+        assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (len(found["documents"][0]["sentences"]), found["left_out"]) == (count, 400 - count)
+
+
+@pytest.mark.parametrize(
+    ("share", "message"), [("is aspirin", "'is aspirin' is no share; give a number above 0"), ("2", "cascade is 2.0; ")]
+)
+def test_a_share_that_is_none(
+    share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    try:
+        status = main(["rerank", "--bundle", str(tiny_bundle), "--cascade", share])
+    except SystemExit as exit_:
+        status = exit_.code
+    assert status == 2
+    assert message in capsys.readouterr().err

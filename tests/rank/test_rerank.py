@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import InputError
-from mpir.rank.ranking import Ranking
+from mpir.rank.ranking import Ranking, rank
+from mpir.rank.scored import Scored
 
 
 class Count(Perspective):
@@ -212,3 +213,67 @@ def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: P
 def test_equal_sentences_keep_the_order_of_documents_and_text(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", ["First. Second.", "Third.", "An x."])
     assert [sentence.text for sentence in ranking.sentences] == ["An x.", "First.", "Second.", "Third."]
+
+
+def many(count: int) -> list[Document]:
+    """Documents of 20 sentences: the first five have a word of the query, and the later, the more of the letter x."""
+
+    def sentence(document: int, number: int) -> str:
+        return f"Sentence {number} of {document} has a{' cat' * (number < 5)} and{' x' * number}."
+
+    bodies = [" ".join(sentence(document, number) for number in range(20)) for document in range(count)]
+    return [Document(str(number), abstract=body, score=float(-number)) for number, body in enumerate(bodies)]
+
+
+class Seen(Count):
+    """Keeps what it was asked to score."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.sentences: list[str] = []
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        self.sentences += sentences
+        return super().score(question, sentences)
+
+
+def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
+    seen = Seen("x")
+    ranking = Reranker(perspectives=[seen, Count("y")], weights=LETTERS, cascade=0.5).rerank("the cat", many(20))
+    assert sorted(seen.sentences) == sorted(sentence.text for sentence in ranking.sentences)
+    assert len(seen.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
+    assert "left out by the first pass, in all documents: 200." in ranking.explain()
+    assert len(ranking) == 20
+    assert all(document.sentences for document in ranking.documents)
+
+
+def test_a_cascade_changes_no_score_of_what_it_keeps(reranker: Reranker) -> None:
+    whole = {(s.document, s.begin): s for s in reranker.rerank("the cat", many(20)).sentences}
+    assert "left out" not in reranker.rerank("the cat", many(20)).explain()
+    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
+    some = cascade.rerank("the cat", many(20))
+    assert all(whole[s.document, s.begin] == s for s in some.sentences)
+    best = some.documents[0]
+    assert sum(best.shares.values()) == pytest.approx(best.score)
+    assert len([s for s in some.sentences if " cat" in s.text]) == 100
+
+
+def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> None:
+    one = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=1)
+    assert one.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
+
+
+def test_a_cascade_out_of_bounds_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"cascade is 0; expected the share of sentences to score, above 0 and at most 1"
+    ):
+        Reranker(perspectives=[Count("x")], cascade=0)
+
+
+def test_a_record_keeps_what_was_left_out() -> None:
+    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
+    documents = many(20)
+    (scored,) = cascade.score(["the cat"], [documents])
+    again = Scored.from_record(json.loads(json.dumps(scored.to_record())), documents)
+    assert again.left_out == 200
+    assert rank(again, LETTERS).sentences == rank(scored, LETTERS).sentences
