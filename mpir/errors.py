@@ -17,3 +17,7 @@ class ArtefactError(MpirError):
 
 class OutputError(MpirError):
     """A result that cannot be written; nothing is left half-written."""
+
+
+class DeviceError(MpirError):
+    """A device without memory for the work, or a worker process that ended; the work can be done again elsewhere."""

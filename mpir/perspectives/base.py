@@ -60,6 +60,7 @@ class Loading:
     folder: Path
     device: str = "auto"
     precision: str = "auto"
+    tokens_per_batch: int | None = None
     shared: dict[Any, Any] = field(default_factory=dict)
     """Whatever the perspectives of one bundle have in common, such as an encoder loaded once."""
 

@@ -37,11 +37,13 @@ class Bundle:
     weights: Mapping[str, Any]
     card: str
 
-    def perspectives(self, *, device: str = "auto", precision: str = "auto") -> tuple[Perspective, ...]:
+    def perspectives(
+        self, *, device: str = "auto", precision: str = "auto", tokens_per_batch: int | None = None
+    ) -> tuple[Perspective, ...]:
         """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder."""
         import mpir.perspectives.cross_encoder  # noqa: F401  (registers its kind)
 
-        loading = Loading(self.folder, device, precision)
+        loading = Loading(self.folder, device, precision, tokens_per_batch)
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError
 from tqdm import tqdm
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.files import sha256
 from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory
 from mpir.perspectives.scale import SCALES, to_scale
+from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad
+from mpir.perspectives.workers import Workers
 
 log = logging.getLogger(__name__)
 
-Pair = tuple[str, str]
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
-PAIRS_PER_WINDOW = 16_384
-"""Pairs tokenised and sorted together, so that memory does not grow with the number of questions."""
+Floats = npt.NDArray[np.float32]
+PAIRS_PER_PASS = 16_384
+"""Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
+HALVINGS = 8
+"""How often a batch that found no memory is halved before that is an error."""
+PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
+"""Types of models that count positions from the number of their padding token on, and so read fewer tokens."""
 
 
 class CrossEncoder:
-    """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each."""
+    """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
+
+    Its model is loaded when first needed. `tokens_per_batch` counts padding; a batch that finds no memory is halved.
+    """
 
     def __init__(
         self,
@@ -38,57 +49,81 @@ class CrossEncoder:
         length: int | None = None,
         device: str = "auto",
         precision: str = "auto",
+        tokens_per_batch: int | None = None,
     ) -> None:
-        """Load a checkpoint from a folder or, where a hub can be reached, by its hub name.
+        """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
 
-        `length` is the most tokens of a pair (by default what the model was made for); `device` is a torch device or
-        "auto"; `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
+        `length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
+        device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
+        "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
 
         Raises:
-            ArtefactError: the checkpoint cannot be loaded, or has no classification head of its own.
-            InputError: no such device or precision.
+            ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device or precision, or a length or batch budget too small for a pair.
         """
         self.checkpoint, self.revision = str(checkpoint), revision
-        self.device = choose_device(device)
-        self.dtype = choose_dtype(precision, self.device)
-        self.tokenizer, self.model = self._load()
-        longest = getattr(self.model.config, "max_position_embeddings", 512)
-        self.length = min(length or longest, longest, self.tokenizer.model_max_length)
+        self.devices = choose_devices(device)
+        self.dtype = choose_dtype(precision, self.devices)
+        self.config = self._load(AutoConfig.from_pretrained)
+        self.tokenizer = self._load(AutoTokenizer.from_pretrained)
+        longest = min(_positions(self.config), self.tokenizer.model_max_length)
+        self.length = min(length or longest, longest)
+        self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.length)
+        self._reader = PairTokenizer(self.tokenizer, self.length)
+        self._contrasts: list[tuple[int, int]] = []
+        self._fits = float("inf")
 
-    def _load(self) -> tuple[Any, Any]:
+    def _load(self, load: Callable[..., Any], **options: Any) -> Any:
+        """What a loader of transformers gives, without the bar that it shows by itself."""
+        shown = is_progress_bar_enabled()
+        disable_progress_bar()
         try:
-            tokenizer, model, report = self._from_pretrained()
-        except (OSError, ValueError, ImportError) as error:
+            return load(self.checkpoint, revision=self.revision, **options)
+        except (OSError, ValueError, ImportError, SafetensorError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ArtefactError(
                 f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "
                 "give the folder of one, or a hub name where the hub can be reached."
             ) from error
+        finally:
+            if shown:
+                enable_progress_bar()
+
+    @cached_property
+    def model(self) -> Any:
+        """The model on the first device. Raises ArtefactError for a checkpoint without a trained head."""
+        load = AutoModelForSequenceClassification.from_pretrained
+        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
+            model, report = self._load(load, dtype=torch.float32, output_loading_info=True)
         if report["missing_keys"]:
             raise ArtefactError(
                 f"{self.checkpoint}: the weights {sorted(report['missing_keys'])[:3]} are missing and would be random; "
                 "give a checkpoint that was trained for sequence classification."
             )
-        return tokenizer, model.to(device=self.device, dtype=self.dtype).eval()
+        return model.to(device=self.device, dtype=self.dtype).eval()
 
-    def _from_pretrained(self) -> tuple[Any, Any, dict[str, Any]]:
-        """Tokenizer, model, and what the checkpoint lacked; without the bar that transformers shows by itself."""
-        shown = is_progress_bar_enabled()
-        disable_progress_bar()
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(self.checkpoint, revision=self.revision)
-            model, report = AutoModelForSequenceClassification.from_pretrained(
-                self.checkpoint, revision=self.revision, dtype=torch.float32, output_loading_info=True
-            )
-        finally:
-            if shown:
-                enable_progress_bar()
-        return tokenizer, model, report
+    @cached_property
+    def workers(self) -> Workers:
+        """The processes that compute where there are several devices."""
+        settings = {
+            "checkpoint": self.checkpoint,
+            "revision": self.revision,
+            "length": self.length,
+            "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
+        }
+        on_cpu = sum(device.type == "cpu" for device in self.devices)
+        threads = max(1, torch.get_num_threads() // max(1, on_cpu))
+        return Workers([{**settings, "device": str(device)} for device in self.devices], threads)
+
+    @property
+    def device(self) -> torch.device:
+        """The device or, of several, the first."""
+        return self.devices[0]
 
     @property
     def outputs_count(self) -> int:
         """How many raw outputs (K) the checkpoint gives for a pair."""
-        return int(self.model.config.num_labels)
+        return int(self.config.num_labels)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -98,47 +133,80 @@ class CrossEncoder:
         name = weights or {"name": self.checkpoint, "revision": str(self.revision)}
         return {"checkpoint": name, "length": self.length, "precision": str(self.dtype).removeprefix("torch.")}
 
-    def outputs(
-        self, pairs: Sequence[Pair], *, progress: bool = False
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Raw outputs (N, K) of the pairs, in their order, and which pairs (N,) were too long and cut to `length`."""
-        values = np.zeros((len(pairs), self.outputs_count), np.float32)
-        cut = np.zeros(len(pairs), bool)
-        with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
-            for start in range(0, len(pairs), PAIRS_PER_WINDOW):
-                window = pairs[start : start + PAIRS_PER_WINDOW]
-                for rows, batch_values, batch_cut in self._window(window):
-                    values[start + rows] = batch_values
-                    cut[start + rows] = batch_cut
-                    bar.update(len(rows))
-        return values, cut
+    def column(self, output: int, against: int | None = None) -> int:
+        """The column of `outputs` with a raw output or, from now on, with the difference of two."""
+        if against is None:
+            return output
+        if (output, against) not in self._contrasts:
+            self._contrasts.append((output, against))
+        return self.outputs_count + self._contrasts.index((output, against))
 
-    def _window(self, pairs: Sequence[Pair]) -> Iterator[tuple[npt.NDArray[np.int64], Any, Any]]:
-        """Tokenise once, sort by length, and run batches of a bounded number of tokens."""
-        encodings = self.tokenizer(
-            [question for question, _ in pairs],
-            [sentence for _, sentence in pairs],
-            truncation="longest_first",
-            max_length=self.length,
-        ).encodings
-        lengths = np.array([len(encoding.ids) for encoding in encodings])
-        cut = np.array([bool(encoding.overflowing) for encoding in encodings])
-        for rows in batches(lengths, TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])):
-            yield rows, self._forward([encodings[i] for i in rows]), cut[rows]
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Outputs (N, K and the differences that `column` was asked for) of the pairs, and which (N,) were windowed.
+
+        A pair that is longer than `length` is read in overlapping windows, and each column has its highest value in
+        any of them; nothing is cut.
+
+        Raises:
+            ArtefactError: the model cannot be loaded.
+            DeviceError: no memory for a single pair, or no worker process is left.
+        """
+        values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
+        windowed = np.zeros(len(pairs), bool)
+        with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
+            for start in range(0, len(pairs), PAIRS_PER_PASS):
+                part = slice(start, start + PAIRS_PER_PASS)
+                tokens = self._reader.read(pairs[part])
+                windowed[part] = np.bincount(tokens.pair_of) > 1
+                first = np.diff(tokens.pair_of, prepend=-1) > 0
+                for rows, logits in self._logits(tokens):
+                    np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
+                    bar.update(int(first[rows].sum()))
+        return values, windowed
+
+    def _with_contrasts(self, logits: Floats) -> Floats:
+        return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
+
+    def _logits(self, tokens: TokenisedPairs) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+        """Rows and their logits, batch by batch: longest first, each of a bounded number of tokens."""
+        found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
+        if len(self.devices) > 1:
+            return self.workers.run(found)
+        return ((rows, self.run(sequences)) for rows, sequences in found)
+
+    def run(self, sequences: Sequence[Tokens], halvings: int = HALVINGS) -> Floats:
+        """Logits (n, K) of a batch on the first device; where it finds no memory, of its halves one after the other.
+
+        Raises:
+            DeviceError: no memory for a single sequence, or still none after `halvings`.
+        """
+        size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
+        if size <= self._fits or len(sequences) == 1:
+            try:
+                return self._forward(sequences)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(sequences) == 1 or halvings == 0:
+                    raise DeviceError(
+                        f"device {str(self.device)!r} has no memory for a batch of {len(sequences)} × "
+                        f"{size // len(sequences)} tokens; free some, lower tokens_per_batch (now "
+                        f"{self.tokens_per_batch}), or choose another device."
+                    ) from error
+            halvings -= 1
+            self._fits = size // 2
+            log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
+            free_memory()
+        middle = len(sequences) // 2
+        return np.concatenate([self.run(part, halvings) for part in (sequences[:middle], sequences[middle:])])
 
     @torch.inference_mode()
-    def _forward(self, encodings: Sequence[Any]) -> npt.NDArray[np.float32]:
-        names = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
-        wanted = {name: names[name] for name in self.tokenizer.model_input_names if name in names}
-        longest = max(len(encoding.ids) for encoding in encodings)
-        inputs = {}
-        for name, attribute in wanted.items():
-            fill = self.tokenizer.pad_token_id if name == "input_ids" else 0
-            block = np.full((len(encodings), longest), fill, np.int64)
-            for row, encoding in enumerate(encodings):
-                block[row, : len(encoding.ids)] = getattr(encoding, attribute)
-            inputs[name] = torch.from_numpy(block).to(self.device)
-        logits: npt.NDArray[np.float32] = self.model(**inputs).logits.float().numpy(force=True)
+    def _forward(self, sequences: Sequence[Tokens]) -> Floats:
+        """Logits (n, K) of a batch in one forward pass."""
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+        logits: Floats = self.model(**tensors).logits.float().numpy(force=True)
         return logits
 
 
@@ -170,16 +238,16 @@ class CrossEncoderPerspective(Perspective):
                 )
         self.name, self.encoder = name, encoder
         self.output, self.against, self.scale, self.linear = output, against, scale, linear
+        self._column = encoder.column(output, against)
 
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each sentence for the question: (N,) on this perspective's scale."""
         values, _ = self.encoder.outputs([(question, sentence) for sentence in sentences])
         return self.read(values)
 
-    def read(self, outputs: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """This perspective's scores (N,) from the encoder's raw outputs (N, K)."""
-        logits = outputs[:, self.output] - (0.0 if self.against is None else outputs[:, self.against])
-        return to_scale(logits, self.scale, linear=self.linear)
+    def read(self, outputs: Floats) -> npt.NDArray[np.float64]:
+        """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
+        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -197,50 +265,17 @@ def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) 
     key = (str(checkpoint), revision := reading.pop("revision", None), length := reading.pop("length", None))
     if key not in loading.shared:
         loading.shared[key] = CrossEncoder(
-            str(checkpoint), revision=revision, length=length, device=loading.device, precision=loading.precision
+            str(checkpoint),
+            revision=revision,
+            length=length,
+            device=loading.device,
+            precision=loading.precision,
+            tokens_per_batch=loading.tokens_per_batch,
         )
     return CrossEncoderPerspective(name, loading.shared[key], **reading)
 
 
-def batches(lengths: npt.NDArray[np.int64], tokens: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Row numbers in batches of like length: rows × longest stays within `tokens` (a longer row goes alone).
-
-    The longest come first, so that running out of memory shows at once.
-    """
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, tokens // int(lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
-
-
-def choose_device(name: str) -> torch.device:
-    """The torch device by name; "auto" takes a GPU where there is one. Raises InputError for one that is not there."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"device {name!r} cannot be used ({reason}); choose auto, cpu, or a GPU that is there."
-        ) from error
-    return device
-
-
-def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """The number format by name; "auto" takes bfloat16 where the hardware computes with it, else float32."""
-    known = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-    if precision == "auto":
-        return torch.bfloat16 if _computes_bfloat16(device) else torch.float32
-    if precision not in known:
-        raise InputError(f"precision {precision!r} is unknown; choose auto, {', '.join(known)}.")
-    return known[precision]
-
-
-def _computes_bfloat16(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+def _positions(config: Any) -> int:
+    """How many tokens a model reads."""
+    positions = int(getattr(config, "max_position_embeddings", None) or 512)
+    return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions

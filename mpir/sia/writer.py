@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedul
 
 from mpir.errors import ArtefactError
 from mpir.files import atomic_folder, atomic_write, fingerprint, read_json, write_json
-from mpir.perspectives.cross_encoder import choose_device
+from mpir.perspectives.device import choose_device
 from mpir.sia.workspace import batched
 
 Pair = tuple[str, str]

@@ -1,15 +1,20 @@
-"""The cross-encoder: same scores in any batch and order, cut pairs reported, scales fixed by mpir."""
+"""The cross-encoder: same scores in any batch and order, long pairs read in windows, scales fixed by mpir."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.perspectives import cross_encoder
-from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective, batches
+from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
 from mpir.perspectives.scale import to_scale
+from mpir.perspectives.tokens import spans
+
+WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
+LONG = ("does aspirin thin blood", " ".join(WORDS.split() * 9))
 
 PAIRS = [
     ("does aspirin thin blood", "yes aspirin does thin the blood ."),
@@ -33,22 +38,83 @@ def test_agrees_with_transformers_pair_by_pair(encoder: CrossEncoder) -> None:
         np.testing.assert_allclose(row, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("tokens", [1, 30, 10_000])
-@pytest.mark.parametrize("window", [1, 3, 100])
-def test_batches_windows_and_order_do_not_change_scores(
-    encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch, tokens: int, window: int
+@pytest.mark.parametrize("tokens", [64, 100, 10_000])
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_batches_passes_order_and_company_do_not_change_scores(
+    tiny_checkpoint: Path, encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch, tokens: int, at_once: int
 ) -> None:
-    expected, _ = encoder.outputs(PAIRS)
-    monkeypatch.setitem(cross_encoder.TOKENS_PER_BATCH, "cpu", tokens)
-    monkeypatch.setattr(cross_encoder, "PAIRS_PER_WINDOW", window)
-    values, _ = encoder.outputs(PAIRS[::-1])
+    pairs = [*PAIRS, LONG]
+    expected, windowed = encoder.outputs(pairs)
+    monkeypatch.setattr(cross_encoder, "PAIRS_PER_PASS", at_once)
+    other = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
+    values, same = other.outputs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
+    assert same[::-1].tolist() == windowed.tolist() == [False] * len(PAIRS) + [True]
+    np.testing.assert_allclose(other.outputs([LONG])[0], expected[-1:], atol=1e-5)
 
 
-def test_pairs_longer_than_the_model_are_cut_and_reported(encoder: CrossEncoder) -> None:
-    long = "aspirin " * 500
-    _, cut = encoder.outputs([*PAIRS, ("does aspirin thin blood", long), (long, long)])
-    assert cut.tolist() == [False] * len(PAIRS) + [True, True]
+def test_a_pair_longer_than_the_model_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
+    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    difference = encoder.column(2, against=0)
+    (found,), (windowed,) = encoder.outputs([LONG])
+    question, words = LONG[0], LONG[1].split()
+    room = 64 - 3 - len(question.split())
+    each = [" ".join(words[begin:end]) for begin, end in spans(len(words), room)]
+    assert len(each) > 2
+    values, whole = encoder.outputs([(question, window) for window in each])
+    assert windowed
+    assert not whole.any()
+    np.testing.assert_allclose(found, values.max(axis=0), atol=1e-5)
+    np.testing.assert_allclose(found[difference], (values[:, 2] - values[:, 0]).max(), atol=1e-5)
+
+
+class Narrow(torch.nn.Module):
+    """A model that has memory for `rows` sequences at most, and remembers how many it was given."""
+
+    def __init__(self, model: torch.nn.Module, rows: int) -> None:
+        super().__init__()
+        self.model, self.rows, self.given = model, rows, list[int]()
+
+    def forward(self, **inputs: torch.Tensor) -> object:
+        self.given.append(len(inputs["input_ids"]))
+        if self.given[-1] > self.rows:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return self.model(**inputs)
+
+
+def test_a_batch_without_memory_is_halved(
+    tiny_checkpoint: Path, encoder: CrossEncoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    pairs = [("does aspirin thin blood", f"{word} {word}") for word in WORDS.split()] * 8
+    narrow = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    narrow.model = Narrow(encoder.model, rows=20)
+    values, _ = narrow.outputs(pairs)
+    np.testing.assert_allclose(values, encoder.outputs(pairs)[0], atol=1e-5)
+    assert max(narrow.model.given) == len(pairs) > 100
+    assert "batches are halved" in caplog.text
+    tried = len(narrow.model.given)
+    narrow.outputs(pairs)
+    assert max(narrow.model.given[tried:]) <= 20  # what does not fit is not tried again
+
+
+@pytest.mark.parametrize(("rows", "tries"), [(0, 9), (-1, 9)])
+def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, tries: int) -> None:
+    narrow = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
+    narrow.model = Narrow(torch.nn.Identity(), rows)
+    with pytest.raises(DeviceError, match=r"'cpu' has no memory for a batch of \d+ × \d+ tokens; .* \(now 100000\)"):
+        narrow.outputs([("a", "b")] * 2000)
+    assert len(narrow.model.given) == tries
+
+
+def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path) -> None:
+    class Broken(torch.nn.Module):
+        def forward(self, **inputs: torch.Tensor) -> object:
+            raise RuntimeError("shapes do not match")
+
+    encoder = CrossEncoder(tiny_checkpoint, device="cpu")
+    encoder.model = Broken()
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        encoder.outputs(PAIRS)
 
 
 def test_bfloat16_stays_near(tiny_checkpoint: Path, encoder: CrossEncoder) -> None:
@@ -57,17 +123,18 @@ def test_bfloat16_stays_near(tiny_checkpoint: Path, encoder: CrossEncoder) -> No
     np.testing.assert_allclose(values, exact, atol=0.3)
 
 
-def test_nothing_to_score(encoder: CrossEncoder) -> None:
-    values, cut = encoder.outputs([])
+def test_nothing_to_score(tiny_checkpoint: Path) -> None:
+    values, windowed = CrossEncoder(tiny_checkpoint, device="cpu").outputs([])
     assert values.shape == (0, 3)
-    assert cut.shape == (0,)
+    assert windowed.shape == (0,)
 
 
-def test_perspectives_read_their_own_output_on_their_scale(encoder: CrossEncoder) -> None:
+def test_perspectives_read_their_own_output_on_their_scale(tiny_checkpoint: Path) -> None:
+    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    two_class = CrossEncoderPerspective("relevance", encoder, output=1, against=0, scale="probability")
     raw, _ = encoder.outputs(PAIRS)
     sts = CrossEncoderPerspective("sts", encoder, output=1, scale="0-5")
     np.testing.assert_allclose(sts.read(raw), 5 / (1 + np.exp(-raw[:, 1].astype(float))), rtol=1e-6)
-    two_class = CrossEncoderPerspective("relevance", encoder, output=1, against=0, scale="probability")
     softmax = np.exp(raw[:, 1]) / (np.exp(raw[:, 0]) + np.exp(raw[:, 1]))
     np.testing.assert_allclose(two_class.read(raw), softmax, rtol=1e-5)
     np.testing.assert_allclose(sts.score(PAIRS[0][0], [PAIRS[0][1]]), sts.read(raw)[:1], atol=1e-5)
@@ -88,18 +155,18 @@ def test_fingerprints_tell_outputs_and_weights_apart(encoder: CrossEncoder, tiny
     assert len({first.fingerprint, other.fingerprint, lower.fingerprint}) == 3
 
 
-def test_batches_cover_every_row_once_within_the_budget() -> None:
-    lengths = np.random.default_rng(0).integers(1, 60, 200)
-    found = list(batches(lengths, 128))
-    assert sorted(np.concatenate(found)) == list(range(200))
-    assert all(len(rows) == 1 or len(rows) * lengths[rows].max() <= 128 for rows in found)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"device": "cuda:77"}, "cuda:77"), ({"device": "toaster"}, "toaster"), ({"precision": "fp12"}, "fp12")],
+    [
+        ({"device": "cuda:77"}, "device 'cuda:77'"),
+        ({"device": "cpu,toaster"}, "device 'toaster' cannot be used"),
+        ({"device": "cpu,"}, "device '' cannot be used"),
+        ({"precision": "fp12"}, "fp12"),
+        ({"tokens_per_batch": 63}, "63, too small for one pair, which may have 64 tokens; give at least 64"),
+        ({"length": 18}, "length is 18 tokens, of which 3 are special; give at least 19"),
+    ],
 )
-def test_unknown_hardware_is_one_sentence(tiny_checkpoint: Path, arguments: dict[str, str], message: str) -> None:
+def test_impossible_settings_are_one_sentence(tiny_checkpoint: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         CrossEncoder(tiny_checkpoint, **arguments)
 
@@ -116,7 +183,7 @@ def test_a_checkpoint_without_a_trained_head_is_refused(tiny_checkpoint: Path, t
         (tmp_path / file.name).write_bytes(file.read_bytes())
     BertModel.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path)
     with pytest.raises(ArtefactError, match="would be random"):
-        CrossEncoder(tmp_path)
+        CrossEncoder(tmp_path).outputs(PAIRS)
 
 
 def test_an_output_that_does_not_exist_is_refused(encoder: CrossEncoder) -> None:
