@@ -20,7 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files import atomic_write, fingerprint
-from mpir.perspectives.cross_encoder import choose_device
+from mpir.perspectives.device import choose_device
 from mpir.train.losses import LOSSES, TAUGHT
 from mpir.train.mixture import Batch, Row, Task, schedule
 from mpir.train.settings import Settings
