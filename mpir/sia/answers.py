@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +18,13 @@ Answer = tuple[tuple[str, ...], ...]
 
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
 _ENUMERATION = re.compile(r",(?! and\b)|;|\band\b|\bor\b")
+_GREEK = re.compile(r"[\u03b1-\u03c9\u0391-\u03a1\u03a3-\u03a9]")
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5}
+_ASKED = re.compile(rf"\b(?:list|name|what|which|are|the)\s+(\d|{'|'.join(_NUMBERS)})\s")
+_EQUALS = (" (", "/")
 _SHORTEST = 2
 _LONG_WORD, _ALIKE = 6, 0.85
+_STEM, _TELLING = 4, 3
 
 
 def read_answers(path: str | Path) -> dict[str, Answer]:
@@ -59,9 +64,64 @@ def coverage(sentence: str, answer: Answer) -> float:
     return sum(any(_named(form, words) for form in item) for item in answer) / len(answer)
 
 
-def may_be_whole(sentence: str, answer: Answer) -> bool:
-    """Whether the sentence enumerates as many things as the answer has, so that the rest may go by other names."""
-    return len(_ENUMERATION.findall(sentence)) + 1 >= len(answer)
+def distinct(answer: Answer, sentences: Iterable[str] = ()) -> Answer:
+    """The answer with items that are names of one thing as one: flattened files list synonyms as items of their own.
+
+    Two are names of one thing if one has all words of the other or abbreviates it, or if one of the sentences has the
+    one in parentheses, or behind a slash, right after the other.
+    """
+    texts, found = [sentence.lower() for sentence in sentences], list[tuple[str, ...]]()
+    for item in answer:
+        same = [other for other in found if any(_same(a, b, texts) for a in item for b in other)]
+        found = [other for other in found if other not in same]
+        found.append(tuple(dict.fromkeys([form for other in same for form in other] + list(item))))
+    return tuple(found)
+
+
+def may_hold_more(sentence: str, answer: Answer) -> bool:
+    """Whether the sentence may hold items that it does not name, by other names.
+
+    It may if it enumerates as many things as the answer has, or has a word, or the beginning of one, of such an item.
+    """
+    words = _words(sentence)
+    named = {item for item in answer if any(_named(form, words) for form in item)}
+    known = {word for item in named for form in item for word in _words(form)}
+    missing = {word for item in answer if item not in named for form in item for word in _words(form)} - known
+    stems = {word[:_STEM] for word in words - known if len(word) >= _STEM}
+    return len(_ENUMERATION.findall(sentence)) + 1 >= len(answer) or any(word[:_STEM] in stems for word in missing)
+
+
+def can_be_counted(question: str, answer: Answer) -> bool:
+    """Whether it shows how many of the items a sentence names.
+
+    Not where an item is a bare number or letters ("15", "G:C"), which stand in texts for much else, or where the
+    question asks for fewer items than the answer has ("List 3 drugs").
+    """
+    found = _ASKED.search(question.lower())
+    asked = (_NUMBERS.get(found[1]) or int(found[1])) if found else len(answer)
+    return asked >= len(answer) and all(
+        any(len(word) >= _TELLING for form in item for word in _terms(form)) for item in answer
+    )
+
+
+def _same(one: str, other: str, texts: Sequence[str]) -> bool:
+    a, b = _terms(one), _terms(other)
+    contained = bool(a and b) and (a <= b or b <= a) and min(len(one), len(other)) >= _TELLING
+    if contained or _abbreviates(one, other) or _abbreviates(other, one):
+        return True
+    beside = [x + mark + y for x, y in ((one.lower(), other.lower()), (other.lower(), one.lower())) for mark in _EQUALS]
+    return any(text in sentence for sentence in texts for text in beside)
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Whether the capital letters and digits of a short form stand in this order in a longer one of several words.
+
+    A simple form of Schwartz & Hearst, "A simple algorithm for identifying abbreviation definitions" (2003).
+    """
+    letters = iter(re.sub(r"[\W_]", "", long).lower())
+    wanted = [c.lower() for c in short if c.isupper() or c.isdigit()]
+    first = short[:1].lower() == long[:1].lower()
+    return len(wanted) > 1 and " " not in short and " " in long and first and all(c in letters for c in wanted)
 
 
 def _named(form: str, words: frozenset[str]) -> bool:
@@ -78,11 +138,12 @@ def _words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2**12)
 def _terms(text: str) -> frozenset[str]:
-    """Terms without their accents."""
-    return frozenset(terms("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))))
+    """Terms without their accents, and with the names of Greek letters."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return frozenset(terms(_GREEK.sub(lambda match: unicodedata.name(match.group()).split()[-1], plain)))
 
 
 def _alike(one: str, other: str) -> bool:
-    if min(len(one), len(other)) < _LONG_WORD or one[:3] != other[:3]:
+    if min(len(one), len(other)) < _LONG_WORD or one[:3] != other[:3] or not (one + other).isalpha():
         return False
     return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mpir.sia.answers import Answer, coverage, may_be_whole
+from mpir.sia.answers import Answer, can_be_counted, coverage, distinct, may_hold_more
 from mpir.sia.facts import asked_terms
 from mpir.sia.rows import Item, SiaRow, one_line, random_of, words_of
 from mpir.text import Document, Question
@@ -17,6 +17,9 @@ SHORTEST, LONGEST = 30, 600
 """Characters of a sentence."""
 SHORTEST_CUT = 12
 """Words of a sentence that is cut in half."""
+LEAST_TOLD, MOST_TOLD = 6, 20
+"""Terms of a sentence whose opening is taken, besides the question's."""
+OPENING, LATE = 0.4, 0.1
 PER_METHOD, HARDEST = 2, 6
 
 
@@ -37,20 +40,21 @@ class Evidence:
 def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     """Golden sentence 4, a part of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
 
-    At most two rows for each method. Three fifths of what answers a summary question are a part of the information (2);
-    the half that lacks a factoid's answer holds very little (1); a part of a sentence may decide a yes/no question, or
-    not, so those have none. List questions have no rows at all (a snippet often names a part of the list: see
-    `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
+    At most two rows for each method. The first two fifths of what answers a summary question are a part of the
+    information (2); the half that lacks a factoid's answer holds very little (1); a part of a sentence may decide a
+    yes/no question, or not, so those have none. List questions have no rows at all (a snippet often names a part of the
+    list: see `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
     """
     item, kind, answer = _item(evidence.question), evidence.question.type, evidence.answer
     if kind == "list":
         return []
     golden = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
-    parts = {share: [p for text in golden for p in fragments(text, item.question, share)] for share in (0.5, 0.6)}
+    openings = [part for text in golden[:PER_METHOD] if (part := opening(text, item.question))]
+    halves = [half for text in golden for half in fragments(text, item.question)]
     graded = {
         ("golden", 4): golden[:PER_METHOD],
-        ("fragment", 2): parts[0.6] if kind == "summary" else [],
-        ("cut", 1): [part for part in parts[0.5] if answer and not coverage(part, answer)],
+        ("fragment", 2): openings if kind == "summary" else [],
+        ("cut", 1): [half for half in halves if answer and not coverage(half, answer)],
         ("beside", 1): list(_near(evidence.golden, evidence)),
         ("wrong", 0): _nearest(evidence.wrong, evidence),
     }
@@ -65,16 +69,16 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     """How much of the exact answer a golden sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
 
     The scale means "how much of the information asked for", and BioASQ's list and factoid questions say item by item
-    what that is. A sentence that names a part of the items but enumerates as many things as the answer has may well
-    hold all of it under other names; it gives no row.
+    what that is. A sentence that names a part of the items but may hold more of them under other names gives no row.
     """
-    answer = evidence.answer
-    if not answer:
+    golden = golden_sentences(evidence.question)
+    answer = distinct(evidence.answer, golden)
+    if not answer or not can_be_counted(evidence.question.body, answer):
         return []
     item, graded = _item(evidence.question), defaultdict(list)
-    for text in golden_sentences(evidence.question):
+    for text in golden:
         share = coverage(text, answer)
-        if share == 1 or (share and not may_be_whole(text, answer)):
+        if share == 1 or (share and not may_hold_more(text, answer)):
             graded[grade(share)].append(text)
     if graded:
         graded[0] = _nearest(evidence.wrong, evidence)
@@ -112,20 +116,36 @@ def best_sentences(evidence: Evidence) -> list[str]:
     return sorted(golden_sentences(evidence.question), key=value, reverse=True)
 
 
-def fragments(sentence: str, question: str, share: float) -> list[str]:
-    """The first and the last words of a sentence, `share` of them, if they have half of the question's terms.
+def opening(sentence: str, question: str) -> str:
+    """The beginning of a sentence that has two fifths of what the sentence tells: of its terms beyond the question's.
 
-    A short sentence has none.
+    "" if the question's terms are not all there, or come late, or if the sentence tells too little to be divided, or so
+    much that a part of it may answer.
     """
+    asked, words = asked_terms(question), sentence.split()
+    told = words_of([sentence]) - asked
+    if not LEAST_TOLD <= len(told) <= MOST_TOLD:
+        return ""
+    seen: set[str] = set()
+    for number, word in enumerate(words, 1):
+        subject = asked <= seen
+        seen |= words_of([word])
+        share = len(seen & told) / len(told)
+        if not subject and share > LATE:
+            return ""
+        if subject and share >= OPENING:
+            return " ".join(words[:number])
+    return ""
+
+
+def fragments(sentence: str, question: str) -> list[str]:
+    """The halves of a sentence that have half of the question's terms. A short sentence has none."""
     words, asked = sentence.split(), asked_terms(question)
     if len(words) < SHORTEST_CUT:
         return []
-    size = round(share * len(words))
-    return [
-        part
-        for part in (" ".join(words[:size]), " ".join(words[-size:]))
-        if 2 * len(asked & words_of([part])) >= len(asked)
-    ]
+    size = round(len(words) / 2)
+    halves = (" ".join(words[:size]), " ".join(words[-size:]))
+    return [half for half in halves if 2 * len(asked & words_of([half])) >= len(asked)]
 
 
 def _item(question: Question) -> Item:

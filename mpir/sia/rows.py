@@ -16,7 +16,7 @@ METHODS = {
     "swap-combined": "3: the fact that answers, some of its entities' words replaced by near ones, the answer kept",
     "swap-partial": "1: the partial fact, some of its entities' words replaced by near ones",
     "golden": "4: a sentence that is a whole golden snippet; of a question's, the two most relevant ones",
-    "fragment": "2: three fifths of a golden sentence that answers a summary question",
+    "fragment": "2: the first two fifths of what a golden sentence tells that answers a summary question",
     "cut": "1: the half of a golden sentence that lacks a factoid question's answer",
     "beside": "1: a sentence of a golden document that is no part of a snippet, yet shares a term with the question",
     "wrong": "0: a sentence of a document that BM25 finds near but that is not golden",

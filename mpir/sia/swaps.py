@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from random import Random
 
 from mpir.sia.entities import WORD, EntityFinder, Span
-from mpir.sia.rows import SiaRow, random_of
+from mpir.sia.facts import asked_terms
+from mpir.sia.rows import SiaRow, random_of, words_of
 from mpir.sia.vectors import Neighbours
 
 LOWERED = {4: (3, "combined"), 2: (1, "partial")}
@@ -22,8 +23,9 @@ def swap_rows(
 ) -> tuple[list[SiaRow], Counter[str]]:
     """From rows of score 4 come rows of 3, from rows of 2 rows of 1.
 
-    `rows` come with the answer's words ("" where unknown). A row of score 3 keeps them, and loses one entity: it still
-    has to answer almost all of what is asked. A sentence in which nothing was replaced gives no row.
+    `rows` come with the answer's words ("" where unknown). A row of score 3 keeps them, and loses one entity that the
+    question names: it still has to answer almost all of what is asked, and not all of it (a word that nobody asked for
+    may go without loss). A sentence in which nothing was replaced gives no row.
     """
     made, counts = [], Counter[str]()
     found = finder.find([row.sentence for row, _ in rows])
@@ -32,7 +34,7 @@ def swap_rows(
         random = random_of(seed, "swap", str(row.sia_score), *row.source_ids, row.sentence)
         chosen = [span for span in spans if random.random() < probability]
         if score == 3:
-            chosen = _one_beside(row.sentence, chosen, answer, random)
+            chosen = _one_asked(row, chosen, answer, random)
         if not chosen:
             counts["no entity chosen"] += 1
             continue
@@ -45,10 +47,11 @@ def swap_rows(
     return made, counts
 
 
-def _one_beside(sentence: str, spans: list[Span], answer: str, random: Random) -> list[Span]:
-    """One of the spans, at random, that share no word with the answer; none if there is none."""
-    kept = {word.lower() for word in WORD.findall(answer)}
-    free = [span for span in spans if not kept & {word.lower() for word in WORD.findall(sentence[slice(*span)])}]
+def _one_asked(row: SiaRow, spans: list[Span], answer: str, random: Random) -> list[Span]:
+    """One of the spans, at random, that share a term with the question and none with the answer; none if none does."""
+    asked, kept = asked_terms(row.query), words_of([answer])
+    terms = {span: words_of([row.sentence[slice(*span)]]) for span in spans}
+    free = [span for span, words in terms.items() if words & asked and not words & kept]
     return [random.choice(free)] if free else []
 
 

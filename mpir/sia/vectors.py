@@ -103,9 +103,9 @@ class Neighbours:
 
 
 def _same_word(one: str, other: str) -> bool:
-    """Whether two words begin with the same four fifths of letters, so that they differ in their ending at most."""
+    """Whether two words begin with the same two thirds of letters, so that they differ in their ending at most."""
     one, other = one.lower(), other.lower()
-    shared = max(3, 4 * max(len(one), len(other)) // 5)
+    shared = max(3, 2 * max(len(one), len(other)) // 3)
     return one[:shared] == other[:shared]
 
 

@@ -4,8 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from mpir.sia.answers import coverage, may_be_whole, read_answers
-from mpir.sia.graded import Evidence, best_sentences, coverage_rows, fragments, golden_sentences, grade, graded_rows
+from mpir.sia.answers import can_be_counted, coverage, distinct, may_hold_more, read_answers
+from mpir.sia.graded import (
+    Evidence,
+    best_sentences,
+    coverage_rows,
+    fragments,
+    golden_sentences,
+    grade,
+    graded_rows,
+    opening,
+)
 from mpir.text import Document, Question, Snippet
 
 GOLDEN = "Mutations of the CFTR gene on chromosome seven are what causes cystic fibrosis in nearly all patients."
@@ -30,10 +39,25 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 
 
 def test_a_summary_question_by_hand() -> None:
-    last = "seven are what causes cystic fibrosis in nearly all patients."
-    assert graded("summary") == {(4, "golden", GOLDEN), (2, "fragment", last), BESIDE, ZERO}
-    assert fragments(GOLDEN, "The gene?", 0.5) == ["Mutations of the CFTR gene on chromosome seven"]
-    assert fragments("It causes this in few words.", "What causes it?", 0.5) == []
+    assert graded("summary") == {(4, "golden", GOLDEN), BESIDE, ZERO}  # its subject comes too late for an opening
+    told = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
+    asked = Question("q", "What is cystic fibrosis?", "summary", ("1",), question("summary", told).snippets)
+    rows = graded_rows(Evidence(asked, [], []), seed=1)
+    part = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
+    assert {(row.sia_score, row.sentence) for row in rows} == {(4, told), (2, part)}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In the lungs and gut of children mutations of one gene cause cystic fibrosis with its many signs.",
+        "The fibrosis of a scarred lung is a disease with many causes in adults and in children.",
+        "Cystic fibrosis is a disease.",
+        "Cystic fibrosis is " + " ".join(f"sign{n}" for n in range(30)),
+    ],
+)
+def test_some_sentences_have_no_opening(sentence: str) -> None:
+    assert opening(sentence, "What is cystic fibrosis?") == ""
 
 
 def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
@@ -44,6 +68,11 @@ def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
 def test_golden_sentences_that_lack_the_answer_and_list_questions_give_none() -> None:
     assert not any(method in ("golden", "cut") for _, method, _ in graded("factoid", (("BRCA1",),)))
     assert graded("list", (("CFTR",),)) == set()
+
+
+def test_halves_have_half_of_the_terms() -> None:
+    assert fragments(GOLDEN, "The gene?") == ["Mutations of the CFTR gene on chromosome seven"]
+    assert fragments("It causes this in few words.", "What causes it?") == []
 
 
 def test_only_snippets_of_one_sentence_count() -> None:
@@ -71,10 +100,15 @@ def test_coverage_is_the_share_of_the_items() -> None:
         ("It is the Chediak-Higashi syndrome.", "Chédiak-Higashi syndrome"),
         ("Courses of epirubicine.", "epirubicin"),
         ("The genotyping of HLA-B*5701.", "HLA B*5701 genotyping"),
+        ("The isoform p38α.", "p38alpha"),
     ],
 )
 def test_items_are_found_in_other_spellings(sentence: str, item: str) -> None:
     assert coverage(sentence, ((item,),)) == 1
+
+
+def test_names_with_digits_are_not_nearly_the_same() -> None:
+    assert coverage("The mark H3K9me3 was found.", (("H3K9me2",),)) == 0
 
 
 def test_coverage_rows_by_hand() -> None:
@@ -86,8 +120,35 @@ def test_coverage_rows_by_hand() -> None:
     rows = coverage_rows(Evidence(asked, [], [wrong], answer), seed=1)
     expected = {(4, both), (2, one), (0, wrong.abstract)}
     assert {(row.sia_score, row.sentence) for row in rows} == expected
-    assert may_be_whole(maybe, answer) and not may_be_whole(one, answer)
+    assert may_hold_more(maybe, answer) and not may_hold_more(one, answer)
     assert coverage_rows(Evidence(asked, [], [wrong]), seed=1) == []
+
+
+def test_a_word_of_a_missing_item_may_be_that_item() -> None:
+    answer = (("bile duct",), ("duodenum",), ("pancreas",))
+    assert may_hold_more("The pancreatic and the bile duct meet there.", answer)
+    assert not may_hold_more("The bile duct ends there.", answer)
+
+
+def test_names_of_one_thing_are_one_item() -> None:
+    flat = (("p38α",), ("p38alpha",), ("calsequestrin",), ("CSQ",), ("zinc finger nuclease",), ("ZFN",), ("Myc",))
+    (calsequestrin,) = (item for item in distinct(flat, ["Calsequestrin (CSQ) binds."]) if "CSQ" in item)
+    assert calsequestrin == ("calsequestrin", "CSQ")
+    expected = [("p38α", "p38alpha"), ("calsequestrin",), ("CSQ",), ("zinc finger nuclease", "ZFN"), ("Myc", "c-Myc")]
+    assert {frozenset(item) for item in distinct((*flat, ("c-Myc",)))} == {frozenset(item) for item in expected}
+
+
+@pytest.mark.parametrize(
+    ("asked", "items", "expected"),
+    [
+        ("List drugs for it.", ["ibrutinib", "zanubrutinib"], True),
+        ("List two drugs for it.", ["ibrutinib", "zanubrutinib"], True),
+        ("List 2 drugs for it.", ["ibrutinib", "zanubrutinib", "acalabrutinib"], False),
+        ("Which chromosomes?", ["15", "22"], False),
+    ],
+)
+def test_some_answers_cannot_be_counted(asked: str, items: list[str], expected: bool) -> None:
+    assert can_be_counted(asked, tuple((item,) for item in items)) is expected
 
 
 def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:

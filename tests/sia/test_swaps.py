@@ -74,7 +74,7 @@ def test_neighbours_are_near_words_but_not_forms_of_the_word(vectors: Path) -> N
     assert neighbours.of("zebra") == ()
 
 
-def test_a_3_keeps_the_answer_and_loses_one_entity(pipeline: str, vectors: Path) -> None:
+def test_a_3_keeps_the_answer_and_loses_one_entity_that_was_asked_for(pipeline: str, vectors: Path) -> None:
     rows, counts = swap_rows([(FULL, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     (row,) = rows
     first, *rest = row.sentence.split()
@@ -82,6 +82,12 @@ def test_a_3_keeps_the_answer_and_loses_one_entity(pipeline: str, vectors: Path)
     assert first.lower() in HORMONES - {"insulin"} and first[0].isupper()
     assert (row.sia_score, row.method, row.query, row.source_ids) == (3, "swap-combined", FULL.query, ("a",))
     assert counts == {"words replaced": 1}
+
+
+def test_a_3_loses_nothing_that_was_not_asked_for(pipeline: str, vectors: Path) -> None:
+    other = SiaRow("What rises in fasting?", "Insulin lowers sugar.", 4, "combined", ("a",), 1)
+    rows, counts = swap_rows([(other, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
+    assert (rows, counts) == ([], {"no entity chosen": 1})
 
 
 def test_a_1_may_lose_every_entity(pipeline: str, vectors: Path) -> None:
