@@ -13,7 +13,6 @@ there, and other weights are tried in seconds.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
@@ -33,11 +32,12 @@ from mpir.corpora import (
     write_submission,
 )
 from mpir.errors import InputError, OutputError
-from mpir.files import fingerprint
+from mpir.files import cache_folder, fingerprint
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text import Question
 
 if TYPE_CHECKING:
+    from mpir.perspectives import ScoreCache
     from mpir.rank.phase_a import System
     from mpir.rank.reranker import Reranker
     from mpir.rank.scored import Scored
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     write_submission(arguments.output, submission)
     if arguments.run_file:
         write_run(arguments.run_file, run_lines)
-    report(arguments, submissions, gold, seconds)
+    report(arguments, submissions, gold, seconds, reranker.cache)
     return 0
 
 
@@ -121,19 +121,13 @@ def open_index(arguments: argparse.Namespace) -> LuceneIndex:
 
     if arguments.corpus:
         source = corpus_fingerprint(arguments.corpus)
-        arguments.index = arguments.index or cache() / "indexes" / fingerprint(source)
+        arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
         if not index_matches(arguments.index, source):
             progress = not arguments.quiet and sys.stderr.isatty()
             build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
     elif arguments.index is None:
         raise InputError("there is nothing to search; name the documents with --corpus PATH…, or an --index DIR.")
     return LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
-
-
-def cache() -> Path:
-    """Where indexes are kept: $MPIR_CACHE, else mpir's folder in the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("MPIR_CACHE") or Path(home) / "mpir")
 
 
 def score_and_answer(
@@ -183,6 +177,7 @@ def report(
     submissions: dict[str, list[Question]],
     gold: list[Question] | None,
     seconds: float,
+    cache: ScoreCache | None,
 ) -> None:
     """Say what was written, how long it took, and how good every system is where gold is at hand."""
     answers = submissions["blend"]
@@ -191,6 +186,8 @@ def report(
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{arguments.output}: {len(answers)} questions, {documents} documents, {snippets} snippets; valid.")
     print(f"{seconds / max(1, len(answers)):.2f} s a question, {memory:.1f} GiB of memory at most.")
+    if cache and cache.hits:
+        print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")
     if gold is None:
         return
     from tabulate import tabulate

@@ -188,6 +188,12 @@ def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:
         stream.write("\n")
 
 
+def cache_folder() -> Path:
+    """Where mpir keeps what it can make again: $MPIR_CACHE, else its folder in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("MPIR_CACHE") or Path(home) / "mpir")
+
+
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal."""
     with open(path, "rb") as stream:

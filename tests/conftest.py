@@ -11,6 +11,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 
 
+@pytest.fixture(autouse=True)
+def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that a test runs keep scores and indexes in a folder of that test alone."""
+    monkeypatch.setenv("MPIR_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a random BERT of two layers, three outputs and 64 positions, and a tokenizer of a few words."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
-from mpir.errors import InputError
-from mpir.files import STDIN, read_json_lines
+from mpir.errors import InputError, OutputError
+from mpir.files import STDIN, cache_folder, read_json_lines
 
 if TYPE_CHECKING:
+    from mpir.perspectives import ScoreCache
     from mpir.rank.reranker import Reranker
+
+log = logging.getLogger(__name__)
 
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
@@ -54,6 +58,12 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         _add_weight_options(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+    keeping = parser.add_mutually_exclusive_group()
+    keeping.add_argument(
+        "--cache", metavar="DIR", help="folder where scores are kept between runs (default: mpir's folder for caches)"
+    )
+    keeping.add_argument("--no-cache", action="store_true", help="score everything anew, and keep nothing")
+    parser.add_argument("--cache-limit", type=int, metavar="BYTES", help="the most that the cache may take (1 GiB)")
     parser.add_argument(
         "--cascade",
         nargs="?",
@@ -89,7 +99,29 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     from mpir.rank.reranker import Reranker
 
     options = ("weights", "context", "device", "precision", "cascade")
-    return Reranker(arguments.bundle, **{name: getattr(arguments, name) for name in options})
+    chosen = {name: getattr(arguments, name, None) for name in options}
+    return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments))
+
+
+def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
+    """The cache that the model options ask for; None where there is none, or mpir's own folder cannot be written.
+
+    Raises:
+        InputError: a limit that is too small.
+        OutputError: the folder that was asked for cannot be written.
+    """
+    from mpir.perspectives.cache import LIMIT, ScoreCache
+
+    if arguments.no_cache:
+        return None
+    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
+    try:
+        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
+    except OutputError as error:
+        if arguments.cache:
+            raise
+        log.warning("%s", error)
+        return None
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.rerank import add_model_options
+from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.rank.journal import Journal
     from mpir.rank.phase_a import score_questions
-    from mpir.rank.reranker import Reranker
     from mpir.rank.scored_set import ScoredSet
     from mpir.retrieve.lucene import LuceneIndex
 
@@ -66,8 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
-        options = {name: getattr(arguments, name) for name in ("device", "precision", "cascade")}
-        reranker = Reranker(arguments.bundle, **options)
+        reranker = load_reranker(arguments)
         made_by = _made_by(arguments, index, reranker)
         journal = Journal(f"{arguments.output}.scores.jsonl", made_by)
         progress = not arguments.quiet and sys.stderr.isatty()

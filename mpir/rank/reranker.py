@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.perspectives import Perspective, open_bundle, score_pairs
+from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.rank.blend import Columns
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
@@ -37,6 +37,7 @@ class Reranker:
         context: Context | None = None,
         device: str = "auto",
         precision: str = "auto",
+        cache: ScoreCache | str | Path | None = None,
         cascade: float | None = None,
     ) -> None:
         """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
@@ -45,9 +46,11 @@ class Reranker:
         perspectives. `context` overrides the weights' reading of S_CONTEXT. `device` and `precision` are for the
         bundle's models: "auto", or such as "cuda:0" and "fp32". `cascade` is the share of a question's sentences that a
         cheap first pass lets through to the perspectives (see rank/cascade.py; 0.3 is well tried); None scores all.
+        `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
+            OutputError: the cache's folder cannot be written.
             InputError: weights for other perspectives, two perspectives of one name, no such device, or a share
                 that is none.
         """
@@ -59,6 +62,7 @@ class Reranker:
             tuple(perspectives or ()) if opened is None else opened.perspectives(device=device, precision=precision)
         )
         self.perspectives = loaded
+        self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context)
 
     def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
@@ -125,7 +129,7 @@ class Reranker:
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
         parts = [_candidates(query, docs, self.cascade) for query, docs in zip(queries, documents, strict=True)]
         pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
-        found = score_pairs(self.perspectives, pairs, progress=progress)
+        found = score_pairs(self.perspectives, pairs, cache=self.cache, progress=progress)
         if found.cut.any():
             log.warning("%d of %d sentences were too long for a model and cut", found.cut.sum(), len(pairs))
         names = tuple(perspective.name for perspective in self.perspectives)

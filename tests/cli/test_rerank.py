@@ -123,3 +123,42 @@ def test_a_share_that_is_none(
         status = exit_.code
     assert status == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_second_run_takes_its_scores_from_the_cache(
+    pipe: Callable[[str], None], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "scores"
+    printed = []
+    for options in (["--no-cache"], ["--cache", str(folder)], ["--cache", str(folder), "--cache-limit", "1000000"]):
+        pipe(LINE)
+        assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
+        printed.append(capsys.readouterr().out)
+        assert folder.exists() == ("--cache" in options)
+    assert printed[0] == printed[1] == printed[2]
+
+
+def test_a_cache_that_was_asked_for_and_cannot_be_used(
+    pipe: Callable[[str], None], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache", str(tmp_path / "file")]) == 2
+    assert f"{tmp_path / 'file'}: cannot be used as a score cache (" in capsys.readouterr().err
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache-limit", "10"]) == 2
+    assert "limit is 10 bytes" in capsys.readouterr().err
+
+
+def test_work_goes_on_where_the_default_cache_cannot_be_written(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MPIR_CACHE", str(tmp_path / "file"))
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
+    assert "cannot be used as a score cache" in caplog.text
