@@ -49,7 +49,7 @@ class FineTuner:
         torch.manual_seed(settings.seed)
         self.tokenizer, self.model = load_encoder(settings.checkpoint, len(tasks))
         self.model.to(self.device)
-        self.batches = schedule(tasks, settings.rows, settings.seed)[: settings.batches]
+        self.batches = schedule(tasks, settings.rows, settings.seed, settings.batches)
         steps = math.ceil(len(self.batches) / settings.accumulate)
         self.optimiser = torch.optim.AdamW(
             self._parameter_groups(), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True

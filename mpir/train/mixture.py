@@ -180,8 +180,11 @@ def _groups(rows: list[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def schedule(tasks: list[Task], rows_per_batch: int, seed: int) -> list[Batch]:
-    """All batches of a whole training run, fixed by the seed alone, so that a resumed run sees the same ones."""
+def schedule(tasks: list[Task], rows_per_batch: int, seed: int, count: int | None = None) -> list[Batch]:
+    """All batches of a whole training run, fixed by the seed alone, so that a resumed run sees the same ones.
+
+    A `count` cuts the mixture off after so many batches, or repeats it in another order until there are so many.
+    """
     generator = random.Random(seed)
     batches: list[Batch] = []
     for index, task in enumerate(tasks):
@@ -190,7 +193,9 @@ def schedule(tasks: list[Task], rows_per_batch: int, seed: int) -> list[Batch]:
                 chosen = generator.sample(groups, max(1, round(part * len(groups))))
                 batches.extend(Batch(index, rows) for rows in _fill(chosen, rows_per_batch, generator))
     generator.shuffle(batches)
-    return batches
+    if count is not None and len(batches) < count:
+        batches += schedule(tasks, rows_per_batch, seed + 1, count - len(batches))
+    return batches[:count]
 
 
 def _fill(groups: list[list[Row]], size: int, generator: random.Random) -> list[list[Row]]:

@@ -39,7 +39,7 @@ class Settings:
     evaluate_every: int = _setting(400, "batches between two looks at dev", 1)
     save_every: int = _setting(200, "batches between two saved states, from which an interrupted run goes on", 1)
     patience: int = _setting(1000, "looks at dev without a new best after which training stops early", 1)
-    batches: int | None = _setting(None, "stop after so many batches, the learning rate falling to 0 by then", 1)
+    batches: int | None = _setting(None, "so many batches, the mixture cut off or repeated", 1)
 
     def __post_init__(self) -> None:
         for item in fields(self):

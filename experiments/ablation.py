@@ -1,0 +1,207 @@
+"""What is each part of the training good for? Short training runs of equal length, each with one part left out.
+
+    python experiments/ablation.py --checkpoint FOLDER --mixture experiments/mixtures/default.json --data runs/data \\
+        --output runs/ablation --share 0.2
+
+Trained are: everything; everything without each perspective, each file, and each kind of row that holds negatives of a
+ranking loss; and the first perspective with other losses. All runs have the same number of batches (`--share` of the
+whole mixture's), so that what is left in is seen more often. Printed, for the last checkpoint on dev: the perspectives'
+own figures (MAP of relevance, Pearson of STS, Spearman of SIA), MAP of a blend on the first perspective's dev rows, its
+difference from everything, and the p-value of a paired randomisation test. The blend's weights are chosen on one half
+of the questions and measured on the other. The blend is also shown without each column of the run with everything. The
+test knows the noise of the questions, not that of training: another --seed shows how far short runs scatter. Finished
+runs are kept: the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.evaluate import randomisation_test
+from mpir.files import fingerprint, read_json, write_json
+from mpir.train.settings import Settings
+
+if TYPE_CHECKING:
+    from mpir.train.mixture import Row
+
+Floats = npt.NDArray[np.float64]
+PARTS = ("perspectives", "files", "kinds", "losses")
+LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""What the blend's weights of the other perspectives are chosen from; the first has 1."""
+EVERYTHING = "everything"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A run: what is left out, and the first perspective's losses where they are not the mixture's."""
+
+    name: str
+    without: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+
+
+def main() -> int:
+    """Plan, train, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", help="encoder to start from (default: the mixture's)")
+    parser.add_argument("--mixture", type=Path, required=True, help="JSON file that says what trains what")
+    parser.add_argument("--data", type=Path, help="folder of the training files (default: the mixture's own)")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the runs")
+    parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
+    parser.add_argument("--seed", type=int, help="of the order, the sampling and the heads")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="only say which runs there would be, and how long")
+    arguments = parser.parse_args()
+    return guarded("ablation", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """All runs and the table."""
+    from mpir.train.mixture import read_mixture, schedule
+
+    settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint, "seed": arguments.seed})
+    whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.rows, settings.seed)
+    count = max(1, round(arguments.share * len(whole)))
+    settings = replace(settings, batches=count, evaluate_every=count)
+    chosen = list(variants(arguments))
+    if arguments.list:
+        print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
+        return 0
+    found = {one.name: figures(one, settings, arguments) for one in chosen}
+    print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
+    write_json(arguments.output / "ablation.json", found)
+    return 0
+
+
+def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
+    """The runs to compare: two that would train on the same rows are one."""
+    from mpir.train.mixture import read_mixture
+
+    declared, seen = read_json(arguments.mixture)["perspectives"], set()
+    for one in _candidates(arguments, declared):
+        if set(one.without) >= {item["name"] for item in declared}:
+            continue
+        try:
+            tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
+        except ValueError:  # it was all the data that a perspective had, which is another variant's business
+            continue
+        key = fingerprint([[[task.name, [_kinds(groups) for groups, _ in task.train]] for task in tasks], one.losses])
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _kinds(groups: list[list[Row]]) -> list[Any]:
+    """What tells the rows of one file from those of another: how many of each kind there are."""
+    return [len(groups), sorted(Counter(row.kind for group in groups for row in group).items())]
+
+
+def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
+    from mpir.train.mixture import RANKING, read_rows
+
+    yield Variant(EVERYTHING)
+    folder = arguments.data or arguments.mixture.parent
+    files = [(item, file["file"]) for item in declared for file in item["train"]]
+    if "perspectives" in arguments.parts:
+        yield from (Variant(f"without {item['name']}", (item["name"],)) for item in declared)
+    if "files" in arguments.parts:
+        yield from (Variant(f"without {file}", (file,)) for _, file in files)
+    if "kinds" in arguments.parts:
+        for item, file in files:
+            rows = read_rows(folder / file, np.inf)
+            kinds = {row.kind for row in rows if row.kind and row.label <= 0} if RANKING & set(item["losses"]) else ()
+            yield from (Variant(f"without {file}:{kind}", (f"{file}:{kind}",)) for kind in sorted(kinds))
+    if "losses" in arguments.parts:
+        usual = tuple(declared[0]["losses"])
+        yield from (Variant(f"{' + '.join(x)}, not {' + '.join(usual)}", losses=x) for x in LOSSES if x != usual)
+
+
+def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Train one variant (unless that is done) and measure it on dev."""
+    folder = arguments.output / "".join(c if c.isalnum() else "-" for c in one.name)
+    if (folder / "figures.json").exists():
+        return read_json(folder / "figures.json")
+    from mpir.train.fine_tune import FineTuner
+    from mpir.train.mixture import read_mixture
+    from mpir.train.plots import read_log
+
+    tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
+    if one.losses:
+        tasks[0] = replace(tasks[0], losses=one.losses)
+    print(f"{one.name}: {settings.batches} batches", file=sys.stderr)
+    tuner = FineTuner(settings, tasks, folder, device=arguments.device)
+    tuner.run(progress=sys.stderr.isatty())
+    _, looks = read_log(folder / "log.jsonl")
+    judged = read_mixture(arguments.mixture, arguments.data)[0].dev
+    scores = 1 / (1 + np.exp(-tuner.outputs(judged).astype(np.float64)))
+    names, values = [task.name for task in tasks], {}
+    for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
+        columns = [i for i, name in enumerate(names) if name != left_out]
+        values[left_out] = blended([row.group for row in judged], [row.label for row in judged], scores[:, columns])
+    result = {"dev": looks[max(looks)], "blend": {name: list(found) for name, found in values.items()}}
+    write_json(folder / "figures.json", result)
+    return result
+
+
+def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> Floats:
+    """Average precision (Q,) of a weighted sum of the columns (N, P), its weights best for the other questions."""
+    members: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    wanted = np.asarray(labels) > 0
+    questions = [np.array(rows) for rows in members.values() if wanted[rows].any()]
+    tried = np.array(
+        [
+            [precision((scores @ np.array([1.0, *others]))[rows], wanted[rows]) for rows in questions]
+            for others in product(WEIGHTS, repeat=scores.shape[1] - 1)
+        ]
+    )
+    first = np.arange(len(questions)) % 2 == 0
+    best = [tried[:, half].mean(axis=1).argmax() if half.any() else 0 for half in (~first, first)]
+    return np.where(first, tried[best[0]], tried[best[1]])
+
+
+def precision(scores: Floats, wanted: npt.NDArray[np.bool_]) -> float:
+    """Average precision of a question's rows ranked by score."""
+    ranks = np.flatnonzero(wanted[np.argsort(-scores, kind="stable")]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).mean())
+
+
+def headers(found: dict[str, Any]) -> list[str]:
+    """The columns of the table."""
+    return ["", *perspectives(found), "blend MAP", "difference", "p"]
+
+
+def perspectives(found: dict[str, Any]) -> list[str]:
+    """The names of all perspectives."""
+    return [name for name in found[EVERYTHING]["dev"] if name != "mean"]
+
+
+def table(found: dict[str, Any]) -> Iterator[list[object]]:
+    """A row for each run, and for each column left out of the blend of everything."""
+    base = np.array(found[EVERYTHING]["blend"][""])
+    for name, one in found.items():
+        own = [one["dev"].get(p, "") for p in perspectives(found)]
+        for left_out, values in one["blend"].items():
+            label = f"{name}, its blend without {left_out}" if left_out else name
+            same = name == EVERYTHING and not left_out
+            test = ["", ""] if same else [float(np.mean(values) - base.mean()), randomisation_test(values, base)]
+            yield [label, *([""] * len(own) if left_out else own), float(np.mean(values)), *test]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

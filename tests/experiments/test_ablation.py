@@ -1,0 +1,92 @@
+"""The ablation driver: which runs it plans, how it blends, and the whole of it on a tiny model."""
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "experiments/ablation.py"))
+GOOD, BAD, WORSE = "yes aspirin does thin blood", "the cell is in a gene", "placebo and a trial"
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    """Relevance from two files, one of them with two kinds of negatives, and STS from one."""
+
+    def write(name: str, *rows: tuple[str, float, str]) -> None:
+        common = {"question": "does aspirin thin blood"}
+        lines = [
+            {**common, "id": f"q{i}", "sentence": text, "label": label, "kind": kind}
+            for i in range(6)
+            for text, label, kind in rows
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    write("a.jsonl", (GOOD, 1.0, "golden"), (BAD, 0.0, "bm25"), (WORSE, 0.0, "mined"))
+    write("b.jsonl", (GOOD, 1.0, "in-document"), (BAD, 0.0, "in-document"))
+    write("sts.jsonl", (GOOD, 5.0, "sts-b"), (BAD, 0.0, "sts-b"))
+    relevance = {"name": "relevance", "losses": ["bce", "listwise"], "dev": "b.jsonl"}
+    sts = {"name": "sts", "losses": ["mse5"], "dev": "sts.jsonl", "train": [{"file": "sts.jsonl"}]}
+    declared = [{**relevance, "train": [{"file": "a.jsonl"}, {"file": "b.jsonl"}]}, sts]
+    settings = {"rows": 6, "length": 32, "precision": "fp32"}
+    (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": declared, "settings": settings}))
+    return tmp_path / "mixture.json"
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *options: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["ablation.py", *map(str, options)])
+    return int(SCRIPT["main"]())
+
+
+def test_each_part_is_left_out_once(
+    mixture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--mixture", mixture, "--checkpoint", "none", "--output", tmp_path / "runs", "--list"]
+    assert call(monkeypatch, *options, "--parts", "perspectives", "files", "kinds") == 0
+    assert capsys.readouterr().out.split("\n")[:-1] == [
+        "everything",
+        "without relevance",
+        "without sts",
+        "without a.jsonl",
+        "without b.jsonl",
+        "without a.jsonl:bm25",
+        "without a.jsonl:mined",  # b.jsonl:in-document is all of b.jsonl
+        "7 runs of 1 batches",
+    ]
+
+
+def test_the_blend_is_measured_on_the_other_half_of_the_questions() -> None:
+    groups, labels = ["a", "a", "b", "b", "c"], [1.0, 0.0, 1.0, 0.0, 0.0]
+    # Question a needs the second column, question b is spoilt by it; c has no positive.
+    scores = np.array([[0.5, 1.0], [0.61, 0.0], [0.61, 0.0], [0.5, 1.0], [0.0, 0.0]])
+    np.testing.assert_allclose(SCRIPT["blended"](groups, labels, scores), [0.5, 0.5])
+    np.testing.assert_allclose(SCRIPT["blended"](groups, labels, scores[:, :1]), [0.5, 1.0])
+
+
+def test_runs_of_equal_length_and_a_table(
+    mixture: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output = tmp_path / "runs"
+    options = ["--mixture", mixture, "--checkpoint", tiny_checkpoint, "--output", output, "--share", "0.5"]
+    options += ["--device", "cpu", "--parts", "perspectives", "losses"]
+    assert call(monkeypatch, *options) == 0
+    table = capsys.readouterr().out
+    assert "everything, its blend without sts" in table
+    assert "lambda, not bce + listwise" in table
+    logs = [log.read_text().splitlines() for log in output.glob("*/log.jsonl")]
+    assert len({sum("loss" in line for line in log) for log in logs}) == 1
+    results = json.loads((output / "ablation.json").read_text())
+    assert set(results["without sts"]["dev"]) == {"relevance", "mean"}
+    assert len(results["everything"]["blend"]["relevance"]) == 6
+    for checkpoint in output.glob("*/best"):
+        (checkpoint / "model.safetensors").unlink()
+    assert call(monkeypatch, *options) == 0  # finished runs are not trained again
+    assert capsys.readouterr().out == table
