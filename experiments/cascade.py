@@ -36,7 +36,7 @@ from mpir.files import atomic_write, write_json
 from mpir.perspectives import open_bundle
 from mpir.rank.blend import Floats, Integers, blend
 from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
-from mpir.rank.scored_set import ScoredSet
+from mpir.rank.scored_set import PLACES, ScoredSet
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
@@ -93,7 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     size = len(scored.documents) / len(scored.questions)
     heading = (
         f"{len(scored.questions)} questions, {size:.0f} candidates and "
-        f"{len(scored.begin) / len(scored.questions):.0f} sentences each; all sentences scored: "
+        f"{len(scored.begin) / len(scored.questions):.0f} sentences each, {(scored.lexical == 0).mean():.0%} of which "
+        "share no word with the question; all sentences scored: "
         + ", ".join(f"{name} {curve.whole[name].mean():.4f}" for name in SHOWN)
     )
     losses = [(share, figures["document-map"]) for share, _, figures in points[SHIPPED]]
@@ -145,7 +146,7 @@ def first_candidates(scored: ScoredSet, count: int) -> ScoredSet:
         document_of=(np.cumsum(documents) - 1)[columns.document_of[sentences]],
         scores=columns.scores[sentences],
     )
-    kept = {name: getattr(scored, name)[sentences] for name in ("sections", "begin", "end", "lexical", "cut")}
+    kept = {name: getattr(scored, name)[sentences] for name in PLACES if name != "documents"}
     return replace(scored, columns=part, documents=scored.documents[documents], **kept)
 
 
@@ -217,14 +218,15 @@ def shipped_table(points: Sequence[tuple[float, float, Figures]]) -> str:
 
 
 def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
-    """What the reranker does with the default share, for the first so many candidates."""
+    """What the default share does to the first so many candidates: as the reranker has it, and by itself."""
     rows = []
     for count, curve in curves:
-        scored, figures = curve.lost(lambda *parts: first_pass(*parts, DEFAULT_SHARE))
-        rows.append([str(count), f"{scored:.3f}", *(cell(figures[key]) for key in SHOWN)])
-    heads = ["candidates", "pairs scored", *SHOWN]
-    title = f"### {SHIPPED}, share {DEFAULT_SHARE}, but at least {FEWEST} sentences of a question"
-    return f"{title}\n\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
+        share, *alone = curve.point(SHIPPED, DEFAULT_SHARE)
+        ruled = curve.lost(lambda *parts: first_pass(*parts, DEFAULT_SHARE))
+        for name, (scored, figures) in ((f"{share}, at least {FEWEST}", ruled), (f"{share}", alone)):
+            rows.append([str(count), name, f"{scored:.3f}", *(cell(figures[key]) for key in SHOWN)])
+    heads = ["candidates", "share", "pairs scored", *SHOWN]
+    return f"### {SHIPPED}, by candidates\n\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
 
 
 def p_column(differences: Sequence[Floats]) -> npt.NDArray[np.float64]:
@@ -303,7 +305,7 @@ def draw(path: Path, points: dict[str, list[tuple[float, float, Figures]]]) -> N
                 axis.plot(shares, losses, color=colour, label=name, marker="o", markersize=3)
             axis.axhline(-BOUND, color="#999999", linestyle=":")
             axis.set(xlabel="share of pairs scored", ylabel=f"{measure}, difference", ylim=(-0.06, 0.02))
-        axis.legend(loc="lower right")
+        figure.axes[0].legend(loc="lower right")
         try:
             figure.savefig(path, dpi=150)
         except OSError as error:

@@ -47,12 +47,12 @@ def scored() -> ScoredSet:
     return ScoredSet(
         questions,
         columns,
-        documents=np.array(list("abcd")),
-        sections=np.array(["abstract"] * 8),
-        begin=np.tile([0, 6], 4),
-        end=np.tile([5, 12], 4),
-        lexical=np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
-        cut=np.zeros(8, bool),
+        np.array(list("abcd")),
+        np.array(["abstract"] * 8),
+        np.tile([0, 6], 4),
+        np.tile([5, 12], 4),
+        np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
+        np.zeros(8, bool),
     )
 
 
