@@ -12,6 +12,7 @@ command with --resume goes on where it stopped. docs/sia.md explains every step.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def _add_writer(new: argparse.ArgumentParser) -> None:
 
 def main() -> int:
     """Generate, and say what was made."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # of loading and saving; the steps have their own
     arguments = parser().parse_args()
     return guarded("generate_sia", lambda: run(arguments))
 

@@ -11,9 +11,10 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
+from mpir.errors import OutputError
 from mpir.files import atomic_write
 from mpir.sia.workspace import Record
 from mpir.train.leakage import normalise
@@ -58,18 +59,29 @@ def collect(records: Iterable[Record], folder: Path, seed: int) -> Collected:
 
     A (query, sentence) pair counts once, however it is punctuated; the first method that made it decides its score.
     Memory does not grow with the rows: what has been seen is in a temporary database.
+
+    Raises:
+        OutputError: the files, or the temporary database, cannot be written.
     """
-    found, sample = Collected(), Reservoir(SAMPLED, Random(seed))
-    with TemporaryDirectory() as temporary, closing(sqlite3.connect(Path(temporary) / "seen.db")) as seen:
-        seen.execute("create table seen (pair blob primary key, query blob, sentence blob, score integer, split text)")
-        with ExitStack() as stack:
-            streams = {name: stack.enter_context(atomic_write(folder / f"{name}.jsonl")) for name in SPLITS}
-            for record in _distinct(records, seen, found):
-                streams[_split(record["query"])].write(json.dumps(record, ensure_ascii=False) + "\n")
-                _describe(record, found, seed)
-                sample.add(record)
-        found.leakage = {**_seen_twice(seen), **_surface(sample.kept)}
+    found = Collected()
+    try:
+        with TemporaryDirectory() as temporary, closing(sqlite3.connect(Path(temporary) / "seen.db")) as seen:
+            _write(records, folder, seen, found, seed)
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"{gettempdir()}: cannot be written ({error}); free some space, or set TMPDIR.") from error
     return found
+
+
+def _write(records: Iterable[Record], folder: Path, seen: sqlite3.Connection, found: Collected, seed: int) -> None:
+    sample = Reservoir(SAMPLED, Random(seed))
+    seen.execute("create table seen (pair blob primary key, query blob, sentence blob, score integer, split text)")
+    with ExitStack() as stack:
+        streams = {name: stack.enter_context(atomic_write(folder / f"{name}.jsonl")) for name in SPLITS}
+        for record in _distinct(records, seen, found):
+            streams[_split(record["query"])].write(json.dumps(record, ensure_ascii=False) + "\n")
+            _describe(record, found, seed)
+            sample.add(record)
+    found.leakage = {**_seen_twice(seen), **_surface(sample.kept)}
 
 
 def _distinct(records: Iterable[Record], seen: sqlite3.Connection, found: Collected) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import mpir
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.files import atomic_folder, sha256, write_json
 from mpir.text.split import split
 
@@ -62,9 +62,12 @@ def train_vectors(
     if not len(model.wv):
         raise InputError(f"{tokens.paths}: no word occurs {least} times; give a larger corpus or a lower --least.")
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
-    with atomic_folder(folder) as temporary:
-        model.wv.save(str(temporary / FILE))
-        write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
+    try:
+        with atomic_folder(folder) as temporary:
+            model.wv.save(str(temporary / FILE))
+            write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
     return Path(folder) / FILE
 
 

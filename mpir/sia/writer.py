@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, OutputError
 from mpir.files import atomic_folder, atomic_write, fingerprint, read_json, write_json
 from mpir.perspectives.device import choose_device
 from mpir.sia.workspace import batched
@@ -138,6 +139,10 @@ def train_writer(
     """Fine-tune a checkpoint on (source, target) pairs; goes on where it was interrupted, and keeps a finished one.
 
     `examples` is called once for every pass; pairs are shuffled 2,048 at a time, so that memory does not grow.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded.
+        OutputError: the model cannot be written.
     """
     model_folder = folder / "model"
     identity = fingerprint({"kind": kind, "seed": seed, **asdict(settings)})
@@ -158,10 +163,13 @@ def train_writer(
         _step(writer, pairs, optimiser, rate)
         if number % settings.save_every == 0:
             _save(folder / STATE, identity, number, parts)
-    with atomic_folder(model_folder) as temporary:
-        writer.model.save_pretrained(temporary)
-        writer.tokenizer.save_pretrained(temporary)
-        write_json(temporary / MADE_BY, {"fingerprint": identity, "kind": kind, "seed": seed, **asdict(settings)})
+    try:
+        with atomic_folder(model_folder) as temporary:
+            writer.model.save_pretrained(temporary)
+            writer.tokenizer.save_pretrained(temporary)
+            write_json(temporary / MADE_BY, {"fingerprint": identity, "kind": kind, "seed": seed, **asdict(settings)})
+    except (OSError, SafetensorError) as error:
+        raise OutputError(f"{model_folder}: cannot be written ({error}); check free space.") from error
     (folder / STATE).unlink(missing_ok=True)
     return model_folder
 

@@ -1,11 +1,12 @@
 """Scores 3 and 1: entities, vectors and swaps."""
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.sia.entities import SpacyEntities, TermEntities, entity_finder
 from mpir.sia.rows import SiaRow
 from mpir.sia.swaps import swap_rows
@@ -125,6 +126,19 @@ def test_training_is_the_same_for_a_seed_and_says_what_made_it(tmp_path: Path) -
     assert (made["sentences"], made["words"], made["vocabulary"]) == (40, 120, 5)
     assert made["corpus"]["files"][0]["name"] == "c.jsonl"
     assert made["settings"]["seed"] == 5
+
+
+def test_vectors_on_a_full_disk_leave_nothing(tmp_path: Path) -> None:
+    texts = [f"word{n % 50} beside word{n % 49}." for n in range(200)]
+    corpus = write_lines(tmp_path / "c.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # writing beyond it fails as on a full disk
+    try:
+        with pytest.raises(OutputError, match=r"vectors: cannot be written .* check free space"):
+            train_vectors([corpus], tmp_path / "vectors", least=2, epochs=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]
 
 
 def test_a_corpus_without_frequent_words_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""Time and memory of generating SIA data, at several numbers of rows.
+
+    python benchmarks/sia.py --qasc ../shared/data/qasc/dev.jsonl --vectors runs/vectors --rows 3000 10000 30000
+
+Rows in QASC's format are copied with their words exchanged: every copy has a vocabulary of its own, consistently in
+question, choices and facts, so that texts are distinct, as long as real ones, and mean nothing. Each size is a process
+of its own, which runs combined, partial, similar and swap; its wall clock, processor time and peak memory are measured.
+Speed doesn't depend on what the texts mean; how many rows of each score come out does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tabulate import tabulate
+
+from mpir.files import read_json, read_json_lines, write_json
+
+SCRIPT = Path(__file__).parents[1] / "data_scripts" / "generate_sia.py"
+WORD = re.compile(r"[A-Za-z]+")
+KEPT, BAND = 100, 200
+"""The most frequent words stay; the others change places with some that are about as frequent."""
+
+
+def main() -> None:
+    """Make the rows, measure every size, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--qasc", type=Path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
+    parser.add_argument("--vectors", required=True, metavar="PATH", help="word vectors, for the swaps")
+    parser.add_argument("--bundle", default="default", help="the models that score pairs (%(default)s)")
+    parser.add_argument("--rows", type=int, nargs="+", default=[3000, 10_000, 30_000])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    arguments = parser.parse_args()
+    found = [measured(arguments, rows) for rows in arguments.rows]
+    print(tabulate(found, headers="keys", tablefmt="github", floatfmt=".0f", intfmt=","))
+    if arguments.json:
+        write_json(arguments.json, found)
+
+
+def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
+    """One generation over so many rows, in a process of its own."""
+    with TemporaryDirectory() as folder:
+        source, output = Path(folder) / "qasc.jsonl", Path(folder) / "sia"
+        made = islice(copies(arguments.qasc), rows)
+        source.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+        options = ["--qasc", source, "--vectors", arguments.vectors, "--bundle", arguments.bundle, "--output", output]
+        start = time.perf_counter()
+        process = subprocess.Popen([sys.executable, str(SCRIPT), "--quiet", *map(str, options)])
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        if status:
+            raise SystemExit(f"{rows} rows: generate_sia.py failed")
+        total = sum(part["rows"] for part in read_json(output / "report.json")["rows"])
+    return {
+        "rows": rows,
+        "seconds": seconds,
+        "processor seconds": usage.ru_utime + usage.ru_stime,
+        "peak MiB": usage.ru_maxrss // 1024,
+        "SIA rows": total,
+    }
+
+
+def copies(qasc: Path) -> Iterator[dict[str, Any]]:
+    """The file's rows over and over, each time in other words; the first time as they are."""
+    records = [record for _, record in read_json_lines(qasc)]
+    words = Counter(word for record in records for word in WORD.findall(json.dumps(record).lower()))
+    ranked = [word for word, _ in words.most_common()]
+    for number in count():
+        exchange = exchanger(ranked, number)
+        yield from ({**_changed(record, exchange), "id": f"{number}-{record['id']}"} for record in records)
+
+
+def exchanger(ranked: list[str], number: int) -> Callable[[str], str]:
+    """A function that exchanges the words of a text; number 0 changes nothing."""
+    new, random = {}, Random(number)
+    for start in range(KEPT, len(ranked), BAND):
+        band = ranked[start : start + BAND]
+        new.update(zip(band, random.sample(band, len(band)) if number else band, strict=True))
+    return lambda text: WORD.sub(lambda match: new.get(match.group().lower(), match.group()), text)
+
+
+def _changed(value: Any, exchange: Callable[[str], str]) -> Any:
+    """A record with all its texts changed; labels are single letters, which stay."""
+    if isinstance(value, dict):
+        return {key: _changed(part, exchange) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_changed(part, exchange) for part in value]
+    return exchange(value) if isinstance(value, str) and len(value) > 1 else value
+
+
+if __name__ == "__main__":
+    main()
