@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -195,7 +196,13 @@ def cache_folder() -> Path:
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal."""
+    """The SHA-256 of a file's content, in hexadecimal; computed once in a process while the file stays as it is."""
+    status = Path(path).stat()
+    return _sha256(str(path), (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: str, status: tuple[int, ...]) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

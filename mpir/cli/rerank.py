@@ -99,7 +99,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     from mpir.rank.reranker import Reranker
 
     options = ("weights", "context", "device", "precision", "cascade")
-    chosen = {name: getattr(arguments, name, None) for name in options}
+    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
-from mpir.errors import ArtefactError, DeviceError, InputError
-from mpir.files import sha256
-from mpir.perspectives.base import Loading, Perspective, register
+from mpir.errors import ArtefactError, DeviceError
 from mpir.perspectives.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory
-from mpir.perspectives.scale import SCALES, to_scale
+from mpir.perspectives.encoded import CrossEncoderPerspective, identity_of
 from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad
 from mpir.perspectives.workers import Workers
+
+__all__ = ["CrossEncoder", "CrossEncoderPerspective"]
 
 log = logging.getLogger(__name__)
 
@@ -128,10 +128,7 @@ class CrossEncoder:
     @property
     def identity(self) -> dict[str, Any]:
         """What the outputs depend on: the weights, the length and the precision."""
-        folder = Path(self.checkpoint)
-        weights = {path.name: sha256(path) for path in sorted(folder.glob("*.safetensors"))}
-        name = weights or {"name": self.checkpoint, "revision": str(self.revision)}
-        return {"checkpoint": name, "length": self.length, "precision": str(self.dtype).removeprefix("torch.")}
+        return identity_of(self.checkpoint, self.revision, self.length, str(self.dtype).removeprefix("torch."))
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
@@ -208,71 +205,6 @@ class CrossEncoder:
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
         logits: Floats = self.model(**tensors).logits.float().numpy(force=True)
         return logits
-
-
-class CrossEncoderPerspective(Perspective):
-    """One output of a cross-encoder, on a scale that mpir fixes. Several may share one encoder, which runs once."""
-
-    def __init__(
-        self,
-        name: str,
-        encoder: CrossEncoder,
-        *,
-        output: int = 0,
-        against: int | None = None,
-        scale: str = "probability",
-        linear: bool = False,
-    ) -> None:
-        """Read output number `output`; for two-class heads, `against` is the other class (a softmax of the two).
-
-        Raises:
-            InputError: an unknown scale, or an output that the checkpoint does not have.
-        """
-        if scale not in SCALES:
-            raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
-        for number in (output, *([] if against is None else [against])):
-            if not 0 <= number < encoder.outputs_count:
-                raise InputError(
-                    f"perspective {name!r}: output {number} does not exist; {encoder.checkpoint} has "
-                    f"{encoder.outputs_count} (numbered from 0)."
-                )
-        self.name, self.encoder = name, encoder
-        self.output, self.against, self.scale, self.linear = output, against, scale, linear
-        self._column = encoder.column(output, against)
-
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each sentence for the question: (N,) on this perspective's scale."""
-        values, _ = self.encoder.outputs([(question, sentence) for sentence in sentences])
-        return self.read(values)
-
-    def read(self, outputs: Floats) -> npt.NDArray[np.float64]:
-        """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
-        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The encoder's identity, and how its outputs are read."""
-        reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
-        return {"name": self.name, **self.encoder.identity, **reading}
-
-
-@register("cross-encoder")
-def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
-    reading = dict(options)
-    inside = loading.folder / str(reading.pop("checkpoint"))
-    checkpoint = inside if inside.exists() else Path(options["checkpoint"])
-    key = (str(checkpoint), revision := reading.pop("revision", None), length := reading.pop("length", None))
-    if key not in loading.shared:
-        loading.shared[key] = CrossEncoder(
-            str(checkpoint),
-            revision=revision,
-            length=length,
-            device=loading.device,
-            precision=loading.precision,
-            tokens_per_batch=loading.tokens_per_batch,
-        )
-    return CrossEncoderPerspective(name, loading.shared[key], **reading)
 
 
 def _positions(config: Any) -> int:
