@@ -151,7 +151,7 @@ def as_sentences(
         places, zeros = np.arange(len(part)), np.zeros(len(part), np.int64)
         kept = tuple(Sentence(d.id, "abstract", 0, len(d.text), d.text) for d in part)
         columns = Columns(bm25, zeros, places, found.values[rows], names)
-        scored.append(Scored(query, tuple(part), kept, columns, bm25, found.cut[rows]))
+        scored.append(Scored(query, tuple(part), kept, columns, bm25, found.windowed[rows]))
     return scored
 
 

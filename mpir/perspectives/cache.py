@@ -88,26 +88,26 @@ class ScoreCache:
     def look_up(
         self, fingerprint: str, pairs: Sequence[Pair]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """The scores (N,) of a perspective for pairs, the flags `cut` (N,), and which of them (N,) were found."""
+        """The scores (N,) of a perspective for pairs, the flags `windowed` (N,), and which of them (N,) were found."""
         keys = list(_keys(fingerprint, pairs))
         records = self._do(lambda database: _read(database, keys)) or {}
         found = np.array([key in records for key in keys], bool)
-        values, cut = np.zeros(len(keys)), np.zeros(len(keys), bool)
+        values, windowed = np.zeros(len(keys)), np.zeros(len(keys), bool)
         for row in np.flatnonzero(found):
-            values[row], cut[row] = records[keys[row]]
+            values[row], windowed[row] = records[keys[row]]
         self.hits += int(found.sum())
         self.misses += int((~found).sum())
-        return values, cut, found
+        return values, windowed, found
 
     def keep(
         self,
         fingerprint: str,
         pairs: Sequence[Pair],
         values: npt.NDArray[np.float64],
-        cut: npt.NDArray[np.bool_],
+        windowed: npt.NDArray[np.bool_],
     ) -> None:
-        """Keep the scores (N,) of a perspective for pairs, and the flags `cut` (N,), in one transaction."""
-        scores = zip(values.tolist(), cut.tolist(), strict=True)
+        """Keep the scores (N,) of a perspective for pairs, and the flags `windowed` (N,), in one transaction."""
+        scores = zip(values.tolist(), windowed.tolist(), strict=True)
         rows = [(key, _record(key, *score)) for key, score in zip(_keys(fingerprint, pairs), scores, strict=True)]
         self._do(lambda database: self._write(database, rows))
 
@@ -234,9 +234,9 @@ def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
         yield blake2b(asked, digest_size=4).digest() + digest.digest()
 
 
-def _record(key: bytes, value: float, cut: bool) -> bytes:
-    checksum = zlib.crc32(key + RECORD.pack(value, cut, 0))
-    return RECORD.pack(value, cut, checksum)
+def _record(key: bytes, value: float, windowed: bool) -> bytes:
+    checksum = zlib.crc32(key + RECORD.pack(value, windowed, 0))
+    return RECORD.pack(value, windowed, checksum)
 
 
 def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
@@ -251,9 +251,9 @@ def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tu
 
 def _score(key: bytes, record: object) -> tuple[float, bool]:
     if isinstance(record, bytes) and len(record) == RECORD.size:
-        value, cut, _ = RECORD.unpack(record)
-        if _record(key, value, cut) == record:
-            return value, cut
+        value, windowed, _ = RECORD.unpack(record)
+        if _record(key, value, windowed) == record:
+            return value, windowed
     raise _DamagedError("a score fails its checksum")
 
 

@@ -19,10 +19,13 @@ PAIRS_PER_WINDOW = 4096
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
-    """`values` (N, P) of N (question, sentence) pairs by P perspectives; `cut` (N,): a model saw the pair shortened."""
+    """Scores of N (question, sentence) pairs by P perspectives: `values` (N, P).
+
+    `windowed` (N,) marks the pairs that were too long for some model: their scores are those of their best windows.
+    """
 
     values: npt.NDArray[np.float64]
-    cut: npt.NDArray[np.bool_]
+    windowed: npt.NDArray[np.bool_]
 
 
 def score_pairs(
@@ -49,7 +52,7 @@ def score_pairs(
         for start in range(0, len(missing), size):
             table.fill(missing[start : start + size], columns, progress)
     rows = np.array([numbers[pair] for pair in pairs], np.int64)
-    return PairScores(table.values[rows], table.cut[rows].any(axis=1))
+    return PairScores(table.values[rows], table.windowed[rows].any(axis=1))
 
 
 def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
@@ -68,7 +71,7 @@ class _Table:
     pairs: Sequence[Pair]
     caches: Sequence[tuple[ScoreCache, str] | None]
     values: npt.NDArray[np.float64]
-    cut: npt.NDArray[np.bool_]
+    windowed: npt.NDArray[np.bool_]
     found: npt.NDArray[np.bool_]
 
     @classmethod
@@ -80,21 +83,21 @@ class _Table:
         for column, place in enumerate(caches):
             if place:
                 kept = place[0].look_up(place[1], pairs)
-                table.values[:, column], table.cut[:, column], table.found[:, column] = kept
+                table.values[:, column], table.windowed[:, column], table.found[:, column] = kept
         return table
 
     def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
         """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
         pairs = [self.pairs[row] for row in rows]
         encoder = getattr(self.perspectives[columns[0]], "encoder", None)
-        outputs, cut = encoder.outputs(pairs, progress=progress) if encoder else (None, np.zeros(len(rows), bool))
+        outputs, windowed = encoder.outputs(pairs, progress=progress) if encoder else (None, np.zeros(len(rows), bool))
         for column in columns:
             one: Any = self.perspectives[column]
             values = one.read(outputs) if encoder else _by_question(one, pairs)
             _check(one, values, pairs)
-            self.values[rows, column], self.cut[rows, column] = values, cut
+            self.values[rows, column], self.windowed[rows, column] = values, windowed
             if place := self.caches[column]:
-                place[0].keep(place[1], pairs, values, cut)
+                place[0].keep(place[1], pairs, values, windowed)
 
 
 def _by_question(perspective: Perspective, pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:

@@ -25,7 +25,7 @@ class RankedSentence:
     """A sentence and why it stands where it stands: ``section_text[begin:end] == text``.
 
     `scores` are the perspectives' raw scores by name; `shares` what each column adds to `score` (its weight included);
-    `cut` says that a model saw only the beginning of the pair, because it was longer than the model reads.
+    `windowed` says that the pair was longer than some model reads: its score is that of its best window.
     """
 
     document: str
@@ -36,7 +36,7 @@ class RankedSentence:
     score: float
     scores: Mapping[str, float]
     shares: Mapping[str, float]
-    cut: bool
+    windowed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Ranking:
         return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
 
     @property
-    def cut(self) -> int:
-        """How many sentences some model saw shortened."""
-        return sum(sentence.cut for document in self.documents for sentence in document.sentences)
+    def windowed(self) -> int:
+        """How many sentences were longer than some model reads, and have the score of their best window."""
+        return sum(sentence.windowed for document in self.documents for sentence in document.sentences)
 
     def __str__(self) -> str:
         rows = [
@@ -223,5 +223,5 @@ def _sentence(scored: Scored, blended: Blend, weights: Weights, i: int, number: 
         float(blended.sentences[i]),
         dict(zip(names, raw, strict=True)),
         shares,
-        bool(scored.cut[i]),
+        bool(scored.windowed[i]),
     )

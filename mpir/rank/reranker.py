@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -39,29 +40,39 @@ class Reranker:
         precision: str = "auto",
         cache: ScoreCache | str | Path | None = None,
         cascade: float | None = None,
+        tokens_per_batch: int | None = None,
+        pairs_at_once: int = 16_384,
     ) -> None:
         """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
 
         `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
-        perspectives. `context` overrides the weights' reading of S_CONTEXT. `device` and `precision` are for the
-        bundle's models: "auto", or such as "cuda:0" and "fp32". `cascade` is the share of a question's sentences that a
-        cheap first pass lets through to the perspectives (see rank/cascade.py; 0.3 is well tried); None scores all.
-        `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
+        perspectives. `context` overrides the weights' reading of S_CONTEXT. `cascade` is the share of a question's
+        sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.3 is well tried);
+        None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
+
+        `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
+        with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16"
+        or "fp16"; and the size of a batch, by default one that suits the device. `pairs_at_once` bounds the memory that
+        many queries take: so many (query, sentence) pairs are scored together, and those of one query more.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
             OutputError: the cache's folder cannot be written.
-            InputError: weights for other perspectives, two perspectives of one name, no such device, or a share
-                that is none.
+            InputError: weights for other perspectives, two perspectives of one name, no such device, a share
+                that is none, or a batch or `pairs_at_once` that is too small.
         """
         self.cascade = check_share(cascade)
+        if pairs_at_once < 1:
+            raise InputError(f"pairs_at_once is {pairs_at_once}; expected at least 1.")
+        self.pairs_at_once = pairs_at_once
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
-        loaded = (
-            tuple(perspectives or ()) if opened is None else opened.perspectives(device=device, precision=precision)
-        )
-        self.perspectives = loaded
+        self.perspectives = tuple(perspectives or ())
+        if opened is not None:
+            self.perspectives = opened.perspectives(
+                device=device, precision=precision, tokens_per_batch=tokens_per_batch
+            )
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context)
 
@@ -109,7 +120,9 @@ class Reranker:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
         if top_k is not None and top_k < 1:
             raise InputError(f"top_k is {top_k}; expected at least 1, or None for all documents.")
-        scored = self.score(queries, [as_documents(part) for part in docs], progress=progress)
+        documents = [as_documents(part) for part in docs]
+        _check_even(queries, documents)
+        scored = self.stream(queries, documents, progress=progress)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
     def score(
@@ -120,25 +133,54 @@ class Reranker:
         Raises:
             InputError: a query that is no string, or other than one list of documents for each query.
         """
-        if len(queries) != len(documents) or isinstance(queries, str):
-            raise InputError(
-                f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
-            )
-        for number, query in enumerate(queries):
+        _check_even(queries, documents)
+        return list(self.stream(queries, documents, progress=progress))
+
+    def stream(
+        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], *, progress: bool = False
+    ) -> Iterator[Scored]:
+        """`score` for any number of queries, which may come lazily, with their documents: one by one, in order.
+
+        Queries are taken as results are asked for, until they have `pairs_at_once` pairs, which are scored together.
+
+        Raises:
+            InputError: as `score`, once it comes to the query.
+        """
+        waiting: list[Scored] = []
+        count = 0
+        for number, (query, docs) in enumerate(zip_longest(queries, documents)):
+            if docs is None:
+                raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-        parts = [_candidates(query, docs, self.cascade) for query, docs in zip(queries, documents, strict=True)]
+            waiting.append(_candidates(query, docs, self.cascade))
+            count += max(1, len(waiting[-1].sentences))
+            if count >= self.pairs_at_once:
+                yield from self._score(waiting, progress)
+                waiting, count = [], 0
+        yield from self._score(waiting, progress)
+
+    def _score(self, parts: Sequence[Scored], progress: bool) -> list[Scored]:
+        """Queries that lack only the scores, with them."""
         pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
         found = score_pairs(self.perspectives, pairs, cache=self.cache, progress=progress)
-        if found.cut.any():
-            log.warning("%d of %d sentences were too long for a model and cut", found.cut.sum(), len(pairs))
+        if found.windowed.any():
+            message = "%d of %d sentences were too long for a model and count with their best window"
+            log.warning(message, found.windowed.sum(), len(pairs))
         names = tuple(perspective.name for perspective in self.perspectives)
         scored, start = [], 0
         for part in parts:
             rows = slice(start, start := start + len(part.sentences))
             columns = replace(part.columns, scores=found.values[rows], perspectives=names)
-            scored.append(replace(part, columns=columns, cut=found.cut[rows]))
+            scored.append(replace(part, columns=columns, windowed=found.windowed[rows]))
         return scored
+
+
+def _check_even(queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> None:
+    if len(queries) != len(documents) or isinstance(queries, str):
+        raise InputError(
+            f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
+        )
 
 
 def _candidates(query: str, documents: Sequence[Document], cascade: float | None) -> Scored:
@@ -149,8 +191,8 @@ def _candidates(query: str, documents: Sequence[Document], cascade: float | None
     bm25 = _bm25(query, documents)
     rows = first_pass(lexical, bm25, document_of, cascade)
     columns = Columns(bm25, np.zeros(len(documents), np.int64), document_of[rows], np.zeros((len(rows), 0)), ())
-    kept, cut = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
-    return Scored(query, tuple(documents), kept, columns, lexical[rows], cut, len(split) - len(rows))
+    kept, windowed = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
+    return Scored(query, tuple(documents), kept, columns, lexical[rows], windowed, len(split) - len(rows))
 
 
 def _bm25(query: str, documents: Sequence[Document]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

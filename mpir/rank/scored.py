@@ -18,8 +18,8 @@ class Scored:
     """One question, its D candidate documents, their N sentences and the columns of scores.
 
     `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
-    `cut` (N,) marks the sentences that some model saw shortened. `left_out` counts the sentences that a first pass left
-    out (rank/cascade.py): they are not among the N.
+    `windowed` (N,) marks the sentences that some model read in windows. `left_out` counts the sentences that a first
+    pass left out (rank/cascade.py): they are not among the N.
     """
 
     query: str
@@ -27,7 +27,7 @@ class Scored:
     sentences: tuple[Sentence, ...]
     columns: Columns
     lexical: npt.NDArray[np.float64]
-    cut: npt.NDArray[np.bool_]
+    windowed: npt.NDArray[np.bool_]
     left_out: int = 0
 
     def to_record(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Scored:
             "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
             "scores": columns.scores.round(6).tolist(),
             "lexical": self.lexical.round(6).tolist(),
-            "cut": np.flatnonzero(self.cut).tolist(),
+            "windowed": np.flatnonzero(self.windowed).tolist(),
             "left_out": self.left_out,
         }
 
@@ -62,8 +62,8 @@ class Scored:
             np.array(record["scores"], np.float64).reshape(len(sentences), len(names)),
             names,
         )
-        cut = np.zeros(len(sentences), bool)
-        cut[record["cut"]] = True
+        windowed = np.zeros(len(sentences), bool)
+        windowed[record["windowed"] if "windowed" in record else record["cut"]] = True  # as it was once called
         lexical = np.array(record["lexical"], np.float64)
         left_out = record.get("left_out", 0)
-        return cls(record["query"], tuple(documents), sentences, columns, lexical, cut, left_out)
+        return cls(record["query"], tuple(documents), sentences, columns, lexical, windowed, left_out)

@@ -3,7 +3,7 @@
 scored/manifest.json    format, what made it, sizes, the hash of every file
 scored/questions.json   the questions with their golden documents and snippets, in BioASQ's format
 scored/*.npy            one array each: bm25, question_of, document_of, scores, documents (ids), sections, begin,
-                        end, lexical, cut (see `ScoredSet`)
+                        end, lexical, windowed (see `ScoredSet`)
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from mpir.rank.scored import Scored
 from mpir.text import Question
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
-FORMAT = 1
+FORMAT = 2
+FIRST = {"windowed": "cut"}
+"""What format 1 called it."""
 COLUMNS = ("bm25", "question_of", "document_of", "scores")
-PLACES = ("documents", "sections", "begin", "end", "lexical", "cut")
+PLACES = ("documents", "sections", "begin", "end", "lexical", "windowed")
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class ScoredSet:
     """Q questions with gold, D candidate documents, N sentences, P perspectives: all that tuning ever reads.
 
     `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
-    a sentence among the question's own; `cut` (N,) some model saw the sentence shortened. `made_by` says what scored
-    them; `data` is the fingerprint of the content, "" for a set that was never written.
+    a sentence among the question's own; `windowed` (N,) some model read the sentence in windows. `made_by` says what
+    scored them; `data` is the fingerprint of the content, "" for a set that was never written.
 
     Raises:
         InputError: no questions, or a document that is twice among the candidates of one question.
@@ -49,7 +51,7 @@ class ScoredSet:
     begin: Integers
     end: Integers
     lexical: Floats
-    cut: npt.NDArray[np.bool_]
+    windowed: npt.NDArray[np.bool_]
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
     data: str = field(default="", compare=False)
 
@@ -79,7 +81,7 @@ class ScoredSet:
             np.array([sentence.begin for sentence in sentences], np.int64),
             np.array([sentence.end for sentence in sentences], np.int64),
             np.concatenate([one.lexical for one in parts]),
-            np.concatenate([one.cut for one in parts]),
+            np.concatenate([one.windowed for one in parts]),
             dict(made_by or {}),
         )
 
@@ -117,7 +119,7 @@ class ScoredSet:
                 f"{root}: holds no scored questions ({MANIFEST} is missing); make some with mpir score."
             )
         manifest = read_json(root / MANIFEST)
-        if manifest.get("format") != FORMAT:
+        if manifest.get("format") not in (1, FORMAT):
             raise ArtefactError(
                 f"{root}: is of format {manifest.get('format')!r}, expected {FORMAT}; score the questions again."
             )
@@ -126,7 +128,8 @@ class ScoredSet:
                 raise ArtefactError(
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
-        arrays = {name: np.load(root / f"{name}.npy", mmap_mode="r") for name in (*COLUMNS, *PLACES)}
+        files = {name: name for name in (*COLUMNS, *PLACES)} | (FIRST if manifest["format"] == 1 else {})
+        arrays = {name: np.load(root / f"{file}.npy", mmap_mode="r") for name, file in files.items()}
         columns = Columns(**{name: arrays[name] for name in COLUMNS}, perspectives=tuple(manifest["perspectives"]))
         places = {name: arrays[name] for name in PLACES}
         made_by, data = manifest["made_by"], fingerprint(manifest["files"])
@@ -162,7 +165,7 @@ class ScoredSet:
         made_by = {**self.made_by, "perspectives": {**_fingerprints(self), **_fingerprints(other)}}
         columns = replace(self.columns, scores=scores, perspectives=names)
         data = fingerprint([self.data, other.data])
-        return replace(self, columns=columns, cut=self.cut | other.cut, made_by=made_by, data=data)
+        return replace(self, columns=columns, windowed=self.windowed | other.windowed, made_by=made_by, data=data)
 
     def _check_company(self, other: ScoredSet) -> None:
         mine, theirs = ({question.id for question in one.questions} for one in (self, other))

@@ -21,7 +21,7 @@ from mpir.perspectives.cache import FILE, SMALLEST, ScoreCache
 
 PAIRS = [("does aspirin thin blood", "yes"), ("does aspirin thin blood", "no"), ("is it", ""), ("", "is it")]
 VALUES = np.array([0.1, -0.0, 1e-300, 4.0])
-CUT = np.array([False, True, False, True])
+WINDOWED = np.array([False, True, False, True])
 
 KEEP_ON = """
 import sys, numpy as np
@@ -46,16 +46,16 @@ def file_size(folder: Path) -> int:
 def cache(tmp_path: Path) -> ScoreCache:
     """A cache that holds the four pairs for the perspective "f"."""
     made = ScoreCache(tmp_path / "cache")
-    made.keep("f", PAIRS, VALUES, CUT)
+    made.keep("f", PAIRS, VALUES, WINDOWED)
     return made
 
 
 def holds(cache: ScoreCache) -> bool:
     """Whether the cache holds the four pairs as they were kept; all of them or none."""
-    values, cut, found = cache.look_up("f", PAIRS)
+    values, windowed, found = cache.look_up("f", PAIRS)
     if found.all():
         assert values.tobytes() == VALUES.tobytes()
-        assert cut.tolist() == CUT.tolist()
+        assert windowed.tolist() == WINDOWED.tolist()
     assert found.all() or not found.any()
     return bool(found.all())
 
@@ -64,9 +64,9 @@ def test_what_was_kept_comes_back_in_any_order_and_from_another_process(cache: S
     assert holds(cache)
     cache.close()
     assert holds(ScoreCache(cache.folder))
-    values, cut, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
+    values, windowed, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
     assert values.tolist() == [4.0, 0.0, 0.1, 4.0]
-    assert cut.tolist() == [True, False, False, True]
+    assert windowed.tolist() == [True, False, False, True]
     assert found.tolist() == [True, False, True, True]
 
 
@@ -90,16 +90,16 @@ def test_any_texts_and_numbers_come_back(
     cache = ScoreCache(tmp_path_factory.mktemp("any"))
     expected = np.array([value for value, _ in kept.values()], float)
     cache.keep("f", list(kept), expected, np.array([flag for _, flag in kept.values()], bool))
-    values, cut, found = cache.look_up("f", [*kept, other])
+    values, windowed, found = cache.look_up("f", [*kept, other])
     assert values[: len(kept)].tobytes() == expected.tobytes()
-    assert cut[: len(kept)].tolist() == [flag for _, flag in kept.values()]
+    assert windowed[: len(kept)].tolist() == [flag for _, flag in kept.values()]
     assert found.tolist() == [True] * len(kept) + [other in kept]
 
 
 def test_a_score_that_is_kept_again_is_replaced(cache: ScoreCache) -> None:
     cache.keep("f", PAIRS[:1], np.array([0.7]), np.array([True]))
-    values, cut, _ = cache.look_up("f", PAIRS[:1])
-    assert (values.tolist(), cut.tolist()) == ([0.7], [True])
+    values, windowed, _ = cache.look_up("f", PAIRS[:1])
+    assert (values.tolist(), windowed.tolist()) == ([0.7], [True])
 
 
 def test_a_process_killed_while_it_writes_loses_only_what_it_was_writing(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
     if (child := os.fork()) == 0:
         status = 1
         try:
-            cache.keep("h", PAIRS, VALUES, CUT)
+            cache.keep("h", PAIRS, VALUES, WINDOWED)
             status = 0 if holds(cache) else 2
         finally:
             os._exit(status)
@@ -162,7 +162,7 @@ def test_the_limit_holds_and_the_oldest_make_room(tmp_path: Path) -> None:
     assert all(kept[-5:])
     cache.close()
     smaller = ScoreCache(tmp_path, limit=SMALLEST)
-    smaller.keep("f", PAIRS, VALUES, CUT)
+    smaller.keep("f", PAIRS, VALUES, WINDOWED)
     assert holds(smaller)
     smaller.close()
     assert file_size(tmp_path) <= SMALLEST
@@ -190,7 +190,7 @@ def test_another_version_is_made_anew_and_said_once(
     monkeypatch.setattr(mpir, "__version__", "77.0")
     again = ScoreCache(cache.folder)
     assert not holds(again)
-    again.keep("f", PAIRS, VALUES, CUT)
+    again.keep("f", PAIRS, VALUES, WINDOWED)
     assert holds(ScoreCache(cache.folder))
     assert [record.getMessage() for record in caplog.records] == [
         f"{cache.folder}: the score cache was made by mpir 0.1.0 and is made anew"
@@ -211,7 +211,7 @@ def test_another_file_in_its_place_is_made_anew(
     (cache.folder / FILE).write_bytes(content)
     again = ScoreCache(cache.folder)
     assert not holds(again)
-    again.keep("f", PAIRS, VALUES, CUT)
+    again.keep("f", PAIRS, VALUES, WINDOWED)
     assert holds(ScoreCache(cache.folder))
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * bool(content)
     assert all("damaged" in record.getMessage() for record in caplog.records)
@@ -228,9 +228,9 @@ def test_bytes_that_flip_never_change_a_score(tmp_path: Path, seed: int, caplog:
         damage(tmp_path / FILE, int(begin), random.bytes(1))
     again = ScoreCache(tmp_path)
     for window in range(3):
-        values, cut, found = again.look_up("f", of_window(window))
+        values, windowed, found = again.look_up("f", of_window(window))
         assert set(values[found]) <= {window + 0.25}
-        assert not cut.any()
+        assert not windowed.any()
     again.keep("f", of_window(5), np.ones(200), np.zeros(200, bool))
     assert again.look_up("f", of_window(5))[2].all()
     assert len(caplog.records) <= 1
@@ -240,7 +240,7 @@ def test_damage_found_by_two_caches_is_repaired_once(cache: ScoreCache, caplog: 
     cache.close()
     damage(cache.folder / FILE, 0, b"\0" * 4096)
     first, second = ScoreCache(cache.folder), ScoreCache(cache.folder)
-    first.keep("f", PAIRS, VALUES, CUT)
+    first.keep("f", PAIRS, VALUES, WINDOWED)
     assert holds(second)
     assert len(caplog.records) == 1
 

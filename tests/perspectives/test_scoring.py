@@ -101,7 +101,7 @@ def test_a_cache_changes_no_score(tmp_path_factory: pytest.TempPathFactory, runs
         found = score_pairs([first, Overlap(), second], pairs, cache=cache)
         fresh = score_pairs([Overlap()] * 3, pairs)
         assert found.values.tobytes() == fresh.values.tobytes()
-        assert found.cut.tolist() == fresh.cut.tolist()
+        assert found.windowed.tolist() == fresh.windowed.tolist()
     scored = [(question, text) for question, texts in first.seen for text in texts]
     assert sorted(scored) == sorted({pair for pairs in runs for pair in pairs})
 
@@ -138,7 +138,7 @@ def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     again = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
     assert len(runs) == 3
     assert again.values.tobytes() == found.values[:, [2, 0, 1]].tobytes()
-    assert again.cut.tolist() == found.cut.tolist() == [True, False, False, True, False, False]
+    assert again.windowed.tolist() == found.windowed.tolist() == [True, False, False, True, False, False]
     fresh = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]])
     np.testing.assert_allclose(found.values, fresh.values, atol=1e-6)
 

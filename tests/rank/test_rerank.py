@@ -186,18 +186,20 @@ def test_explain_says_why(reranker: Reranker) -> None:
         ranking.explain(3)
 
 
-def test_long_inputs_work_and_cut_sentences_are_reported(tiny_bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_long_inputs_work_and_windowed_sentences_are_reported(
+    tiny_bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
     sentence = "aspirin " * 2500
     big = "The heart is in a trial. " * 42_000
     ranking = reranker.rerank("does aspirin " * 300, [sentence, big, "", "aspirin"], top_k=None)
     assert len(ranking) == 4
     by_index = {document.index: document for document in ranking.documents}
-    assert by_index[0].sentences[0].cut
+    assert by_index[0].sentences[0].windowed
     assert by_index[1].sentences[0].text == "The heart is in a trial."
     assert len(by_index[1].sentences) == 42_000
-    assert "were too long for a model and cut" in caplog.text
-    assert ranking.cut > 0
+    assert "were too long for a model and count with their best window" in caplog.text
+    assert ranking.windowed > 0
 
 
 def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: Path) -> None:

@@ -60,6 +60,15 @@ def test_saved_and_loaded_it_is_the_same_and_mapped(scored_set: ScoredSet, tmp_p
     assert loaded.columns.question_of.tolist() == [0, 0, 2, 2, 2]
 
 
+def test_a_set_of_format_1_is_read(scored_set: ScoredSet, tmp_path: Path) -> None:
+    folder = tmp_path / "scored"
+    scored_set.save(folder)
+    (folder / "windowed.npy").rename(folder / "cut.npy")
+    manifest = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(manifest.replace('"format": 2', '"format": 1').replace("windowed", "cut"))
+    assert_same(scored_set, ScoredSet.load(folder))
+
+
 def test_a_changed_or_missing_file_is_refused(scored_set: ScoredSet, tmp_path: Path) -> None:
     folder = tmp_path / "scored"
     with pytest.raises(ArtefactError, match="holds no scored questions"):

@@ -76,6 +76,9 @@ def learnable() -> ScoredSet:
             scored.columns.bm25, scored.columns.question_of, scored.columns.document_of, scores, ("a", "b")
         )
         found.append(
-            (question, Scored(scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.cut))
+            (
+                question,
+                Scored(scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.windowed),
+            )
         )
     return ScoredSet.collect(found, {"perspectives": {"a": "1", "b": "2"}})

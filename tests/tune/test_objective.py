@@ -100,7 +100,7 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
         begin=np.array([0, 10, 15, 40, 12, 12]),
         end=np.array([10, 14, 30, 50, 20, 20]),
         lexical=np.ones(sentences),
-        cut=np.zeros(sentences, bool),
+        windowed=np.zeros(sentences, bool),
     )
     found = clusters(part)
     # 0-10 and 10-14 share position 10 (the official end is inclusive); 14 and 15 are different positions

@@ -1,0 +1,105 @@
+"""Many questions: bounded memory, results in order, and the same answer however the work is cut up."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Document, Perspective, Reranker
+from mpir.errors import InputError
+from mpir.rank.scored import Scored
+
+WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
+QUERIES = [f"does {one} risk {other}" for one in WORDS for other in WORDS[:3]]
+DOCUMENTS = [
+    [Document(f"{q}-{d}", abstract=f"The {WORDS[(q + d) % 12]} is a {'risk ' * (d * 7 % 30)}. A {WORDS[q % 12]}.")
+     for d in range(3)]
+    for q in range(len(QUERIES))
+]  # fmt: skip
+
+
+class Length(Perspective):
+    """How long the sentence is; remembers how many it was given at a time."""
+
+    name = "length"
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        self.given.append(len(sentences))
+        return np.array([len(text) for text in sentences], float)
+
+
+def pulled(count: list[int]) -> Iterator[list[Document]]:
+    for documents in DOCUMENTS:
+        count[0] += 1
+        yield documents
+
+
+def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
+    reranker = Reranker(perspectives=[Length()], pairs_at_once=12)
+    count = [0]
+    stream = reranker.stream(iter(QUERIES), pulled(count))
+    assert count == [0]
+    for number, scored in enumerate(stream):
+        assert scored.query == QUERIES[number]
+        assert scored.columns.scores[:, 0].tolist() == [len(sentence.text) for sentence in scored.sentences]
+        assert len(scored.sentences) == 6
+        assert count[0] == number // 2 * 2 + 2
+    assert number == len(QUERIES) - 1
+
+
+def test_queries_without_sentences_fill_the_bound_too() -> None:
+    count = [0]
+    empty: Iterator[list[Document]] = ([] for _ in pulled(count))
+    next(Reranker(perspectives=[Length()], pairs_at_once=5).stream(iter(QUERIES), empty))
+    assert count == [5]
+
+
+def test_one_query_beyond_the_bound_is_scored_whole() -> None:
+    length = Length()
+    scored = Reranker(perspectives=[length], pairs_at_once=1).score(QUERIES[:2], DOCUMENTS[:2])
+    assert length.given == [len({s.text for s in one.sentences}) for one in scored] == [4, 4]
+    assert [one.query for one in scored] == QUERIES[:2]
+
+
+def test_uneven_and_impossible_streams_are_refused() -> None:
+    reranker = Reranker(perspectives=[Length()], pairs_at_once=1)
+    stream = reranker.stream(iter(QUERIES), iter(DOCUMENTS[:1]))
+    assert next(stream).query == QUERIES[0]
+    with pytest.raises(InputError, match="query 1 has no list of documents"):
+        next(stream)
+    with pytest.raises(InputError, match="query 1 is NoneType; expected a string"):
+        list(reranker.stream(QUERIES[:1], DOCUMENTS[:2]))
+    with pytest.raises(InputError, match="pairs_at_once is 0"):
+        Reranker(perspectives=[Length()], pairs_at_once=0)
+
+
+TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
+"""How far scores of one model may lie apart, as shares of their scales (docs/performance.md)."""
+
+
+def values(scored: Sequence[Scored]) -> list[np.ndarray]:
+    return [one.columns.scores / (1, 5, 4) for one in scored]
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision: str) -> None:
+    """Whatever the budget and the bound, in any order, alone or together with others."""
+    options: dict[str, Any] = {"bundle": tiny_bundle, "device": "cpu", "precision": precision}
+    reference = Reranker(**options)
+    expected = reference.score(QUERIES, DOCUMENTS)
+    small = Reranker(**options, tokens_per_batch=64, pairs_at_once=7)
+    backwards = Reranker(**options, tokens_per_batch=200).score(QUERIES[::-1], [part[::-1] for part in DOCUMENTS[::-1]])
+    alone = [small.score([query], [documents])[0] for query, documents in zip(QUERIES, DOCUMENTS, strict=True)]
+    turned = [np.concatenate(np.split(part, 3)[::-1]) for part in values(backwards[::-1])]
+    for other in (values(small.score(QUERIES, DOCUMENTS)), values(alone), turned):
+        for one, two in zip(values(expected), other, strict=True):
+            np.testing.assert_allclose(one, two, rtol=0, atol=TOLERANCE[precision])
+    if precision == "fp32":
+        rankings = [r.rerank_batch(QUERIES, DOCUMENTS) for r in (reference, small)]
+        order = [[[document.id for document in ranking.documents] for ranking in part] for part in rankings]
+        assert order[0] == order[1]
