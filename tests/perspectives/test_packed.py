@@ -1,0 +1,66 @@
+"""The packed forward pass gives what transformers' own gives."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertForSequenceClassification,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
+
+from mpir.perspectives.packed import PackedBert, packs
+from mpir.perspectives.tokens import Tokens, pad
+
+
+def sequences_of(lengths: list[int], vocabulary: int = 20) -> list[Tokens]:
+    generator = np.random.default_rng(0)
+    ids = [generator.integers(1, vocabulary, length, dtype=np.int32) for length in lengths]
+    return [Tokens(part, (np.arange(len(part)) > len(part) // 3).astype(np.int32)) for part in ids]
+
+
+def expected(model: torch.nn.Module, sequences: list[Tokens]) -> torch.Tensor:
+    inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, 0).items()}
+    with torch.inference_mode():
+        return model(**inputs).logits
+
+
+@pytest.fixture(scope="module")
+def model(tiny_checkpoint: Path) -> torch.nn.Module:
+    return AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+
+
+@pytest.mark.parametrize("lengths", [[7], [5, 5, 5], [9, 3, 6, 3], [1, 40]])
+def test_packed_equals_padded(model: torch.nn.Module, lengths: list[int]) -> None:
+    sequences = sequences_of(lengths)
+    torch.testing.assert_close(PackedBert(model)(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
+
+
+def test_bfloat16_stays_near_float32(model: torch.nn.Module, tiny_checkpoint: Path) -> None:
+    sequences = sequences_of([12, 4, 9])
+    half = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.bfloat16).eval()
+    found = PackedBert(half)(sequences).float()
+    torch.testing.assert_close(found, expected(model, sequences), atol=0.1, rtol=0.1)
+
+
+def test_a_sequence_does_not_see_its_neighbours(model: torch.nn.Module) -> None:
+    sequences = sequences_of([8, 5, 11])
+    alone = torch.cat([PackedBert(model)([one]) for one in sequences])
+    torch.testing.assert_close(PackedBert(model)(sequences), alone, atol=1e-5, rtol=1e-5)
+
+
+def test_only_a_plain_bert_classifier_is_packed() -> None:
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "vocab_size": 9,
+    }
+    assert packs(BertForSequenceClassification(BertConfig(**sizes)))
+    assert not packs(BertForSequenceClassification(BertConfig(**sizes, hidden_act="relu")))
+    assert not packs(RobertaForSequenceClassification(RobertaConfig(**sizes)))
