@@ -2,9 +2,9 @@
 
     python data_scripts/training_data.py --data ../shared/data --output runs/data
 
-Writes {relevance,sts,sia}.{train,dev}.jsonl. Every row is {"id", "question", "sentence", "label", "kind"}: `id` groups
-the rows of one question, `kind` says how the row came about. Questions of the `dev` and `test` splits never enter a
-training file (checked by id and by text).
+Writes {relevance,sts,sia}.{train,dev}.jsonl, two more files for relevance, and sia.held_out.jsonl. Every row is
+{"id", "question", "sentence", "label", "kind"}: `id` groups the rows of one question, `kind` says how the row came
+about. Questions of the `dev` and `test` splits never enter a training file (checked by id and by text).
 """
 
 from __future__ import annotations
@@ -139,11 +139,14 @@ def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Row]:
                     yield row(question, text[begin:end], 0.0, "pubmedqa")
 
 
-def sts_rows(path: Path) -> Iterator[Row]:
-    """STS-B pairs, 0 to 5. Each pair is its own group."""
+def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Row]:
+    """STS-B pairs, 0 to 5, each its own group; in both orders if asked, as similarity knows no direction."""
     with open(path, encoding="utf-8", newline="") as stream:
         for number, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
-            yield row(Question(f"{path.stem}-{number}", cells[5]), cells[6], float(cells[4]), "sts-b")
+            name, one, other, label = f"{path.stem}-{number}", cells[5], cells[6], float(cells[4])
+            yield row(Question(name, one), other, label, "sts-b")
+            if both_orders:
+                yield row(Question(f"{name}-swapped", other), one, label, "sts-b")
 
 
 class WordOverlap(Perspective):
@@ -172,12 +175,23 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Row]:
 
 
 def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
-    """The graded rows of mpir.sia: what golden snippets, their surroundings and exact answers say about the scale."""
+    """The graded rows of mpir.sia: what golden snippets and their surroundings say about the scale."""
     for question in questions:
-        known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
-        evidence = Evidence(question, known, bioasq.near(question)[:NEAR], bioasq.answers.get(question.id, ()))
-        for one in (*graded_rows(evidence, seed), *coverage_rows(evidence, seed)):
+        for one in graded_rows(evidence(bioasq, question), seed):
             yield row(question, one.sentence, one.sia_score, one.method)
+
+
+def held_out_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
+    """The coverage rows of mpir.sia, graded by exact answers: a source that SIA is measured on and never trained on."""
+    for question in questions:
+        for one in coverage_rows(evidence(bioasq, question), seed):
+            yield row(question, one.sentence, one.sia_score, one.method)
+
+
+def evidence(bioasq: BioASQ, question: Question) -> Evidence:
+    """What mpir.sia needs to know of a question."""
+    known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
+    return Evidence(question, known, bioasq.near(question)[:NEAR], bioasq.answers.get(question.id, ()))
 
 
 def row(question: Question, sentence: str, label: float, kind: str) -> Row:
@@ -210,7 +224,7 @@ def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | Non
 
 
 def main() -> None:
-    """Build all six files."""
+    """Build all files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa")
     parser.add_argument("--output", type=Path, required=True, help="where the training files go")
@@ -229,11 +243,12 @@ def main() -> None:
     write(
         output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)), evaluation
     )
-    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv"), evaluation)
+    write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv", both_orders=True), evaluation)
     write(output / "sts.dev.jsonl", sts_rows(arguments.data / "sts/stsb/sts-dev.csv"))
     qasc = list(qasc_rows(arguments.data, arguments.seed))
     write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)], evaluation)
     write(output / "sia.dev.jsonl", [*qasc[:300], *sia_rows(bioasq, bioasq.dev, arguments.seed)])
+    write(output / "sia.held_out.jsonl", held_out_rows(bioasq, bioasq.dev, arguments.seed))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,176 @@
+"""More STS rows from two teachers: pairs without a label, scored by a bi-encoder and a cross-encoder together.
+
+    python data_scripts/sts_teachers.py --data ../shared/data --rows runs/data --encoder ENCODER \\
+        --cross-encoder runs/sts-alone/best --output runs/data
+
+A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns
+differs from what the sentence encoder knew: both together agree with people better than either. So the blend of the
+encoder's cosine and of a cross-encoder trained on STS-B labels (Thakur et al., "Augmented SBERT", 2021)
+sts.augmented.train.jsonl, STS-B's training sentences in new pairs, near and random ones, and sts.questions.train.jsonl,
+pairs of a question and a sentence from relevance.train.jsonl, so that STS is learned where it is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.stats import pearsonr
+from torch.nn import functional
+from transformers import AutoModel, AutoTokenizer
+
+from mpir.cli import guarded
+from mpir.files import atomic_write, read_json_lines
+from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.train.leakage import normalise
+
+Pairs = list[tuple[str, str]]
+Array = npt.NDArray[np.float64]
+LENGTH = 128
+NEAR = 3
+"""New pairs of each sentence with its nearest neighbours, beside one with a random sentence."""
+
+
+class BiEncoder:
+    """A sentence encoder: the mean of its token vectors, compared by the cosine."""
+
+    def __init__(self, checkpoint: str) -> None:
+        self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        self.model = AutoModel.from_pretrained(checkpoint).eval()
+
+    def encode(self, texts: Sequence[str]) -> torch.Tensor:
+        """Unit vectors (N, width)."""
+        inputs = self.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=LENGTH, return_tensors="pt", pad_to_multiple_of=8
+        )
+        with torch.autocast("cpu", torch.bfloat16):
+            states = self.model(**inputs).last_hidden_state.float()
+        kept = inputs["attention_mask"].unsqueeze(-1)
+        return functional.normalize((states * kept).sum(1) / kept.sum(1), dim=1)
+
+    @torch.inference_mode()
+    def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """`encode` in batches of like length, in the order of the texts."""
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        parts = [self.encode([texts[i] for i in order[s : s + 64]]).numpy() for s in range(0, len(order), 64)]
+        found = np.concatenate(parts)
+        return found[np.argsort(order)]
+
+    def score(self, pairs: Pairs) -> Array:
+        """The cosine (N,) of each pair; a repeated text is encoded once."""
+        number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+        vectors = self.vectors(list(number))
+        left, right = (vectors[[number[pair[side]] for pair in pairs]] for side in (0, 1))
+        return (left * right).sum(1).astype(np.float64)
+
+
+class Teachers:
+    """Bi-encoder and cross-encoder, blended by least squares on STS-B dev."""
+
+    def __init__(self, bi: BiEncoder, cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
+        self.bi, self.cross = bi, cross
+        views = self._views(dev)
+        self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
+        singles = [pearsonr(views[:, column], labels)[0] for column in (0, 1)]
+        blend = pearsonr(views @ self.weights, labels)[0]
+        print(f"Pearson on STS-B dev: bi-encoder {singles[0]:.4f}, cross-encoder {singles[1]:.4f}, both {blend:.4f}")
+
+    def _views(self, pairs: Pairs) -> Array:
+        """(N, 3): cosine, the cross-encoder's first output, and one."""
+        cross = 1 / (1 + np.exp(-self.cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)))
+        return np.stack([self.bi.score(pairs), cross, np.ones(len(pairs))], axis=1)
+
+    def label(self, pairs: Pairs) -> Array:
+        """Labels (N,) from 0 to 5."""
+        return np.clip(self._views(pairs) @ self.weights, 0.0, 5.0)
+
+
+def read_stsb(path: Path) -> tuple[Pairs, Array]:
+    """The pairs of an STS-B file and their labels, 0 to 5."""
+    with open(path, encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [(row[5], row[6]) for row in rows], np.array([float(row[4]) for row in rows])
+
+
+def new_pairs(bi: BiEncoder, known: Pairs, held_out: set[str], generator: random.Random) -> Pairs:
+    """Training sentences with near neighbours and with a random one; none that dev or test holds, no known pair."""
+    texts = [t for t in dict.fromkeys(text for pair in known for text in pair) if normalise(t) not in held_out]
+    vectors = bi.vectors(texts)
+    seen = {frozenset(pair) for pair in known}
+    found: Pairs = []
+    for number, vector in enumerate(vectors):
+        nearest = np.argsort(-(vectors @ vector))[1 : 2 * NEAR + 2].tolist()
+        for other in [*generator.sample(nearest, NEAR), generator.randrange(len(texts))]:
+            pair = frozenset((texts[number], texts[other]))
+            if len(pair) == 2 and pair not in seen:
+                seen.add(pair)
+                found.append((texts[number], texts[other]))
+    return found
+
+
+def question_pairs(rows: Path, count: int, generator: random.Random) -> Pairs:
+    """Some pairs of a question and a sentence out of a file of training rows."""
+    pairs = [(item["question"], item["sentence"]) for _, item in read_json_lines(rows)]
+    return generator.sample(pairs, min(count, len(pairs)))
+
+
+def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[dict[str, Any]]:
+    """Training rows; each is its own group."""
+    for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
+        yield {
+            "id": f"{kind}-{number}",
+            "question": question,
+            "sentence": sentence,
+            "label": round(float(label), 3),
+            "kind": kind,
+        }
+
+
+def write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+    """Write rows as JSON lines, atomically."""
+    with atomic_write(path) as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    print(path)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Blend the teachers, label, write."""
+    generator, stsb = random.Random(arguments.seed), arguments.data / "sts/stsb"
+    train, _ = read_stsb(stsb / "sts-train.csv")
+    dev, dev_labels = read_stsb(stsb / "sts-dev.csv")
+    held_out = {normalise(text) for pair in (*dev, *read_stsb(stsb / "sts-test.csv")[0]) for text in pair}
+    bi = BiEncoder(arguments.encoder)
+    teachers = Teachers(bi, CrossEncoder(arguments.cross_encoder), dev, dev_labels)
+    near = generator.sample(found := new_pairs(bi, train, held_out, generator), min(arguments.pairs, len(found)))
+    write(arguments.output / "sts.augmented.train.jsonl", rows_of(near, teachers.label(near), "sts-augmented"))
+    asked = question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator)
+    write(arguments.output / "sts.questions.train.jsonl", rows_of(asked, teachers.label(asked), "sts-questions"))
+    return 0
+
+
+def main() -> int:
+    """Read arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb")
+    parser.add_argument("--rows", type=Path, required=True, help="the folder with relevance.train.jsonl")
+    parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is one teacher")
+    parser.add_argument("--cross-encoder", required=True, help="a checkpoint trained on STS-B: its first output is STS")
+    parser.add_argument("--output", type=Path, required=True, help="where the rows go")
+    parser.add_argument("--pairs", type=int, default=12_000, help="most new pairs of STS-B sentences (%(default)s)")
+    parser.add_argument("--questions", type=int, default=8_000, help="most question-sentence pairs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    return guarded("sts_teachers", lambda: run(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
