@@ -1,0 +1,185 @@
+"""mpir and its peers as contenders that score pairs with the same weights.
+
+A `…_score` function prepares a contender in its own process and gives back what scores pairs: an array (N, P) of
+probabilities, so that the work can be checked to be the same. The other functions measure what the figures are read by.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from measure import THREAD_VARIABLES
+
+Pair = tuple[str, str]
+Scores = npt.NDArray[np.float64]
+Score = Callable[[Sequence[Pair]], Scores]
+
+
+def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
+    """The first perspectives of a bundle, in one call."""
+    from mpir.perspectives import open_bundle, score_pairs
+    from mpir.perspectives.scale import TOPS
+
+    opened = open_bundle(bundle)
+    tops = [TOPS[item["scale"]] for item in opened.manifest["perspectives"]][:perspectives]
+    loaded = opened.perspectives(device=device, precision=precision)[:perspectives]
+    return lambda pairs: score_pairs(loaded, pairs).values / tops
+
+
+def sentence_transformers_score(
+    checkpoints: Sequence[Path],
+    device: str | None,
+    settings: Mapping[str, Any],
+) -> Score:
+    """`CrossEncoder.predict`, once for each checkpoint.
+
+    Settings: `dtype` of the weights, `batch_size`, `compile` (torch.compile), `processes` (predict's own pool).
+    """
+    load_quietly()
+    from sentence_transformers import CrossEncoder
+
+    arguments = {"model_kwargs": {"dtype": settings["dtype"]}} if "dtype" in settings else {}
+    models = [CrossEncoder(str(path), device=device, **arguments) for path in checkpoints]
+    call = {"batch_size": settings["batch_size"]} if "batch_size" in settings else {}
+    calls = [call for _ in models]
+    if settings.get("compile"):
+        for model in models:
+            model.compile(dynamic=True)
+    if processes := settings.get("processes"):
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # together as many threads as everyone else has
+        calls = [{**call, "pool": model.start_multi_process_pool(["cpu"] * processes)} for model in models]
+
+    def score(pairs: Sequence[Pair]) -> Scores:
+        found = [model.predict(list(pairs), **call) for model, call in zip(models, calls, strict=True)]
+        return np.stack(found, axis=1).astype(np.float64)
+
+    return score
+
+
+def rerankers_score(checkpoints: Sequence[Path], device: str | None) -> Score:
+    """The rerankers package's cross-encoder with its defaults: `rank` for each question and each checkpoint."""
+    load_quietly()
+    from rerankers import Reranker
+
+    models = [Reranker(str(path), model_type="cross-encoder", device=device, verbose=0) for path in checkpoints]
+
+    def score(pairs: Sequence[Pair]) -> Scores:
+        groups = [(question, [text for _, text in part]) for question, part in groupby(pairs, key=lambda pair: pair[0])]
+        columns = [[logit for question, texts in groups for logit in rank(model, question, texts)] for model in models]
+        return 1 / (1 + np.exp(-np.array(columns, np.float64).T))
+
+    return score
+
+
+def rank(model: Any, question: str, texts: list[str]) -> list[float]:
+    """The logits of one `rank` call, in the order of the texts."""
+    results = sorted(model.rank(question, texts).results, key=lambda result: result.document.doc_id)
+    return [float(result.score) for result in results]
+
+
+def load_quietly() -> None:
+    """Models come from folders here, and their bars and notes would only disturb the table."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+    disable_progress_bar()
+    set_verbosity_error()
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+
+def cut_outputs(bundle: str, folder: str) -> list[Path]:
+    """Save each perspective of a bundle as a checkpoint of its own with one output, in fp32, as peers load models.
+
+    Raises:
+        ValueError: a perspective that is no single output of a checkpoint with a linear `classifier`.
+    """
+    load_quietly()
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from mpir.perspectives import open_bundle
+
+    opened, saved = open_bundle(bundle), []
+    for item in opened.manifest["perspectives"]:
+        checkpoint = opened.folder / item["checkpoint"]
+        model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+        head = getattr(model, "classifier", None)
+        if not isinstance(head, torch.nn.Linear) or item.get("against") is not None:
+            raise ValueError(f"{opened.folder}: {item['name']!r} is not one output of a linear classifier")
+        rows = slice(item["output"], item["output"] + 1)
+        head.weight, head.bias = torch.nn.Parameter(head.weight[rows]), torch.nn.Parameter(head.bias[rows])
+        head.out_features = model.num_labels = model.config.num_labels = 1
+        saved.append(Path(folder) / item["name"])
+        model.save_pretrained(saved[-1])
+        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(saved[-1])
+    return saved
+
+
+def matmul_rate(bundle: str, device: str) -> float:
+    """Floating-point operations per second of a big matrix product, in the precision that mpir chooses there."""
+    import torch
+
+    from mpir.perspectives import open_bundle
+
+    perspective = open_bundle(bundle).perspectives(device=device)[0]
+    dtype = getattr(torch, str(perspective.identity["precision"]))
+    place = torch.device(on_gpu(device) or "cpu")
+    size, times = (8192, 50) if place.type == "cuda" else (2048, 10)
+    left, right = (torch.randn(size, size, device=place).to(dtype) for _ in range(2))
+    seconds = [_seconds(lambda: left @ right, times, place) for _ in range(6)]
+    return 2 * size**3 * times / min(seconds)
+
+
+def _seconds(work: Callable[[], Any], times: int, place: Any) -> float:
+    import torch
+
+    start = time.perf_counter()
+    for _ in range(times):
+        work()
+    if place.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def on_gpu(device: str) -> str | None:
+    """The GPU that a --device means, or None for the CPU."""
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else None
+    return device if device.startswith("cuda") else None
+
+
+def gpu_name(device: str) -> str | None:
+    """The name of the GPU that a --device means, or None for the CPU."""
+    import torch
+
+    return torch.cuda.get_device_name(found) if (found := on_gpu(device)) else None
+
+
+def operations(bundle: str, pairs: Sequence[Pair]) -> float:
+    """The floating-point operations that pairs need: matrix products only, on their true tokens.
+
+    2 for each weight and token, and 4 · tokens² · width for attention, in every layer.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    from mpir.perspectives import open_bundle
+
+    opened = open_bundle(bundle)
+    checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
+    config, tokenizer = AutoConfig.from_pretrained(checkpoint), AutoTokenizer.from_pretrained(checkpoint)
+    width, layers = config.hidden_size, config.num_hidden_layers
+    weights = 4 * width**2 + 2 * width * config.intermediate_size
+    asked, texts = zip(*pairs, strict=True)
+    encodings = tokenizer(list(asked), list(texts), truncation=True, max_length=config.max_position_embeddings)
+    tokens = np.array([len(ids) for ids in encodings["input_ids"]], np.float64)
+    return float(layers * (2 * weights * tokens + 4 * width * tokens**2).sum())

@@ -1,0 +1,141 @@
+"""The benchmarks at tiny sizes: real processes, the figures they write, and fair measuring."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from mpir.errors import InputError
+from mpir.text import Document, Question
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def measure(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import measure
+
+    return measure
+
+
+@pytest.fixture
+def workload(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import workload
+
+    return workload
+
+
+def run(name: str, folder: Path, *arguments: object) -> tuple[dict[str, Any], str]:
+    """What a benchmark wrote as JSON, and what it printed."""
+    output = folder / "figures.json"
+    command = [sys.executable, FOLDER / f"{name}.py", *map(str, arguments), "--threads", "1", "--json", output]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(output.read_text()), done.stdout
+
+
+def is_spread(value: dict[str, float]) -> bool:
+    return 0 < value["min"] <= value["median"] <= value["max"]
+
+
+@pytest.mark.slow
+def test_scoring(tiny_bundle: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    arguments = ["--bundle", tiny_bundle, "--pairs", 96, "--rounds", 1, "--settings", 1, "--device", "cpu"]
+    figures, printed = run("scoring", tmp_path, *arguments)
+    ratios, contenders = figures["ratios"], figures["contenders"]
+    assert {"three_vs_default", "three_vs_best", "one_vs_default"} <= ratios.keys()
+    rates = {name: one["pairs_per_second"]["median"] for name, one in contenders.items()}
+    assert ratios["three_vs_default"] == pytest.approx(rates["mpir"] / rates["sentence-transformers, default"])
+    assert ratios["three_vs_best"] == pytest.approx(rates["mpir"] / rates[figures["best_peer"]])
+    once = 3 * rates["sentence-transformers, default"]
+    assert ratios["one_vs_default"] == pytest.approx(rates["mpir, 1 perspective"] / once)
+    assert all(is_spread(one["pairs_per_second"]) and one["peak_mib"] > 50 for one in contenders.values())
+    assert figures["agreement"]["mpir, fp32"]["max_difference"] <= 1e-4
+    assert figures["best_setting"] in figures["settings_tried"]
+    assert figures["gpu"] is None
+    assert figures["matmul"]["share"] > 0
+    assert "No GPU is used here" in printed
+    assert "rerankers, default" in contenders or any("rerankers" in note for note in figures["contenders_left_out"])
+
+
+def test_first_stage(tmp_path: Path) -> None:
+    figures, printed = run("first_stage", tmp_path, "--rounds", 1, "--queries", 5)
+    assert figures["contenders"].keys() == {"mpir (Lucene)", "bm25s"}
+    for found in figures["contenders"].values():
+        assert found["records"] == 168
+        for name in ("records_per_second", "first_hit_seconds"):
+            assert is_spread(found[name])
+        for way in ("single", "batched"):
+            assert is_spread(found[f"queries_per_second_{way}"])
+        assert found["index_peak_mib"] > 20
+        assert found["search_peak_mib"] > 20
+    assert figures["ratios"].keys() >= {"records_per_second", "queries_per_second_single", "first_hit_seconds"}
+    assert 0.7 < figures["top_10_overlap"] <= 1  # the same formula on nearly the same terms
+    assert "documents in common" in printed
+
+
+@pytest.mark.slow
+def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    sizes = ["--questions", 2, "--candidates", 5, "--growth", 3, "--sizes", 100, 168, "--documents", 4, "--rounds", 1]
+    figures, printed = run("end_to_end", tmp_path, "--bundle", tiny_bundle, "--device", "cpu", *sizes)
+    (asked,), (grown,), (called,) = figures["questions"], figures["candidates"], figures["latency"]
+    assert (asked["questions"], asked["documents"], grown["documents"], called["documents"]) == (2, 10, 3, 4)
+    assert asked["stages"].keys() == {
+        *("retrieval", "splitting", "BM25 of sentences", "tokenising"),
+        *("model", "blend", "writing"),
+    }
+    assert asked["sentences"] > grown["sentences"] > 3
+    assert {row["records"] for row in figures["corpus"]["sizes"]} == {100, 168}
+    assert figures["corpus"]["on_paper"]["records"] == 36_000_000
+    assert figures["ratios"]["sentence-transformers, 4 documents"] > 0
+    assert is_spread(called["seconds"]["mpir"])
+    assert "Questions to a submission" in printed
+
+
+def test_pairs_differ_and_begin_with_the_golden_documents(workload: ModuleType) -> None:
+    documents = [Document(str(n), abstract=f"First of {n}. Second of {n}.") for n in range(80)]
+    questions = [Question("a", "A?", documents=("70",)), Question("b", "B?", documents=("elsewhere",))]
+    pairs = workload.make_pairs(questions, documents, 300)
+    assert len(set(pairs)) == 300
+    assert pairs[0] == ("A?", "First of 70.")
+    assert pairs[102][0] == "B?"
+    with pytest.raises(InputError, match="only 320 different ones"):
+        workload.make_pairs(questions, documents, 321)
+
+
+def test_a_worker_has_its_own_memory_and_threads(measure: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    with measure.Worker(measure.helper) as small, measure.Worker(measure.helper, threads=3) as large:
+        assert large.call(os.getenv, "OMP_NUM_THREADS").value == "3"
+        assert os.environ["OMP_NUM_THREADS"] == "7"
+        before = small.peak_mib()
+        assert large.call(bytes.__len__, large.call(bytes, 2**26).value).value == 2**26
+        assert large.peak_mib() > before + 60
+        assert small.peak_mib() < before + 30
+
+
+def test_workers_take_turns_and_one_that_fails_is_left_out(measure: ModuleType) -> None:
+    from contextlib import ExitStack
+
+    contenders = {"good": (measure.helper,), "bad": (json.loads, "{")}
+    with ExitStack() as stack:
+        workers, values, notes = measure.start_all(stack, contenders, 1, abs, -1)
+        assert values == {"good": 1}
+        assert len(notes) == 1
+        assert notes[0].startswith("bad is left out: JSONDecodeError")
+        timed = measure.alternate(workers, 2, abs, -3)
+    assert [turn.value for turn in timed["good"]] == [3, 3]
+
+
+def test_a_worker_that_dies_says_so(measure: ModuleType) -> None:
+    with measure.Worker(measure.helper) as worker, pytest.raises(RuntimeError, match="ended with status 3"):
+        worker.call(os._exit, 3)
