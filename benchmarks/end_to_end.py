@@ -99,7 +99,8 @@ def submitter(folder: Path, bundle: str, device: str) -> Callable[[Sequence[Ques
     from mpir.rank.phase_a import System, answer
     from mpir.retrieve import LuceneIndex
 
-    index, reranker, take_apart = LuceneIndex(folder), Reranker(bundle, device=device), inside_of_scoring(bundle)
+    index, reranker = LuceneIndex(folder), Reranker(bundle, device=device, cache=None)
+    take_apart = inside_of_scoring(bundle)
     system = System("blend", reranker.weights)
     question = "Which gene is mutated in cystic fibrosis?"
     reranker.score([question], [index.search(question, 10)])
@@ -241,7 +242,7 @@ def mpir_call(bundle: str, device: str) -> Callable[[str, list[str]], None]:
     load_quietly()
     from mpir import Reranker
 
-    reranker = Reranker(bundle, device=device)
+    reranker = Reranker(bundle, device=device, cache=None)
 
     def call(query: str, texts: list[str]) -> None:
         assert len(reranker.rerank(query, texts).documents) == len(texts)
