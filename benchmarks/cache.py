@@ -1,0 +1,54 @@
+"""The score cache: scores written and looked up per second, and bytes a score.
+
+python benchmarks/cache.py --pairs 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from mpir.perspectives import ScoreCache
+from mpir.perspectives.scoring import PAIRS_PER_WINDOW
+
+PERSPECTIVES = ("relevance", "sts", "sia")
+
+
+def main() -> None:
+    """Fill a cache in a temporary folder window by window, read it back, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=100_000, help="default: 100,000")
+    count = parser.parse_args().pairs
+    pairs = [
+        (f"Is gene {i // 1000} mutated in cystic fibrosis?", f"Sentence {i}, " + "of an abstract " * 9)
+        for i in range(count)
+    ]
+    values, windowed = np.random.default_rng(0).random(count), np.zeros(count, bool)
+    parts = [slice(start, start + PAIRS_PER_WINDOW) for start in range(0, count, PAIRS_PER_WINDOW)]
+    with tempfile.TemporaryDirectory() as folder:
+        cache = ScoreCache(folder, limit=2**40)
+        jobs = [(name, part) for part in parts for name in PERSPECTIVES]
+        written = seconds(lambda: [cache.keep(name, pairs[part], values[part], windowed[part]) for name, part in jobs])
+        read = seconds(lambda: [cache.look_up(name, pairs[part]) for name, part in jobs])
+        cache.close()
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+    total = count * len(PERSPECTIVES)
+    print(f"{total:,} scores of {count:,} pairs, {size / total:.0f} bytes a score, {cache.misses} missed")
+    for what, (wall, processor) in {"written": written, "looked up": read}.items():
+        print(f"{what}: {total / wall:,.0f} a second, {total / processor:,.0f} a second of processor time")
+
+
+def seconds(job: Callable[[], object]) -> tuple[float, float]:
+    """How long a job takes, and how much of that on the processor."""
+    start, processor = time.perf_counter(), time.process_time()
+    job()
+    return time.perf_counter() - start, time.process_time() - processor
+
+
+if __name__ == "__main__":
+    main()
