@@ -30,11 +30,12 @@ def curves(log: str | Path, path: str | Path) -> None:
 
     losses, looks = read_log(log)
     with rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 3.4))
+        figure = Figure(figsize=(9.0, 3.4))
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
         _draw_losses(left, losses)
         _draw_looks(right, looks, list(losses))
+        figure.legend(*(right if looks else left).get_legend_handles_labels(), loc="outside right center", fontsize=8)
         with atomic_write(path, binary=True) as stream:
             figure.savefig(stream, format="png", dpi=150)
 
@@ -72,7 +73,6 @@ def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
         places, means = smooth([found[step] for step in steps])
         axis.plot(np.interp(places, np.arange(len(steps)), steps), means, color=colour, label=name)
     axis.set(xlabel="batch", ylabel="loss (mean of a window)", yscale="log", title="training")
-    axis.legend(fontsize=8)
 
 
 def _draw_looks(axis: Any, looks: dict[int, dict[str, float]], names: Sequence[str]) -> None:
@@ -81,11 +81,9 @@ def _draw_looks(axis: Any, looks: dict[int, dict[str, float]], names: Sequence[s
         axis.plot(
             steps, [looks[step].get(name, np.nan) for step in steps], "o-", markersize=3, color=colour, label=name
         )
-    if steps and len(names) > 1:
-        means = [looks[step]["mean"] for step in steps]
+    means = [looks[step]["mean"] for step in steps]
+    if len(names) > 1:
         axis.plot(steps, means, "k--", label="mean")
-        best = int(np.argmax(means))
-        axis.axvline(steps[best], color="#333333", linewidth=0.8, linestyle=":", label="best mean, kept")
-    axis.set(xlabel="batch", ylabel="figure on dev", title="dev")
     if steps:
-        axis.legend(fontsize=8)
+        axis.axvline(steps[int(np.argmax(means))], color="#333333", linewidth=0.8, linestyle=":", label="best, kept")
+    axis.set(xlabel="batch", ylabel="figure on dev", title="dev")

@@ -13,7 +13,7 @@ import torch
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.train.export import calibration_error, export_bundle, platt
-from mpir.train.fine_tune import FineTuner, Settings, mean_average_precision
+from mpir.train.fine_tune import METRICS, FineTuner, Settings, mean_average_precision
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.losses import LOSSES
 from mpir.train.mixture import Row, read_mixture, schedule
@@ -89,8 +89,11 @@ def test_it_learns_and_logs(mixture: Path, settings: Settings, tmp_path: Path) -
     assert (best / "model.safetensors").is_file()
 
 
-def test_an_interrupted_run_ends_as_an_uninterrupted_one(mixture: Path, settings: Settings, tmp_path: Path) -> None:
-    tasks = read_mixture(mixture)
+@pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(
+    mixture: Path, settings: Settings, tmp_path: Path, save_every: int
+) -> None:
+    tasks, settings = read_mixture(mixture), replace(settings, save_every=save_every)
     whole = FineTuner(settings, tasks, tmp_path / "whole")
     whole.run()
     first = FineTuner(settings, tasks, tmp_path / "parts")
@@ -106,8 +109,10 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(mixture: Path, settings
         first.run()
     second = FineTuner(settings, tasks, tmp_path / "parts")
     second.run()
-    torch.testing.assert_close(parameters(second), parameters(whole))
+    assert torch.equal(parameters(second), parameters(whole))
     assert second.best == whole.best
+    weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
+    assert weights[0] == weights[1]
 
 
 def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: Settings, tmp_path: Path) -> None:
@@ -115,6 +120,57 @@ def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: Settin
     other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
     with pytest.raises(ArtefactError, match="belongs to a run with other settings"):
         other.run()
+
+
+def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    write(mixture.parent / "sts.jsonl", rows(4.0))
+    other = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    with pytest.raises(ArtefactError, match="belongs to a run with other data or losses"):
+        other.run()
+
+
+def test_a_damaged_state(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    tuner.run()
+    (tmp_path / "run/state.pt").write_bytes((tmp_path / "run/state.pt").read_bytes()[:1000])
+    with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
+        FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+
+
+def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    settings = replace(settings, patience=2, evaluate_every=1, learning_rate=0.0)  # it cannot get better
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    best = tuner.run()
+    assert tuner.step == 3  # the first look is the best, two more bring nothing
+    assert (best / "model.safetensors").is_file()
+
+
+def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fp16 cannot be trained with on cpu; choose bf16 or fp32, or a GPU"):
+        FineTuner(replace(settings, precision="fp16"), read_mixture(mixture), tmp_path / "run", device="cpu")
+
+
+def test_constant_scores_correlate_with_nothing() -> None:
+    data = [Row("a", "", "", 1), Row("b", "", "", 0)]
+    assert METRICS["mse5"](data, np.zeros(2)) == METRICS["mse4"](data, np.zeros(2)) == 0.0
+
+
+def test_a_small_model_is_taught_by_the_teachers_scores(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    declared = json.loads(mixture.read_text())
+    taught = [{**row, "teacher": 3.0 if row["label"] else -2.0} for row in rows(1.0)]
+    write(mixture.parent / "taught.jsonl", taught)
+    task = {"name": "relevance", "losses": ["margin-mse", "teacher-mse"], "dev": "relevance.jsonl"}
+    declared["perspectives"] = [{**task, "train": [{"file": "taught.jsonl", "epochs": 30}]}]
+    mixture.write_text(json.dumps(declared))
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    tuner.run()
+    found = tuner.outputs([Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)])[:, 0]
+    np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
+    declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is None, but a loss learns from it"):
+        read_mixture(mixture)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(
@@ -140,10 +196,61 @@ def test_the_schedule_is_fixed_by_the_seed_and_shows_every_row(mixture: Path) ->
     assert sum(len(batch.rows) for batch in batches) == 2 * 4 * 24
 
 
+def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> None:
+    declared = json.loads(mixture.read_text())
+    for epochs, seen in ((0.5, 6), (1.5, 18), (0.01, 1)):
+        declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl", "epochs": epochs}]
+        mixture.write_text(json.dumps(declared))
+        tasks = read_mixture(mixture, without=["sts"])
+        groups = [row.group for batch in schedule(tasks, 8, 1) for row in batch.rows if row.label]
+        assert len(groups) == seen
+        assert len(set(groups)) == min(seen, 12)
+        assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
+
+
+def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:
+    tasks = read_mixture(mixture)
+    whole = schedule(tasks, 8, 1)
+    assert schedule(tasks, 8, 1, 5) == whole[:5]
+    longer = schedule(tasks, 8, 1, 2 * len(whole) + 3)
+    assert longer[: len(whole)] == whole
+    assert len(longer) == 2 * len(whole) + 3
+    assert longer[len(whole) : 2 * len(whole)] != whole
+
+
+def test_what_is_left_out(mixture: Path) -> None:
+    folder, declared = mixture.parent, json.loads(mixture.read_text())
+    kinds = [{**row, "kind": "golden" if row["label"] else "bm25"} for row in rows(1.0, 4)]
+    alone = {"id": "q0", "question": "does aspirin thin blood", "sentence": BAD, "label": 0.0, "kind": "mined"}
+    write(folder / "kinds.jsonl", [*kinds, alone])
+    declared["perspectives"][0]["train"].append({"file": "kinds.jsonl"})
+    mixture.write_text(json.dumps(declared))
+
+    def counts(*without: str) -> dict[str, int]:
+        return {
+            t.name: sum(len(g) for groups, _ in t.train for g in groups) for t in read_mixture(mixture, without=without)
+        }
+
+    assert counts() == {"relevance": 24 + 9, "sts": 24}
+    assert counts("sts") == {"relevance": 33}
+    assert counts("kinds.jsonl") == {"relevance": 24, "sts": 24}
+    assert counts("mined") == counts("kinds.jsonl:mined") == {"relevance": 24 + 8, "sts": 24}
+    assert counts("bm25") == {"relevance": 24 + 2, "sts": 24}  # q0 alone has another negative
+    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
+        read_mixture(mixture, without=["magic"])
+    with pytest.raises(InputError, match="no perspective is left to train"):
+        read_mixture(mixture, without=["relevance", "sts"])
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"losses": ["magic"]}, "unknown loss 'magic'"),
+        (
+            {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
+            r"relevance\.jsonl: epochs is 0; expected a number above",
+        ),
+        ({"dev": "empty.jsonl"}, r"empty\.jsonl: has no rows, and the best checkpoint is chosen on them"),
         ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: cannot be read"),
         ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
         ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
@@ -158,6 +265,7 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
     write(folder / "zeros.jsonl", [good[1]])
     write(folder / "alone.jsonl", [good[0]])
     write(folder / "broken.jsonl", [{"id": "q"}])
+    write(folder / "empty.jsonl", [])
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0] |= changes
     mixture.write_text(json.dumps(declared))
@@ -224,6 +332,7 @@ def test_the_script_trains_and_makes_a_bundle(
     monkeypatch.setattr(sys, "argv", ["train_bundle.py", *arguments])
     assert main() == 0
     assert "expected calibration error on dev" in capsys.readouterr().out
+    assert (tmp_path / "run/curves.png").read_bytes().startswith(b"\x89PNG")
     reranker = Reranker(tmp_path / "made", device="cpu", precision="fp32")
     assert list(reranker.weights.alpha) == ["relevance", "sts"]
     best = reranker.rerank("does aspirin thin blood", [BAD, GOOD]).documents[0]

@@ -1,0 +1,43 @@
+"""A smaller encoder to start from: some of the layers of a larger one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+
+from mpir.errors import ArtefactError, InputError
+from mpir.files import atomic_folder
+
+
+def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:
+    """Write a checkpoint with `layers` of an encoder's layers, everything else as it was, and return their numbers.
+
+    The layers are spread evenly and include the last one, which the head has learned to read: 1, 3, 5 of six. It is
+    where distillation starts (Sanh et al., "DistilBERT", 2019), no model to use as it is.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded, or its layers are not where BERT has them.
+        InputError: fewer layers than one, or as many as there are.
+        OutputError: the folder cannot be written.
+    """
+    try:
+        names = AutoConfig.from_pretrained(checkpoint).architectures or [""]
+        kind = AutoModelForSequenceClassification if names[0].endswith("SequenceClassification") else AutoModel
+        model = kind.from_pretrained(checkpoint, dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        encoder = model.base_model.encoder
+        count = len(encoder.layer)
+    except (OSError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ArtefactError(f"{checkpoint}: has no layers to choose from ({reason}); give a BERT-like one.") from error
+    if not 1 <= layers < count:
+        raise InputError(f"{checkpoint}: has {count} layers, so {layers} cannot be kept; choose 1 to {count - 1}.")
+    kept = tuple((number + 1) * count // layers - 1 for number in range(layers))
+    encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in kept)
+    model.config.num_hidden_layers = layers
+    with atomic_folder(folder) as temporary:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+    return kept
