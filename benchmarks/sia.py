@@ -85,7 +85,8 @@ def copies(qasc: Path) -> Iterator[dict[str, Any]]:
 
 def exchanger(ranked: list[str], number: int) -> Callable[[str], str]:
     """A function that exchanges the words of a text; number 0 changes nothing."""
-    new, random = {}, Random(number)
+    new: dict[str, str] = {}
+    random = Random(number)
     for start in range(KEPT, len(ranked), BAND):
         band = ranked[start : start + BAND]
         new.update(zip(band, random.sample(band, len(band)) if number else band, strict=True))
