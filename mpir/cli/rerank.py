@@ -56,8 +56,17 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
 
     if weights:
         _add_weight_options(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE[,DEVICE…]",
+        help="auto (a GPU where there is one), cpu, cuda, cuda:1 …; of a list, such as cuda:0,cuda:1 or cpu,cpu, "
+        "each gets a process of its own (default: auto)",
+    )
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+    parser.add_argument(
+        "--tokens-per-batch", type=int, metavar="N", help="size of a batch, with padding (default: as the device likes)"
+    )
     keeping = parser.add_mutually_exclusive_group()
     keeping.add_argument(
         "--cache", metavar="DIR", help="folder where scores are kept between runs (default: mpir's folder for caches)"
@@ -98,7 +107,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
     from mpir.rank.reranker import Reranker
 
-    options = ("weights", "context", "device", "precision", "cascade")
+    options = ("weights", "context", "device", "precision", "tokens_per_batch", "cascade")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments))
 

@@ -89,6 +89,25 @@ def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
     assert "name them with --docs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--device", "cpu,toaster"], "device 'toaster' cannot be used"),
+        (["--tokens-per-batch", "9"], "tokens_per_batch is 9, too small for one pair, which may have 64 tokens"),
+    ],
+)
+def test_impossible_hardware(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    capsys: pytest.CaptureFixture[str],
+    option: list[str],
+    message: str,
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), *option]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
     command = f"{sys.executable} -m mpir rerank --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
