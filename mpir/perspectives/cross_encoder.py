@@ -110,6 +110,7 @@ class CrossEncoder:
             "revision": self.revision,
             "length": self.length,
             "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
+            "tokens_per_batch": self.tokens_per_batch,
         }
         on_cpu = sum(device.type == "cpu" for device in self.devices)
         threads = max(1, torch.get_num_threads() // max(1, on_cpu))

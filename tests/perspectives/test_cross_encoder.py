@@ -71,6 +71,8 @@ def test_a_pair_longer_than_the_model_counts_with_its_best_window(tiny_checkpoin
 class Narrow(torch.nn.Module):
     """A model that has memory for `rows` sequences at most, and remembers how many it was given."""
 
+    config = None
+
     def __init__(self, model: torch.nn.Module, rows: int) -> None:
         super().__init__()
         self.model, self.rows, self.given = model, rows, list[int]()
@@ -108,6 +110,8 @@ def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, trie
 
 def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path) -> None:
     class Broken(torch.nn.Module):
+        config = None
+
         def forward(self, **inputs: torch.Tensor) -> object:
             raise RuntimeError("shapes do not match")
 
