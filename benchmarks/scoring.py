@@ -109,7 +109,7 @@ def tune_peer(
     settings = {name: settings[name] for name in list(settings)[: arguments.settings]}
     contenders = {name: (sentence_transformers_score, checkpoints[:1], device, s) for name, s in settings.items()}
     with ExitStack() as stack:
-        workers, _, notes = start_all(stack, contenders, arguments.threads, pairs[:4])
+        workers, _, notes = start_all(stack, contenders, arguments.threads, pairs)
         if not workers:
             raise MpirError("; ".join(notes) + "; install the peers with `pip install mpir[bench]`.")
         timed = alternate(workers, min(2, arguments.rounds), pairs)
