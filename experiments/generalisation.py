@@ -250,7 +250,8 @@ def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 def read_smart(path: Path) -> Iterator[tuple[str, str]]:
     """(id, text) of the records of a file in SMART's format: ``.I`` id, ``.W``, and lines of text."""
-    name, lines = "", []
+    name = ""
+    lines: list[str] = []
     for _, line in read_lines(path):
         if line.startswith(".I"):
             if name:
