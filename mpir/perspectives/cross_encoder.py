@@ -19,6 +19,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from mpir.errors import ArtefactError, DeviceError
 from mpir.perspectives.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory
 from mpir.perspectives.encoded import CrossEncoderPerspective, identity_of
+from mpir.perspectives.packed import PackedBert, packs
 from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad
 from mpir.perspectives.workers import Workers
 
@@ -101,6 +102,11 @@ class CrossEncoder:
                 "give a checkpoint that was trained for sequence classification."
             )
         return model.to(device=self.device, dtype=self.dtype).eval()
+
+    @cached_property
+    def _packed(self) -> PackedBert | None:
+        """The model's forward pass without padding, where there is one for its kind."""
+        return PackedBert(self.model) if packs(self.model) else None
 
     @cached_property
     def workers(self) -> Workers:
@@ -201,6 +207,8 @@ class CrossEncoder:
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[Tokens]) -> Floats:
         """Logits (n, K) of a batch in one forward pass."""
+        if self._packed is not None:
+            return np.asarray(self._packed(sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}

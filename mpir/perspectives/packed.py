@@ -23,8 +23,9 @@ SUPPORTED = {"model_type": "bert", "hidden_act": "gelu", "is_decoder": False, "p
 
 def packs(model: Any) -> bool:
     """Whether `PackedBert` can stand in for the model's own forward pass."""
-    known = all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
-    return known and type(model).__name__ == "BertForSequenceClassification"
+    if type(model).__name__ != "BertForSequenceClassification":
+        return False
+    return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 
 
 class PackedBert:
