@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mpir.tune.space import Space
 
 KEPT = 1
-MEASURES = "document-map, document-f1, snippet-map, snippet-f1 or sentence-map"
+MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
 EPILOG = """\
 The questions are split into folds; each fold is measured with weights that were tuned on the others, and compared with

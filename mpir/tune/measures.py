@@ -64,12 +64,18 @@ def sentence_map(answers: Answers, version: int) -> Floats:
     return found
 
 
+def document_sentence_map(answers: Answers, version: int) -> Floats:
+    """The mean of `document_map` and `sentence_map` (Q,): for weights that rank both, as a default's should."""
+    return (document_map(answers, version) + sentence_map(answers, version)) / 2
+
+
 MEASURES: dict[str, Callable[[Answers, int], Floats]] = {
     "document-map": document_map,
     "document-f1": document_f1,
     "snippet-map": snippet_map,
     "snippet-f1": snippet_f1,
     "sentence-map": sentence_map,
+    "document-sentence-map": document_sentence_map,
 }
 
 

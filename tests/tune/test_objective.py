@@ -135,3 +135,13 @@ def test_what_is_refused(learnable: ScoredSet) -> None:
     bare = tuple(replace(question, documents=None, snippets=None) for question in learnable.questions)
     with pytest.raises(InputError, match="none of the 60 scored questions has gold"):
         Objective(replace(learnable, questions=bare))
+
+
+def test_documents_and_sentences_count_alike_in_their_common_measure(make_pairs: Callable[..., Any]) -> None:
+    scored = ScoredSet.collect(make_pairs(4, 9))
+    weights = Weights.equal(scored.columns.perspectives)
+    found = {
+        name: Objective(scored, name).per_question(weights)
+        for name in ("document-map", "sentence-map", "document-sentence-map")
+    }
+    np.testing.assert_allclose(found["document-sentence-map"], (found["document-map"] + found["sentence-map"]) / 2)
