@@ -139,3 +139,17 @@ def test_workers_take_turns_and_one_that_fails_is_left_out(measure: ModuleType) 
 def test_a_worker_that_dies_says_so(measure: ModuleType) -> None:
     with measure.Worker(measure.helper) as worker, pytest.raises(RuntimeError, match="ended with status 3"):
         worker.call(os._exit, 3)
+
+
+def test_backends(tiny_bundle: Path, tmp_path: Path) -> None:
+    arguments = ["--bundle", tiny_bundle, "--pairs", 12, "--rounds", 1, "--only", "packed, fp32"]
+    figures, printed = run("backends", tmp_path, *arguments)
+    base, packed = (figures["contenders"][name] for name in ("transformers, fp32", "packed, fp32"))
+    assert base["ratio"] == {"median": 1, "min": 1, "max": 1}
+    rates = [one["pairs_per_second"]["median"] for one in (packed, base)]
+    assert packed["ratio"]["median"] == pytest.approx(rates[0] / rates[1])
+    assert packed["max_difference"] < 1e-5
+    assert packed["kendall_tau"] > 0.99
+    assert packed["start_seconds"] > 0
+    assert packed["peak_mib"] > 50
+    assert "packed, fp32" in printed

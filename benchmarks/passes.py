@@ -1,0 +1,190 @@
+"""Forward passes of one BERT classifier by several backends: what `backends.py` compares.
+
+A maker takes an mpir `CrossEncoder` (its tokenizer, and its model in the precision asked for) and gives back a function
+from a batch of token sequences to its raw outputs (N, K). Makers change what they like: each has its own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from peers import Pair, load_quietly
+from torch import Tensor
+from torch.ao.quantization import quantize_dynamic
+from torch.nn import Linear, Sequential, functional
+
+from mpir.perspectives import packed
+from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.perspectives.packed import PackedBert
+from mpir.perspectives.tokens import PairTokenizer, Tokens, batches, pad
+
+Outputs = npt.NDArray[np.float32]
+Settings = tuple[str, str, int, Mapping[str, Any]]
+"""A maker's name, the precision of the model it gets, tokens of a batch, and what else the maker takes."""
+Forward = Callable[[Sequence[Tokens]], Outputs]
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], Outputs]:
+    """Reads the pairs, makes the forward pass, and gives back what runs it over all of them, longest batches first."""
+    load_quietly()
+    maker, precision, tokens, options = settings
+    cross = CrossEncoder(checkpoint, device="cpu", precision=precision)
+    read = PairTokenizer(cross.tokenizer, cross.length).read(pairs)
+    parts = [(rows, read.sequences(rows)) for rows in batches(read.lengths, tokens)]
+    forward: Forward = globals()[maker](cross, **options)
+
+    @torch.inference_mode()
+    def run() -> Outputs:
+        outputs = np.empty((len(read.lengths), cross.outputs_count), np.float32)
+        for rows, sequences in parts:
+            outputs[rows] = forward(sequences)
+        return outputs
+
+    return run
+
+
+def whole_call(precision: str, devices: str, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], Outputs]:
+    """`CrossEncoder.outputs`, which tokenises as well, on these devices."""
+    load_quietly()
+    cross = CrossEncoder(checkpoint, device=devices, precision=precision)
+    return lambda: cross.outputs(pairs)[0]
+
+
+def plain(cross: CrossEncoder) -> Forward:
+    """transformers' own forward pass."""
+    return _padded(cross, cross.model)
+
+
+def compiled(cross: CrossEncoder, dynamic: bool | None) -> Forward:
+    """transformers' own forward pass, compiled."""
+    return _padded(cross, torch.compile(cross.model, dynamic=dynamic))
+
+
+def int8(cross: CrossEncoder, engine: str) -> Forward:
+    """transformers' own forward pass, its linear layers quantised while they run."""
+    torch.backends.quantized.engine = engine
+    return _padded(cross, quantize_dynamic(cross.model, {Linear}, torch.qint8))
+
+
+def pack(cross: CrossEncoder) -> Forward:
+    """mpir's packed pass."""
+    return _packed(PackedBert(cross.model))
+
+
+def pack_with_fused_attention(cross: CrossEncoder) -> Forward:
+    """mpir's packed pass with PyTorch's fused attention, as on a GPU."""
+
+    def attend(batch: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        mask = None if batch.even else batch.outside.to(query.dtype)
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
+
+    packed._Batch.attend = attend  # type: ignore[method-assign]
+    return pack(cross)
+
+
+def pack_with_full_last_layer(cross: CrossEncoder) -> Forward:
+    """mpir's packed pass with a last layer that computes every token."""
+
+    def first_tokens(layer: Any, states: Tensor, batch: Any) -> Tensor:
+        return layer.all_tokens(states, batch).index_select(0, batch.first)
+
+    packed._Layer.first_tokens = first_tokens  # type: ignore[method-assign]
+    return pack(cross)
+
+
+def pack_compiled(cross: CrossEncoder) -> Forward:
+    """mpir's packed pass with all layers compiled as one function."""
+
+    class Compiled(PackedBert):
+        @torch.inference_mode()
+        def __call__(self, sequences: Sequence[Tokens]) -> Tensor:
+            batch = packed._Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+            logits: Tensor = trunk(self, self._embed(sequences, batch), batch)
+            return logits
+
+    @torch.compile(dynamic=True)
+    def trunk(bert: PackedBert, states: Tensor, batch: Any) -> Tensor:
+        for layer in bert.layers[:-1]:
+            states = layer.all_tokens(states, batch)
+        first = bert.layers[-1].first_tokens(states, batch)
+        logits: Tensor = bert.classifier(torch.tanh(bert.pooler(first)))
+        return logits
+
+    return _packed(Compiled(cross.model))
+
+
+def pack_int8(cross: CrossEncoder) -> Forward:
+    """mpir's packed pass with int8 in the three linear layers (of four) that come after attention."""
+    bert = PackedBert(cross.model)
+    for layer in bert.layers:
+        for name in ("out", "wide", "narrow"):
+            setattr(layer, name, quantize_dynamic(Sequential(getattr(layer, name)), {Linear}, torch.qint8))
+    return _packed(bert)
+
+
+def onnx_runtime(cross: CrossEncoder, quantised: bool) -> Forward:
+    """ONNX Runtime on an exported graph, in fp32 or with weights and products in int8."""
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = torch.get_num_threads(), 3
+    session = InferenceSession(_export(cross, quantised), options, providers=["CPUExecutionProvider"])
+    return lambda sequences: session.run(None, _arrays(cross, sequences))[0]
+
+
+def openvino(cross: CrossEncoder, precision: str, quantised: bool = False) -> Forward:
+    """OpenVINO on the model converted from torch or, quantised, on ONNX Runtime's int8 graph."""
+    import openvino as ov
+
+    source = _export(cross, True) if quantised else cross.model
+    example = None if quantised else {name: torch.from_numpy(array) for name, array in _example(cross).items()}
+    graph = ov.convert_model(source, example_input=example)
+    settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+    compiled_graph = ov.compile_model(graph, "CPU", settings | {"PERFORMANCE_HINT": "LATENCY"})
+    return lambda sequences: compiled_graph(_arrays(cross, sequences))[0]
+
+
+def _packed(bert: PackedBert) -> Forward:
+    return lambda sequences: bert(sequences).float().numpy()
+
+
+def _padded(cross: CrossEncoder, model: Any) -> Forward:
+    def forward(sequences: Sequence[Tokens]) -> Outputs:
+        tensors = {name: torch.from_numpy(array) for name, array in _arrays(cross, sequences).items()}
+        outputs: Outputs = model(**tensors).logits.float().numpy()
+        return outputs
+
+    return forward
+
+
+def _arrays(cross: CrossEncoder, sequences: Sequence[Tokens]) -> dict[str, npt.NDArray[np.int64]]:
+    arrays = pad(sequences, cross.tokenizer.pad_token_id or 0)
+    return {name: arrays[name] for name in INPUTS}
+
+
+def _example(cross: CrossEncoder) -> dict[str, npt.NDArray[np.int64]]:
+    read = PairTokenizer(cross.tokenizer, cross.length).read([("one", "sentence"), ("one", "longer sentence")])
+    return _arrays(cross, read.sequences(np.arange(2)))
+
+
+def _export(cross: CrossEncoder, quantised: bool) -> str:
+    """The file of the model as an ONNX graph for batches of any size."""
+    file = Path(mkdtemp()) / "model.onnx"
+    tensors = {name: torch.from_numpy(array) for name, array in _example(cross).items()}
+    axes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    torch.onnx.export(
+        cross.model, kwargs=tensors, f=file, dynamo=True, dynamic_shapes=dict.fromkeys(INPUTS, axes), verbose=False
+    )
+    if not quantised:
+        return str(file)
+    from onnxruntime.quantization import quantize_dynamic as quantise
+
+    quantise(file, file.with_name("int8.onnx"))
+    return str(file.with_name("int8.onnx"))
