@@ -18,6 +18,8 @@ from torch.nn import functional
 
 from mpir.perspectives.tokens import Tokens
 
+ROWS = 64
+"""The packed matrix is filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
 SUPPORTED = {"model_type": "bert", "hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
 
 
@@ -50,14 +52,17 @@ class PackedBert:
     def _embed(self, sequences: Sequence[Tokens], batch: _Batch) -> Tensor:
         tables = self.embeddings
         device = batch.positions.device
-        ids, types = (torch.from_numpy(np.concatenate(part)).to(device) for part in zip(*sequences, strict=True))
+        filling = np.zeros(len(batch.positions) - batch.tokens, np.int32)
+        ids, types = (
+            torch.from_numpy(np.concatenate([*part, filling])).to(device) for part in zip(*sequences, strict=True)
+        )
         states = tables.word_embeddings(ids) + tables.token_type_embeddings(types)
         normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
         return normed
 
 
 class _Batch:
-    """Where N sequences lie in the packed matrix of their T tokens."""
+    """Where N sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads."""
 
     def __init__(self, sizes: list[int], device: torch.device) -> None:
         lengths = torch.tensor(sizes)
@@ -65,22 +70,24 @@ class _Batch:
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
         self.even = bool(inside.all())
-        self.positions = columns[inside].to(device)
+        self.tokens = sum(sizes)
+        filling = -self.tokens % ROWS
+        self.positions = functional.pad(columns[inside], (0, filling)).to(device)
         self.first = (torch.cumsum(lengths, 0) - lengths).to(device)
-        self.places = inside.flatten().nonzero().squeeze(1).to(device)
+        self.places = functional.pad(inside.flatten().nonzero().squeeze(1), (0, filling)).to(device)
         self.outside = torch.zeros(inside.shape).masked_fill(~inside, -torch.inf)[:, None, None, :].to(device)
 
     def pad(self, states: Tensor) -> Tensor:
         """(T, W) as (N, longest, W): a view where all have one length, else a copy with zeros after each sequence."""
-        width = states.shape[1]
+        width, states = states.shape[1], states[: self.tokens]
         if not self.even:
-            states = states.new_zeros(self.count * self.longest, width).index_copy_(0, self.places, states)
+            empty = states.new_zeros(self.count * self.longest, width)
+            states = empty.index_copy_(0, self.places[: self.tokens], states)
         return states.view(self.count, self.longest, width)
 
     def unpad(self, states: Tensor) -> Tensor:
         """(N, longest, W) as (T, W)."""
-        flat = states.flatten(0, 1)
-        return flat if self.even else flat.index_select(0, self.places)
+        return states.flatten(0, 1).index_select(0, self.places)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention inside each sequence, heads apart: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""

@@ -9,7 +9,7 @@ import numpy as np
 from mpir.errors import InputError
 from mpir.rank.blend import Floats, Integers, minmax
 
-DEFAULT_SHARE = 0.3
+DEFAULT_SHARE = 0.6
 FEWEST = 100
 """Share and number are chosen in docs/cascade.md; few sentences cost little, and there the share would lose more."""
 

@@ -47,7 +47,7 @@ class Reranker:
 
         `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
         perspectives. `context` overrides the weights' reading of S_CONTEXT. `cascade` is the share of a question's
-        sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.3 is well tried);
+        sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well tried);
         None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
 
         `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
