@@ -122,7 +122,7 @@ def test_a_cascade_by_default_and_by_share(
 ) -> None:
     body = " ".join(f"Aspirin {number} is a risk." for number in range(400))
     line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
-    for options, count in ([], 400), (["--cascade"], 120), (["--cascade", "0.5"], 200):
+    for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
         pipe(line)
         assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
         found = json.loads(capsys.readouterr().out)
