@@ -13,24 +13,23 @@ pairs of a question and a sentence from relevance.train.jsonl, so that STS is le
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.stats import pearsonr
 from torch.nn import functional
+from training_data import Row, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer
 
 from mpir.cli import guarded
-from mpir.files import atomic_write, read_json_lines
+from mpir.files import read_json_lines
 from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.text import Question
 from mpir.train.leakage import normalise
 
 Pairs = list[tuple[str, str]]
@@ -96,9 +95,8 @@ class Teachers:
 
 def read_stsb(path: Path) -> tuple[Pairs, Array]:
     """The pairs of an STS-B file and their labels, 0 to 5."""
-    with open(path, encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return [(row[5], row[6]) for row in rows], np.array([float(row[4]) for row in rows])
+    rows = list(sts_rows(path))
+    return [(item["question"], item["sentence"]) for item in rows], np.array([item["label"] for item in rows])
 
 
 def new_pairs(bi: BiEncoder, known: Pairs, held_out: set[str], generator: random.Random) -> Pairs:
@@ -123,23 +121,10 @@ def question_pairs(rows: Path, count: int, generator: random.Random) -> Pairs:
     return generator.sample(pairs, min(count, len(pairs)))
 
 
-def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[dict[str, Any]]:
+def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Row]:
     """Training rows; each is its own group."""
     for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
-        yield {
-            "id": f"{kind}-{number}",
-            "question": question,
-            "sentence": sentence,
-            "label": round(float(label), 3),
-            "kind": kind,
-        }
-
-
-def write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    """Write rows as JSON lines, atomically."""
-    with atomic_write(path) as stream:
-        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    print(path)
+        yield row(Question(f"{kind}-{number}", question), sentence, round(float(label), 3), kind)
 
 
 def run(arguments: argparse.Namespace) -> int:

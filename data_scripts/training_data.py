@@ -219,7 +219,7 @@ def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | Non
             if evaluation is not None:
                 evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-            counts[f"{item['kind']}={item['label']:g}" if item["kind"] != "sts-b" else "sts-b"] += 1
+            counts[f"{item['kind']}={item['label']:g}" if not item["kind"].startswith("sts-") else item["kind"]] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 
 

@@ -9,6 +9,7 @@ import pickle
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,7 @@ class FineTuner:
             values["fp16"] = True
         return fingerprint({**values, "batches": len(self.batches), "tasks": [t.name for t in self.tasks]})
 
+    @cached_property
     def _data(self) -> str:
         """What the batches hold, and which losses they meet."""
         rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self.batches]
@@ -190,7 +192,7 @@ class FineTuner:
     def _save_state(self) -> None:
         state = {
             "identity": self._identity(),
-            "data": self._data(),
+            "data": self._data,
             "counters": (self.step, self.best, self.stale),
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
@@ -223,7 +225,7 @@ class FineTuner:
         except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
             message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
             raise ArtefactError(message) from error
-        for key, found in (("identity", self._identity()), ("data", self._data())):
+        for key, found in (("identity", self._identity()), ("data", self._data)):
             if state.get(key, found) != found:  # an early version did not keep the data
                 kind = "settings" if key == "identity" else "data or losses"
                 raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
