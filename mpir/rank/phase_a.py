@@ -56,16 +56,28 @@ def score_questions(
     candidates: int = 100,
     progress: bool = False,
 ) -> Iterator[tuple[Question, Scored]]:
-    """Retrieve and score question by question, in order; what the journal holds is not scored again."""
-    for question in tqdm(questions, desc="questions", unit="question", disable=not progress):
-        record = journal.records.get(question.id)
-        if record is not None and record["query"] == question.body:
-            yield question, Scored.from_record(record, [index.document(name) for name in record["documents"]])
-            continue
-        found = index.search(question.body, candidates)
-        scored = reranker.score([question.body], [found])[0]
-        journal.add(question.id, scored.to_record())
+    """Retrieve and score questions; results come in order, each written to the journal before it is yielded.
+
+    Questions are scored as many at once as `Reranker.stream` takes, and what the journal holds is not scored again.
+    """
+    held = [_holds(journal, question) for question in questions]
+    fresh = [question for question, known in zip(questions, held, strict=True) if not known]
+    found = (index.search(question.body, candidates) for question in fresh)
+    stream = reranker.stream((question.body for question in fresh), found)
+    # Results come several at a time, and the bar is to show the last of them while the next are in the making.
+    bar = tqdm(questions, desc="questions", unit="question", mininterval=0, miniters=1, disable=not progress)
+    for question, known in zip(bar, held, strict=True):
+        if known:
+            record = journal.records[question.id]
+            scored = Scored.from_record(record, [index.document(name) for name in record["documents"]])
+        else:
+            scored = next(stream)
+            journal.add(question.id, scored.to_record())
         yield question, scored
+
+
+def _holds(journal: Journal, question: Question) -> bool:
+    return question.id in journal.records and journal.records[question.id]["query"] == question.body
 
 
 def answer(question: Question, scored: Scored, system: System, *, documents: int = 10, snippets: int = 10) -> Question:
