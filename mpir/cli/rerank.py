@@ -105,11 +105,13 @@ def _add_weight_options(parser: argparse.ArgumentParser) -> None:
 
 def load_reranker(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
+    from mpir.perspectives.scoring import PAIRS_PER_WINDOW
     from mpir.rank.reranker import Reranker
 
     options = ("weights", "context", "device", "precision", "tokens_per_batch", "cascade")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
-    return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments))
+    # Results come, and are kept, as often as the cache keeps scores.
+    return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)
 
 
 def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
