@@ -103,7 +103,6 @@ def pack_compiled(cross: CrossEncoder) -> Forward:
     """mpir's packed pass with all layers compiled as one function."""
 
     class Compiled(PackedBert):
-        @torch.inference_mode()
         def __call__(self, sequences: Sequence[Tokens]) -> Tensor:
             batch = packed._Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
             logits: Tensor = trunk(self, self._embed(sequences, batch), batch)
@@ -124,9 +123,13 @@ def pack_int8(cross: CrossEncoder) -> Forward:
     """mpir's packed pass with int8 in the three linear layers (of four) that come after attention."""
     bert = PackedBert(cross.model)
     for layer in bert.layers:
-        for name in ("out", "wide", "narrow"):
-            setattr(layer, name, quantize_dynamic(Sequential(getattr(layer, name)), {Linear}, torch.qint8))
+        layer.wide = _int8(layer.wide)
+        layer.mix.dense, layer.narrow.dense = _int8(layer.mix.dense), _int8(layer.narrow.dense)
     return _packed(bert)
+
+
+def _int8(linear: Linear) -> Any:
+    return quantize_dynamic(Sequential(linear), {Linear}, torch.qint8)
 
 
 def onnx_runtime(cross: CrossEncoder, quantised: bool) -> Forward:
@@ -152,7 +155,7 @@ def openvino(cross: CrossEncoder, precision: str, quantised: bool = False) -> Fo
 
 
 def _packed(bert: PackedBert) -> Forward:
-    return lambda sequences: bert(sequences).float().numpy()
+    return torch.inference_mode()(lambda sequences: bert(sequences).float().numpy())
 
 
 def _padded(cross: CrossEncoder, model: Any) -> Forward:

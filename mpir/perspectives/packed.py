@@ -31,14 +31,18 @@ def packs(model: Any) -> bool:
 
 
 class PackedBert:
-    """The forward pass of one `BertForSequenceClassification` in evaluation mode, on its device, in its precision."""
+    """The forward pass of one `BertForSequenceClassification`, on its device, in its precision.
 
-    def __init__(self, model: Any) -> None:
+    With `trains`, gradients reach the model's own parameters, its dropout counts while it is in training mode (but for
+    that of attention weights), and weights are read at each call; else they are those that the model had at first.
+    """
+
+    def __init__(self, model: Any, *, trains: bool = False) -> None:
         """Take over the model's weights; query, key and value become one matrix."""
         self.embeddings, self.pooler, self.classifier = model.bert.embeddings, model.bert.pooler.dense, model.classifier
-        self.layers = [_Layer(layer, model.config.num_attention_heads) for layer in model.bert.encoder.layer]
+        self.dropout = model.dropout
+        self.layers = [_Layer(layer, model.config.num_attention_heads, trains) for layer in model.bert.encoder.layer]
 
-    @torch.inference_mode()
     def __call__(self, sequences: Sequence[Tokens]) -> Tensor:
         """Raw outputs (N, K) of N token sequences."""
         batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
@@ -46,7 +50,7 @@ class PackedBert:
         for layer in self.layers[:-1]:
             states = layer.all_tokens(states, batch)
         first = self.layers[-1].first_tokens(states, batch)
-        logits: Tensor = self.classifier(torch.tanh(self.pooler(first)))
+        logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
         return logits
 
     def _embed(self, sequences: Sequence[Tokens], batch: _Batch) -> Tensor:
@@ -58,7 +62,8 @@ class PackedBert:
         )
         states = tables.word_embeddings(ids) + tables.token_type_embeddings(types)
         normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
-        return normed
+        dropped: Tensor = tables.dropout(normed)
+        return dropped
 
 
 class _Batch:
@@ -102,26 +107,32 @@ class _Batch:
 class _Layer:
     """One transformer layer."""
 
-    def __init__(self, layer: Any, heads: int) -> None:
-        attention = layer.attention.self
-        parts = (attention.query, attention.key, attention.value)
-        scale = attention.attention_head_size**-0.5  # of the scores; here once for all
-        self.heads, self.width = heads, attention.query.out_features
-        self.weight = torch.cat([p.weight * (scale if p is attention.query else 1.0) for p in parts]).detach()
-        self.bias = torch.cat([p.bias * (scale if p is attention.query else 1.0) for p in parts]).detach()
-        self.out, self.attention_norm = layer.attention.output.dense, layer.attention.output.LayerNorm
-        self.wide, self.narrow, self.norm = layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm
+    def __init__(self, layer: Any, heads: int, trains: bool) -> None:
+        self.attention, self.heads = layer.attention.self, heads
+        self.width = self.attention.query.out_features
+        self.mix, self.narrow = layer.attention.output, layer.output
+        self.wide = layer.intermediate.dense
+        self._joined = None if trains else tuple(part.detach() for part in self._join())
+
+    def _join(self) -> tuple[Tensor, Tensor]:
+        """Weight (3 W, W) and bias (3 W,) of query, key and value, the query scaled as the scores shall be."""
+        parts = (self.attention.query, self.attention.key, self.attention.value)
+        scales = (self.attention.attention_head_size**-0.5, 1.0, 1.0)
+        weight, bias = ([getattr(p, n) * s for p, s in zip(parts, scales, strict=True)] for n in ("weight", "bias"))
+        return torch.cat(weight), torch.cat(bias)
 
     def all_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
         """The next states (T, W) of all tokens."""
-        mixed = batch.attend(*self._heads(batch.pad(functional.linear(states, self.weight, self.bias)), 3))
+        weight, bias = self._joined or self._join()
+        mixed = batch.attend(*self._heads(batch.pad(functional.linear(states, weight, bias)), 3))
         return self._finish(states, batch.unpad(mixed.transpose(1, 2).flatten(2)))
 
     def first_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
         """The next states (N, W) of each sequence's first token."""
+        weight, bias = self._joined or self._join()
         own = states.index_select(0, batch.first)
-        query = functional.linear(own, self.weight[: self.width], self.bias[: self.width])
-        others = functional.linear(states, self.weight[self.width :], self.bias[self.width :])
+        query = functional.linear(own, weight[: self.width], bias[: self.width])
+        others = functional.linear(states, weight[self.width :], bias[self.width :])
         mixed = batch.attend(*self._heads(query[:, None], 1), *self._heads(batch.pad(others), 2))
         return self._finish(own, mixed.flatten(1))
 
@@ -131,6 +142,6 @@ class _Layer:
         return apart.permute(2, 0, 3, 1, 4).contiguous()
 
     def _finish(self, states: Tensor, mixed: Tensor) -> Tensor:
-        states = self.attention_norm(self.out(mixed) + states)
-        result: Tensor = self.norm(self.narrow(functional.gelu(self.wide(states))) + states)
+        states = self.mix(mixed, states)
+        result: Tensor = self.narrow(functional.gelu(self.wide(states)), states)
         return result

@@ -21,14 +21,16 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files import atomic_write, fingerprint
-from mpir.perspectives.device import choose_device
+from mpir.perspectives.device import choose_budget, choose_device
+from mpir.perspectives.packed import PackedBert, packs
+from mpir.perspectives.tokens import Tokens, batches, pad
 from mpir.train.losses import LOSSES, TAUGHT
 from mpir.train.mixture import Batch, Row, Task, schedule
 from mpir.train.settings import Settings
 
 __all__ = ["FineTuner", "Settings"]
 
-CHUNK = 16
+PARTS = ("input_ids", "token_type_ids")
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,8 @@ class FineTuner:
         torch.manual_seed(settings.seed)
         self.tokenizer, self.model = load_encoder(settings.checkpoint, len(tasks))
         self.model.to(self.device)
+        self.packed = PackedBert(self.model, trains=True) if packs(self.model) else None
+        self.tokens_per_chunk = choose_budget(None, [self.device], settings.length)
         self.batches = schedule(tasks, settings.rows, settings.seed, settings.batches)
         steps = math.ceil(len(self.batches) / settings.accumulate)
         self.optimiser = torch.optim.AdamW(
@@ -107,24 +111,30 @@ class FineTuner:
 
     def _logits(self, rows: list[Row]) -> torch.Tensor:
         """Raw outputs (N, perspectives), computed in chunks of like length so that little is spent on padding."""
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i].question) + len(rows[i].sentence))
-        chunks = [order[start : start + CHUNK] for start in range(0, len(order), CHUNK)]
-        logits = torch.cat([self._chunk_logits([rows[i] for i in chunk]) for chunk in chunks])
-        return logits[torch.argsort(torch.tensor(order, device=logits.device))]
-
-    def _chunk_logits(self, rows: list[Row]) -> torch.Tensor:
-        encoded = self.tokenizer(
-            [r.question for r in rows],
-            [r.sentence for r in rows],
+        found = self.tokenizer(
+            [row.question for row in rows],
+            [row.sentence for row in rows],
             truncation="longest_first",
             max_length=self.settings.length,
-            padding=True,
-            pad_to_multiple_of=16,  # few different shapes: oneDNN keeps a kernel for each and makes new ones slowly
-            return_tensors="pt",
-        ).to(self.device)
+            return_token_type_ids=True,
+        )
+        tokens = [
+            Tokens(*(np.array(part, np.int32) for part in one)) for one in zip(*map(found.get, PARTS), strict=True)
+        ]
+        chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
+        logits = torch.cat([self._forward([tokens[i] for i in chunk]) for chunk in chunks])
+        return logits[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(logits.device)]
+
+    def _forward(self, sequences: list[Tokens]) -> torch.Tensor:
+        """Raw outputs (n, perspectives) of a chunk, without padding where the model can do without."""
         precision = self.settings.precision
         with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
-            logits: torch.Tensor = self.model(**encoded).logits.float()
+            if self.packed is not None:
+                return self.packed(sequences).float()
+            inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+            wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+            tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+            logits: torch.Tensor = self.model(**tensors).logits.float()
         return logits
 
     def _train_step(self, batch: Batch) -> float:

@@ -64,3 +64,27 @@ def test_only_a_plain_bert_classifier_is_packed() -> None:
     assert packs(BertForSequenceClassification(BertConfig(**sizes)))
     assert not packs(BertForSequenceClassification(BertConfig(**sizes, hidden_act="relu")))
     assert not packs(RobertaForSequenceClassification(RobertaConfig(**sizes)))
+
+
+def test_gradients_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
+    sequences, found = sequences_of([9, 3, 6, 3]), []
+    for packed in (True, False):
+        model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+        inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, 0).items()}
+        logits = PackedBert(model, trains=True)(sequences) if packed else model(**inputs).logits
+        logits.square().sum().backward()
+        found.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    assert any(gradient.abs().max() > 1e-3 for gradient in found[1].values())
+    for name, gradient in found[1].items():
+        torch.testing.assert_close(found[0][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+
+
+def test_in_training_weights_are_read_anew_and_dropout_counts(tiny_checkpoint: Path) -> None:
+    model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+    packed, sequences = PackedBert(model, trains=True), sequences_of([9, 3, 6, 3])
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.1)
+    torch.testing.assert_close(packed(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
+    model.train()
+    assert not torch.equal(packed(sequences), packed(sequences))
