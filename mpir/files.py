@@ -160,26 +160,62 @@ def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]
 
 
 @contextmanager
-def atomic_folder(path: str | Path) -> Iterator[Path]:
+def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Path]:
     """Fill a temporary folder beside `path`; it takes the place of `path` only if the block ends without an error.
 
+    `marker` is a file that every folder of the kind holds: what stands at `path` without it is never replaced.
+
     Raises:
-        OutputError: the parent folder cannot be written.
+        OutputError: the folder cannot be written, or something else stands there.
     """
-    target = Path(path)
+    target = Path(path).resolve()
+    if marker is not None:
+        check_replaceable(path, marker)
+    temporary: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be written ({error.strerror or error}); choose another folder.") from error
-    try:
+        temporary = _folder_beside(target)
         temporary.chmod(0o777 & ~_umask())
         yield temporary
-        if target.exists():
-            shutil.rmtree(target)
-        temporary.rename(target)
+        _put_in_place(temporary, target)
+    except OSError as error:
+        if error.errno is None:  # not the system's: some libraries raise it for anything
+            raise
+        raise OutputError(f"{path}: cannot be written ({error.strerror}); check the folder and free space.") from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_replaceable(path: str | Path, marker: str) -> None:
+    """Refuse to replace, which means to delete, what is not of the kind that holds a file `marker`.
+
+    Raises:
+        OutputError: a file stands at `path`, or a folder that is neither empty nor holds the marker.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{path}: exists and is no folder, so it is not replaced; choose another name.")
+    if target.is_dir() and not (target / marker).is_file() and any(target.iterdir()):
+        raise OutputError(
+            f"{path}: exists and holds no {marker}, so it is something else and is not replaced; remove it or choose "
+            "another folder."
+        )
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Rename a folder; the one that stands at its place is moved away first, since deleting it may take long."""
+    if not target.exists():
+        temporary.rename(target)
+        return
+    old = _folder_beside(target)
+    target.replace(old)
+    temporary.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _folder_beside(target: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
 
 
 def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:

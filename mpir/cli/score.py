@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
+from mpir.files import check_replaceable
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.rank.journal import Journal
     from mpir.rank.phase_a import score_questions
-    from mpir.rank.scored_set import ScoredSet
+    from mpir.rank.scored_set import MARKER, ScoredSet
     from mpir.retrieve.lucene import LuceneIndex
 
     if arguments.candidates < 1:
         raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
+    check_replaceable(arguments.output, MARKER)
     questions = _read(arguments.questions)
     with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
         if arguments.gold_in_index:
@@ -90,6 +92,11 @@ def _read(paths: list[str]) -> list[Question]:
             if question.id in questions:
                 raise InputError(f"{path}: the question {question.id} is in an earlier file, too; give it once.")
             questions[question.id] = question
+    if not any(question.documents or question.snippets for question in questions.values()):
+        raise InputError(
+            f"{', '.join(paths)}: none of the {len(questions)} questions has golden documents or snippets, which "
+            "tuning needs; give training or golden files, not test files."
+        )
     return list(questions.values())
 
 

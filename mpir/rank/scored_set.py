@@ -25,6 +25,8 @@ from mpir.rank.scored import Scored
 from mpir.text import Question
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
+MARKER = "document_of.npy"
+"""A file that only scored questions have: a folder without it is not replaced."""
 FORMAT = 2
 FIRST = {"windowed": "cut"}
 """What format 1 called it."""
@@ -86,8 +88,12 @@ class ScoredSet:
         )
 
     def save(self, folder: str | Path) -> ScoredSet:
-        """Write the folder, atomically, and return the set as it loads. Raises OutputError if it cannot."""
-        with atomic_folder(folder) as temporary:
+        """Write the folder, atomically, and return the set as it loads.
+
+        Raises:
+            OutputError: the folder cannot be written, or holds something other than scored questions.
+        """
+        with atomic_folder(folder, marker=MARKER) as temporary:
             for name in COLUMNS:
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(getattr(self.columns, name)))
             for name in PLACES:

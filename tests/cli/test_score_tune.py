@@ -130,3 +130,23 @@ def test_gold_outside_the_index(
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, "--gold-in-index"]) == 2
     assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
+
+
+def test_a_folder_of_the_users_is_not_replaced(
+    work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "precious").mkdir()
+    (work / "precious" / "thesis.txt").write_text("years of work")
+    assert score(work, tiny_bundle, "precious") == 2
+    assert "precious: exists and holds no document_of.npy" in capsys.readouterr().err
+    assert [path.name for path in (work / "precious").iterdir()] == ["thesis.txt"]
+    assert not (work / "precious.scores.jsonl").exists()
+
+
+def test_questions_without_gold_are_refused_before_they_are_scored(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test.json").write_text('{"questions": [{"id": "1", "body": "Does aspirin thin blood?"}]}')
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
+    assert "none of the 1 questions has golden documents" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.rank.blend import Columns, blend
 from mpir.rank.scored import Scored
 from mpir.rank.scored_set import PLACES, ScoredSet
@@ -106,3 +106,12 @@ def test_no_questions_and_repeated_candidates_are_refused() -> None:
         ScoredSet.collect([])
     with pytest.raises(InputError, match="question z: the document '1' is twice"):
         ScoredSet.collect([question("z", ["1", "2", "1"])])
+
+
+def test_only_scored_questions_are_replaced(scored_set: ScoredSet, tmp_path: Path) -> None:
+    scored_set.save(tmp_path / "scored")
+    assert_same(scored_set.save(tmp_path / "scored"), scored_set)
+    (tmp_path / "manifest.json").write_text("of an index, say")
+    with pytest.raises(OutputError, match=r"holds no document_of.npy"):
+        scored_set.save(tmp_path)
+    assert (tmp_path / "manifest.json").read_text() == "of an index, say"

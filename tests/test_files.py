@@ -1,0 +1,59 @@
+"""Files: what is written takes its place whole or not at all, and never in place of something else of the user's."""
+
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import OutputError
+from mpir.files import atomic_folder
+
+MARKER = "manifest.json"
+
+
+def fill(folder: Path, marker: str | None = MARKER, text: str = "new") -> None:
+    with atomic_folder(folder, marker=marker) as temporary:
+        (temporary / MARKER).write_text(text)
+
+
+def test_a_folder_with_the_marker_or_nothing_in_it_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    fill(tmp_path / "made", text="old")
+    (tmp_path / "made" / "more").write_text("of the old one")
+    fill(tmp_path / "made")
+    assert [(file.name, file.read_text()) for file in (tmp_path / "made").iterdir()] == [(MARKER, "new")]
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match=r"holds no manifest.json, .* choose another folder"):
+        fill(tmp_path)
+    with pytest.raises(OutputError, match=r"thesis.txt: exists and is no folder"):
+        fill(tmp_path / "thesis.txt")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.txt", "years of work")]
+
+
+def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
+    fill(tmp_path / "made", text="old")
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", marker=MARKER) as temporary:
+        (temporary / MARKER).write_text(str(1 / 0))
+    assert (tmp_path / "made" / MARKER).read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_disk_that_is_full_while_a_folder_is_filled(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputError, match=r"made: cannot be written \(No space left on device\); check"),
+        atomic_folder(tmp_path / "made") as temporary,
+        open("/dev/full", "w", encoding="utf-8") as full,
+    ):
+        full.write(str(temporary))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_behind_a_link_is_replaced_where_it_lies(tmp_path: Path) -> None:
+    fill(tmp_path / "made", text="old")
+    (tmp_path / "link").symlink_to("made")
+    fill(tmp_path / "link")
+    assert (tmp_path / "link").readlink() == Path("made")
+    assert (tmp_path / "made" / MARKER).read_text() == "new"
