@@ -5,15 +5,37 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import mpir
-from mpir.errors import InputError, OutputError
-from mpir.files import atomic_write, fingerprint, read_json_lines
+from mpir.errors import OutputError
+from mpir.files import atomic_write, fingerprint, open_bytes
 
 log = logging.getLogger(__name__)
+
+
+class Records(Mapping[str, dict[str, Any]]):
+    """The records of a journal by their id. Only their places are in memory; a record is read when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.places: dict[str, int] = {}
+
+    def __getitem__(self, identifier: str) -> dict[str, Any]:
+        place = self.places[identifier]
+        with open_bytes(self._path) as stream:
+            stream.seek(place)
+            record: dict[str, Any] = json.loads(stream.readline())
+        return record
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 class Journal:
@@ -26,36 +48,57 @@ class Journal:
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         """Open or start the journal of `settings` (JSON-able). Raises OutputError where it cannot be written."""
         self.path = Path(path)
-        self._header = {"mpir": mpir.__version__, "settings": fingerprint(dict(settings))}
-        self.records: dict[str, dict[str, Any]] = {}
-        if self.path.exists():
-            self._read()
-        # Written anew, so that new lines never follow a broken one.
-        with atomic_write(self.path) as stream:
-            stream.writelines(_line(value) for value in (self._header, *self.records.values()))
+        self.records = Records(self.path)
+        header = {"mpir": mpir.__version__, "settings": fingerprint(dict(settings))}
+        if end := self._read(header) if self.path.exists() else 0:
+            with self._writing():
+                os.truncate(self.path, end)  # so that new lines never follow a broken one
+        else:
+            with atomic_write(self.path, binary=True) as stream:
+                stream.write(_line(header))
 
-    def _read(self) -> None:
-        lines = read_json_lines(self.path)
-        try:
-            if next(lines, (0, None))[1] != self._header:
-                log.warning("%s: made with other settings, so everything in it is done anew", self.path)
-                return
-            for _, record in lines:
-                self.records[record["id"]] = record
-        except (InputError, KeyError):
-            log.warning("%s: its last line is incomplete and is done anew", self.path)
+    def _read(self, header: Mapping[str, Any]) -> int:
+        """Find the records. The end of the last whole line, or 0 where the journal is to be started anew."""
+        end = 0
+        with open_bytes(self.path) as stream:
+            for line in stream:
+                record = _parsed(line)
+                if end == 0 and record != header:
+                    log.warning("%s: made with other settings, so everything in it is done anew", self.path)
+                    return 0
+                if end and "id" not in record:
+                    log.warning("%s: its last line is incomplete and is done anew", self.path)
+                    break
+                if end:
+                    self.records.places[record["id"]] = end
+                end += len(line)
+        return end
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
         """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
-        self.records[identifier] = {"id": identifier, **record}
+        with self._writing(), open(self.path, "ab") as stream:
+            place = stream.tell()
+            stream.write(_line({"id": identifier, **record}))
+            stream.flush()
+            os.fsync(stream.fileno())
+        self.records.places[identifier] = place
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            with open(self.path, "a", encoding="utf-8") as stream:
-                stream.write(_line(self.records[identifier]))
-                stream.flush()
-                os.fsync(stream.fileno())
+            yield
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be written ({error.strerror}); check free space.") from error
 
 
-def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """The object of a whole line; an empty one for anything else."""
+    try:
+        value = json.loads(line) if line.endswith(b"\n") else {}
+    except ValueError:
+        value = {}
+    return value if isinstance(value, dict) else {}
