@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.perspectives.base import Perspective
 from mpir.perspectives.cache import Pair, ScoreCache
+from mpir.perspectives.encoded import CrossEncoderPerspective
 
 PAIRS_PER_WINDOW = 4096
 """Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
@@ -59,7 +59,8 @@ def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
     """The columns of the perspectives, those that share an encoder together."""
     columns: dict[int, list[int]] = {}
     for column, perspective in enumerate(perspectives):
-        columns.setdefault(id(getattr(perspective, "encoder", perspective)), []).append(column)
+        shared = perspective.encoder if isinstance(perspective, CrossEncoderPerspective) else perspective
+        columns.setdefault(id(shared), []).append(column)
     return list(columns.values())
 
 
@@ -89,11 +90,12 @@ class _Table:
     def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
         """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
         pairs = [self.pairs[row] for row in rows]
-        encoder = getattr(self.perspectives[columns[0]], "encoder", None)
-        outputs, windowed = encoder.outputs(pairs, progress=progress) if encoder else (None, np.zeros(len(rows), bool))
+        first, windowed = self.perspectives[columns[0]], np.zeros(len(rows), bool)
+        if isinstance(first, CrossEncoderPerspective):
+            outputs, windowed = first.encoder.outputs(pairs, progress=progress)
         for column in columns:
-            one: Any = self.perspectives[column]
-            values = one.read(outputs) if encoder else _by_question(one, pairs)
+            one = self.perspectives[column]
+            values = one.read(outputs) if isinstance(one, CrossEncoderPerspective) else _by_question(one, pairs)
             _check(one, values, pairs)
             self.values[rows, column], self.windowed[rows, column] = values, windowed
             if place := self.caches[column]:

@@ -50,6 +50,13 @@ def test_a_shared_encoder_runs_once(tiny_checkpoint: Path, monkeypatch: pytest.M
     np.testing.assert_allclose(found.values[:2, 1], alone, atol=1e-6)
 
 
+def test_an_encoder_of_ones_own_is_ones_own_business() -> None:
+    class Embedded(Overlap):
+        encoder = "a model that answers no pairs"
+
+    assert score_pairs([Embedded(), Overlap()], [("a b", "a"), ("a b", "b a")]).values.tolist() == [[1, 1], [2, 2]]
+
+
 def test_no_pairs() -> None:
     assert score_pairs([Overlap()], []).values.shape == (0, 1)
 
