@@ -48,11 +48,16 @@ def write_run(path: str | Path, run: Mapping[str, Mapping[str, float]], *, tag: 
         OutputError: the file cannot be written.
     """
     lines = (
-        f"{_id(query)} Q0 {_id(document)} {rank} {_finite(score, query, document)!r} {_id(tag)}\n"
+        run_line(query, document, rank, score, tag)
         for query, scores in run.items()
         for rank, (document, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1]), 1)
     )
     _write(path, lines)
+
+
+def run_line(query: str, document: str, rank: int, score: float, tag: str) -> str:
+    """One line of a run, with its end. Raises InputError as `write_run`."""
+    return f"{_id(query)} Q0 {_id(document)} {rank} {_finite(score, query, document)!r} {_id(tag)}\n"
 
 
 def write_qrels(path: str | Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

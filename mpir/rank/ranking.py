@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tabulate import tabulate
 
+from mpir.corpora.trec import run_line
+from mpir.errors import InputError
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.scored import Scored
 from mpir.rank.weights import Weights
@@ -43,7 +45,8 @@ class RankedSentence:
 class RankedDocument:
     """A document with its sentences, best first. `index` is its place in the input, `bm25` its first-stage score.
 
-    `shares` says what S_BM25 and each of the best sentences ("sentence 1", …) add to `score`.
+    `bm25_rank` is its rank by that score among all candidates (from 1; equal scores share one). `shares` says what
+    S_BM25 and each of the best sentences ("sentence 1", …) add to `score`.
     """
 
     id: str
@@ -51,13 +54,14 @@ class RankedDocument:
     title: str
     score: float
     bm25: float
+    bm25_rank: int
     shares: Mapping[str, float]
     sentences: tuple[RankedSentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Documents best first, for one query, with the weights that ordered them.
+    """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
 
     `left_out` counts the sentences of all candidates that a first pass left out: they are in no document's `sentences`.
     """
@@ -65,7 +69,8 @@ class Ranking:
     query: str
     documents: tuple[RankedDocument, ...]
     weights: Weights
-    left_out: int = 0
+    candidates: int
+    left_out: int
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -95,6 +100,7 @@ class Ranking:
             "query": self.query,
             "documents": [asdict(d) for d in self.documents],
             "weights": self.weights.to_dict(),
+            "candidates": self.candidates,
             "left_out": self.left_out,
         }
 
@@ -103,9 +109,15 @@ class Ranking:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
 
     def to_pandas(self, level: Literal["documents", "sentences"] = "documents") -> pandas.DataFrame:
-        """A data frame with a row for each document or sentence, best first. Needs the pandas package."""
+        """A data frame with a row for each document or sentence, best first. Needs the pandas package.
+
+        Raises:
+            InputError: another level.
+        """
         import pandas
 
+        if level not in ("documents", "sentences"):
+            raise InputError(f"level is {level!r}; expected 'documents' or 'sentences'.")
         if level == "documents":
             heads = ["rank", "id", "index", "title", "score", "bm25"]
             rows: list[list[Any]] = [
@@ -121,8 +133,12 @@ class Ranking:
         return pandas.DataFrame(rows, columns=pandas.Index(heads))
 
     def to_trec(self, query_id: str = "1", tag: str = "mpir") -> str:
-        """The documents as lines of a TREC run: query, Q0, document, rank, score, tag."""
-        return "".join(f"{query_id} Q0 {d.id} {rank} {d.score:.9g} {tag}\n" for rank, d in enumerate(self.documents, 1))
+        """The documents as lines of a TREC run: query, Q0, document, rank, score, tag.
+
+        Raises:
+            InputError: an id or `tag` that holds white space, which no TREC file can have.
+        """
+        return "".join(run_line(query_id, d.id, rank, d.score, tag) for rank, d in enumerate(self.documents, 1))
 
     def explain(self, rank: int = 1) -> str:
         """Say in words and numbers why the document at a rank (from 1) stands there.
@@ -134,12 +150,14 @@ class Ranking:
             raise IndexError(f"rank {rank} does not exist; the ranking has {len(self.documents)} documents.")
         document = self.documents[rank - 1]
         lines = [
-            f"{document.id} is ranked {rank} of {len(self.documents)} with the score {document.score:.4f}, "
+            f"{document.id} is ranked {rank} of {self.candidates} with the score {document.score:.4f}, "
             f"the sum of {_sum(document.shares)}.",
-            f"BM25 gave it {document.bm25:.3f}, which would be rank {self._bm25_rank(document)}.",
+            f"BM25 gave it {document.bm25:.3f}, which would be rank {document.bm25_rank}.",
         ]
-        used = [name for name, share in document.shares.items() if name != BM25 and share]
-        for name, sentence in zip(used, document.sentences, strict=False):
+        best = [(name, share) for name, share in document.shares.items() if name != BM25]
+        for (name, share), sentence in zip(best, document.sentences, strict=False):
+            if not share:
+                continue
             scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
             lines += [
                 f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
@@ -151,9 +169,6 @@ class Ranking:
         if self.left_out:
             lines.append(f"Sentences left out by the first pass, in all documents: {self.left_out}.")
         return "\n".join(lines)
-
-    def _bm25_rank(self, document: RankedDocument) -> int:
-        return 1 + sum(other.bm25 > document.bm25 for other in self.documents)
 
     def _gap(self, rank: int) -> list[str]:
         if rank == len(self.documents):
@@ -180,7 +195,7 @@ def rank(scored: Scored, weights: Weights, *, top_k: int | None = None) -> Ranki
     numbers = document_order(scored.columns, blended)[:top_k]
     first = _first_sentences(scored)
     documents = (_document(scored, blended, weights, int(number), first) for number in numbers)
-    return Ranking(scored.query, tuple(documents), weights, scored.left_out)
+    return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out)
 
 
 def _first_sentences(scored: Scored) -> list[int]:
@@ -204,6 +219,7 @@ def _document(scored: Scored, blended: Blend, weights: Weights, number: int, fir
         document.title,
         float(blended.documents[number]),
         float(scored.columns.bm25[number]),
+        1 + int((scored.columns.bm25 > scored.columns.bm25[number]).sum()),
         shares,
         tuple(_sentence(scored, blended, weights, i, number) for i in members),
     )

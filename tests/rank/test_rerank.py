@@ -165,13 +165,33 @@ def test_weights_for_other_perspectives_are_refused() -> None:
 def test_forms_of_the_result(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", [Document("a", "T", "An x. A y."), Document("b", abstract="Nothing.")])
     assert json.loads(ranking.to_json()) == json.loads(json.dumps(ranking.to_dict()))
-    assert ranking.to_trec("7", "tag").splitlines()[0] == f"7 Q0 a 1 {ranking.documents[0].score:.9g} tag"
+    assert ranking.to_trec("7", "tag").splitlines()[0] == f"7 Q0 a 1 {ranking.documents[0].score!r} tag"
     frame = ranking.to_pandas("sentences")
     assert frame["text"].tolist() == [sentence.text for sentence in ranking.sentences]
     assert frame["x"].tolist() == [sentence.scores["x"] for sentence in ranking.sentences]
     assert ranking.to_pandas()["id"].tolist() == ["a", "b"]
     assert "best sentence" in str(ranking)
     assert "An x." in str(ranking)
+    with pytest.raises(InputError, match="level is 'sentence'; expected 'documents' or 'sentences'"):
+        ranking.to_pandas("sentence")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'PMID 7' cannot stand in a TREC file"):
+        reranker.rerank("q", [Document("PMID 7")]).to_trec()
+
+
+def test_a_part_of_the_ranking_knows_of_the_whole(reranker: Reranker) -> None:
+    docs = [Document("a", abstract="Nothing.", score=2.0), Document("b", abstract="xxx.", score=1.0)]
+    whole, part = reranker.rerank("q", docs), reranker.rerank("q", docs, top_k=1)
+    assert part.documents == whole.documents[:1]
+    assert part.candidates == part.to_dict()["candidates"] == len(docs)
+    assert "b is ranked 1 of 2" in part.explain()
+    assert "BM25 gave it 1.000, which would be rank 2." in part.explain()
+
+
+def test_explain_names_the_sentence_whose_share_it_is() -> None:
+    weights = Weights({"x": 1.0}, 0.0, 0.0, 1.0, (0.0, 1.0))
+    text = Reranker(perspectives=[Count("x")], weights=weights).rerank("q", ["Best: xxx. Second: x."]).explain()
+    assert "Sentence 2 (abstract 11-21): Second: x." in text
+    assert "Best: xxx." not in text
 
 
 def test_explain_says_why(reranker: Reranker) -> None:
