@@ -31,7 +31,7 @@ class Scored:
     left_out: int = 0
 
     def to_record(self) -> dict[str, Any]:
-        """A JSON-able record of ids, offsets and scores. The texts stay in the corpus; `from_record` asks for them."""
+        """A JSON-able record of ids, offsets and exact scores. Texts stay in the corpus; `from_record` needs them."""
         columns = self.columns
         return {
             "query": self.query,
@@ -40,8 +40,8 @@ class Scored:
             "bm25": columns.bm25.tolist(),
             "document_of": columns.document_of.tolist(),
             "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
-            "scores": columns.scores.round(6).tolist(),
-            "lexical": self.lexical.round(6).tolist(),
+            "scores": columns.scores.tolist(),
+            "lexical": self.lexical.tolist(),
             "windowed": np.flatnonzero(self.windowed).tolist(),
             "left_out": self.left_out,
         }

@@ -102,3 +102,16 @@ def test_questions_in_the_journal_are_not_scored_wherever_they_stand(index: Luce
     assert [question for question, _ in found] == changed
     assert [one.query for _, one in found] == [question.body for question in changed]
     assert words.asked == [question.body for question in changed if question.id != "q1"]
+
+
+def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    first, again = (
+        list(score_questions(QUESTIONS, index, reranker, Journal(tmp_path / "journal", {}), candidates=2))
+        for _ in range(2)
+    )
+    for (_, one), (_, other) in zip(first, again, strict=True):
+        assert one.sentences == other.sentences
+        assert one.columns.scores.tobytes() == other.columns.scores.tobytes()
+        assert one.lexical.tobytes() == other.lexical.tobytes()
+        assert one.columns.bm25.tobytes() == other.columns.bm25.tobytes()
