@@ -66,6 +66,14 @@ def test_one_query_beyond_the_bound_is_scored_whole() -> None:
     assert [one.query for one in scored] == QUERIES[:2]
 
 
+def test_a_pair_that_several_queries_have_is_scored_once() -> None:
+    length = Length()
+    queries, documents = [QUERIES[0], QUERIES[1], QUERIES[0]], [DOCUMENTS[0], DOCUMENTS[0], DOCUMENTS[0][::-1]]
+    first, _, last = Reranker(perspectives=[length]).score(queries, documents)
+    assert length.given == [len({sentence.text for sentence in first.sentences})] * 2 == [4, 4]
+    assert last.columns.scores.tolist() == [[len(sentence.text)] for sentence in last.sentences]
+
+
 def test_uneven_and_impossible_streams_are_refused() -> None:
     reranker = Reranker(perspectives=[Length()], pairs_at_once=1)
     stream = reranker.stream(iter(QUERIES), iter(DOCUMENTS[:1]))
