@@ -69,23 +69,16 @@ class ScoredSet:
 
     @classmethod
     def collect(cls, scored: Iterable[tuple[Question, Scored]], made_by: Mapping[str, Any] | None = None) -> ScoredSet:
-        """The set of questions that were scored one by one. Raises InputError where there are none."""
-        pairs = list(scored)
-        if not pairs:
+        """The set of questions that were scored one by one. Raises InputError where there are none.
+
+        Texts are let go of question by question, so that they may come from a stream.
+        """
+        parts = [(question, one.columns, _places(one)) for question, one in scored]
+        if not parts:
             raise InputError("scored questions: there is not one question; score some first.")
-        parts = [one for _, one in pairs]
-        sentences = [sentence for one in parts for sentence in one.sentences]
-        return cls(
-            tuple(question for question, _ in pairs),
-            Columns.stack([one.columns for one in parts]),
-            np.array([document.id for one in parts for document in one.documents], np.str_),
-            np.array([sentence.section for sentence in sentences], np.str_),
-            np.array([sentence.begin for sentence in sentences], np.int64),
-            np.array([sentence.end for sentence in sentences], np.int64),
-            np.concatenate([one.lexical for one in parts]),
-            np.concatenate([one.windowed for one in parts]),
-            dict(made_by or {}),
-        )
+        questions, columns, places = zip(*parts, strict=True)
+        joined = {name: np.concatenate([part[name] for part in places]) for name in PLACES}
+        return cls(questions, Columns.stack(columns), **joined, made_by=dict(made_by or {}))
 
     def save(self, folder: str | Path) -> ScoredSet:
         """Write the folder, atomically, and return the set as it loads.
@@ -188,6 +181,19 @@ class ScoredSet:
         both = set(self.columns.perspectives) & set(other.columns.perspectives)
         if both:
             raise InputError(f"both sets have the perspective {sorted(both)[0]!r}; give each column once.")
+
+
+def _places(scored: Scored) -> dict[str, npt.NDArray[Any]]:
+    """What a set keeps of one question's documents and sentences, besides the columns."""
+    sentences = scored.sentences
+    return {
+        "documents": np.array([document.id for document in scored.documents], np.str_),
+        "sections": np.array([sentence.section for sentence in sentences], np.str_),
+        "begin": np.array([sentence.begin for sentence in sentences], np.int64),
+        "end": np.array([sentence.end for sentence in sentences], np.int64),
+        "lexical": scored.lexical,
+        "windowed": scored.windowed,
+    }
 
 
 def _fingerprints(scored: ScoredSet) -> dict[str, Any]:
