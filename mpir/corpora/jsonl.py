@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
 from mpir.files import read_json_lines
-from mpir.text.types import Document
+from mpir.text.types import TITLE, Document
 
 ID_KEYS = ("pmid", "id", "_id", "docid")
 BODY_KEYS = ("abstract", "text", "contents")
@@ -20,7 +20,7 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
     The id is the first of pmid, id, _id, docid that the line has; the body the first of abstract, text, contents.
 
     Raises:
-        InputError: a line without an id, or with a value of the wrong type (file and line are named).
+        InputError: a line without an id or any text, or with a value of the wrong type (file and line are named).
     """
     for number, record in read_json_lines(path):
         yield _document(record, f"{path}:{number}")
@@ -35,8 +35,23 @@ def _document(record: dict[str, Any], place: str) -> Document:
         raise InputError(
             f"{place}: the document has {found}; expected a text or number under one of {', '.join(ID_KEYS)}."
         )
-    body = next((key for key in BODY_KEYS if record.get(key) is not None), BODY_KEYS[0])
-    return Document(identity.strip(), _text(record, "title", place), _text(record, body, place))
+    body = body_key(record, place)
+    return Document(identity.strip(), _text(record, TITLE, place), _text(record, body, place))
+
+
+def body_key(record: Mapping[str, Any], place: str) -> str:
+    """The key that holds a record's body, which may be missing or null.
+
+    Raises:
+        InputError: there are other keys than those of an id, but none that holds a text: it may go by another name.
+    """
+    other = [str(key) for key in record if key not in ID_KEYS]
+    if other and not any(key in record for key in (TITLE, *BODY_KEYS)):
+        raise InputError(
+            f"{place}: the document has no text, but {', '.join(other)[:100]}; expected {TITLE} or one of "
+            f"{', '.join(BODY_KEYS)} (which may be empty)."
+        )
+    return next((key for key in BODY_KEYS if record.get(key) is not None), BODY_KEYS[0])
 
 
 def _text(record: dict[str, Any], key: str, place: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
+from mpir.retrieve.record import without_surrogates
 
 Pair = tuple[str, str]
 Integers = npt.NDArray[np.int32]
@@ -84,7 +85,8 @@ class PairTokenizer:
             )
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
-        """Tokenise pairs."""
+        """Tokenise pairs. Tokenizers take no half of a surrogate pair: U+FFFD is read in its place."""
+        pairs = [(without_surrogates(question), without_surrogates(sentence)) for question, sentence in pairs]
         if self.template is None:
             return _Whole(self, pairs)
         return _Joined(self.template, self.length, pairs, self.texts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
+from mpir.corpora.jsonl import ID_KEYS, body_key
 from mpir.errors import InputError
-from mpir.text import Document
+from mpir.text import TITLE, Document
 
 DocumentLike = Document | str | Mapping[str, Any]
 
@@ -20,10 +21,16 @@ def as_documents(docs: Sequence[DocumentLike]) -> list[Document]:
     title; abstract, text or contents) and perhaps a first-stage `score`.
 
     Raises:
-        InputError: something else in the list, a value of the wrong type, or scores for some documents only.
+        InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, or scores for
+            some documents only.
     """
     if isinstance(docs, str | Mapping | Document):
         raise InputError(f"docs is a single {type(docs).__name__}; expected a list of documents.")
+    if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
+        raise InputError(
+            f"docs is a {type(docs).__name__}; expected a list of documents (of a table, such as "
+            "frame.to_dict('records'))."
+        )
     documents = [_document(doc, number) for number, doc in enumerate(docs)]
     scored = [document.score is not None for document in documents]
     if any(scored) and not all(scored):
@@ -39,11 +46,14 @@ def _document(doc: DocumentLike, number: int) -> Document:
     if isinstance(doc, str):
         return Document(str(number), abstract=doc)
     if isinstance(doc, Mapping):
-        body = next((key for key in BODY_KEYS if doc.get(key) is not None), BODY_KEYS[0])
+        body = body_key(doc, f"docs[{number}]")
         identity = next((doc[key] for key in ID_KEYS if doc.get(key) is not None), number)
-        doc = Document(str(identity), _text(doc, "title", number), _text(doc, body, number), doc.get("score"))
+        doc = Document(str(identity), _or_blank(doc.get(TITLE)), _or_blank(doc.get(body)), doc.get("score"))
     if not isinstance(doc, Document):
         raise InputError(f"docs[{number}] is {type(doc).__name__}; expected a string, a dictionary or a Document.")
+    for name, text in doc.sections.items():
+        if not isinstance(text, str):
+            raise InputError(f"docs[{number}] (id {doc.id!r}): the {name} is {text!r:.60}; expected a string.")
     if doc.score is not None and not _is_finite(doc.score):
         raise InputError(
             f"docs[{number}] (id {doc.id!r}) has the score {doc.score!r}; expected a finite number or None."
@@ -51,12 +61,9 @@ def _document(doc: DocumentLike, number: int) -> Document:
     return doc
 
 
-def _text(doc: Mapping[str, Any], key: str, number: int) -> str:
-    value = doc.get(key)
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"docs[{number}]: {key} is {value!r:.60}; expected a string.")
-    return value or ""
+def _or_blank(text: Any) -> Any:
+    return "" if text is None else text
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

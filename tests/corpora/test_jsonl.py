@@ -50,6 +50,7 @@ def test_reads_one_line_at_a_time(tmp_path: Path) -> None:
         (b'{"id": 1.5}', ":2: the document has the id 1.5"),
         (b'{"id": "1", "title": 3}', ":2: title is 3; expected a string"),
         (b'{"id": "1", "text": ["a"]}', ":2: text is .*; expected a string"),
+        (b'{"id": "1", "body": "a"}', ":2: the document has no text, but body; expected title or one of abstract"),
         (b'{"id": "1", "text": "ab\\ud800"}', ":2: a string holds half a character"),
         (b'["1"]', ":2: expected a JSON object"),
         (b'{"id": ', ":2: not valid JSON"),

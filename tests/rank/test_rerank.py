@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,6 +126,15 @@ def test_a_batch_ranks_as_single_calls_do(reranker: Reranker) -> None:
     assert together == [reranker.rerank(query, part) for query, part in zip(queries, docs, strict=True)]
 
 
+def test_what_pandas_and_numpy_hand_over(reranker: Reranker) -> None:
+    frame = pandas.DataFrame({"id": [7, 8], "text": ["An x.", "y"], "score": np.array([1, 2], np.float32)})
+    assert ids(reranker.rerank("q", frame["text"])) == ["0", "1"]
+    ranking = reranker.rerank("q", frame.to_dict("records"))
+    assert {(d.id, d.bm25) for d in ranking.documents} == {("7", 1.0), ("8", 2.0)}
+    (document,) = reranker.rerank("q", [{"text": "x", "score": np.float32(0.5)}]).documents
+    assert document.bm25 == 0.5
+
+
 def test_the_input_is_not_changed(reranker: Reranker) -> None:
     docs = [{"id": 7, "text": "An x."}, {"id": 8, "text": "y"}]
     reranker.rerank("q", docs)
@@ -137,7 +147,11 @@ def test_the_input_is_not_changed(reranker: Reranker) -> None:
         ("q", "a text", "docs is a single str"),
         ("q", [3], r"docs\[0\] is int"),
         ("q", ["a", None], r"docs\[1\] is NoneType"),
-        ("q", [{"id": "a", "text": 5}], r"docs\[0\]: text is 5"),
+        ("q", None, "docs is a NoneType; expected a list"),
+        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is a DataFrame; expected a list"),
+        ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): the abstract is 5; expected a string"),
+        ("q", [{"id": "a", "content": "x"}], r"docs\[0\]: the document has no text, but content"),
+        ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): the title is None"),  # type: ignore[arg-type]
         ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
         ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
         (None, ["a"], "query 0 is NoneType"),
@@ -204,6 +218,15 @@ def test_explain_says_why(reranker: Reranker) -> None:
     assert "no sentences" in reranker.rerank("q", [""]).explain()
     with pytest.raises(IndexError, match="rank 3 does not exist"):
         ranking.explain(3)
+
+
+def test_half_a_character_takes_no_part_and_shifts_nothing(tiny_bundle: Path) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    (document,) = reranker.rerank("does \ud83d aspirin", ["aspirin \ud83d. A gene."]).documents
+    assert sorted((s.begin, s.end, s.text) for s in document.sentences) == [
+        (0, 10, "aspirin \ud83d."),
+        (11, 18, "A gene."),
+    ]
 
 
 def test_long_inputs_work_and_windowed_sentences_are_reported(
