@@ -12,6 +12,7 @@ from mpir.errors import InputError
 from mpir.perspectives.base import Perspective
 from mpir.perspectives.cache import Pair, ScoreCache
 from mpir.perspectives.encoded import CrossEncoderPerspective
+from mpir.perspectives.tokens import forget
 
 PAIRS_PER_WINDOW = 4096
 """Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
@@ -51,6 +52,7 @@ def score_pairs(
         size = PAIRS_PER_WINDOW if cache else max(1, len(missing))
         for start in range(0, len(missing), size):
             table.fill(missing[start : start + size], columns, progress)
+    forget()
     rows = np.array([numbers[pair] for pair in pairs], np.int64)
     return PairScores(table.values[rows], table.windowed[rows].any(axis=1))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
+from mpir.files import fingerprint
 from mpir.retrieve.record import without_surrogates
 
 Pair = tuple[str, str]
@@ -78,6 +80,8 @@ class PairTokenizer:
         """
         self.tokenizer, self.length = tokenizer, length
         self.template = find_template(tokenizer)
+        rules = tokenizer.backend_tokenizer.to_str() if self.template else ""
+        self._same = _SameTokenizer(fingerprint(rules), tokenizer)
         extra = len(_ids(tokenizer, "", "")[0])
         if length < extra + SHORTEST:
             raise InputError(
@@ -93,9 +97,7 @@ class PairTokenizer:
 
     def texts(self, texts: list[str]) -> list[Integers]:
         """The token ids of single texts, without special tokens."""
-        options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-        found = self.tokenizer(texts, add_special_tokens=False, truncation=False, **options)["input_ids"]
-        return [np.array(ids, np.int32) for ids in found]
+        return _tokenised(self._same, tuple(texts))
 
     def fitting(self, question: str, sentence: str) -> Iterator[Tokens]:
         """The pair's tokens or, where they are too many, those of overlapping parts of the longer text."""
@@ -108,6 +110,27 @@ class PairTokenizer:
         else:
             for part in _parts(question):
                 yield from self.fitting(part, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class _SameTokenizer:
+    """A tokenizer that equals those with the same vocabulary and rules."""
+
+    identity: str
+    tokenizer: Any = field(compare=False)
+
+
+@lru_cache(maxsize=1)
+def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[Integers]:
+    """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
+    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    found = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
+    return [np.array(ids, np.int32) for ids in found]
+
+
+def forget() -> None:
+    """Let go of the last texts' tokens."""
+    _tokenised.cache_clear()
 
 
 class _Joined:

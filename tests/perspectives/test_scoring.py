@@ -57,6 +57,24 @@ def test_an_encoder_of_ones_own_is_ones_own_business() -> None:
     assert score_pairs([Embedded(), Overlap()], [("a b", "a"), ("a b", "b a")]).values.tolist() == [[1, 1], [2, 2]]
 
 
+def test_encoders_with_the_same_tokenizer_tokenise_once(tiny_checkpoint: Path) -> None:
+    encoders = [CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32") for _ in range(2)]
+    read: list[str] = []
+
+    class Counting(type(encoders[0].tokenizer)):  # type: ignore[misc]
+        def __call__(self, texts: list[str], **options: Any) -> Any:
+            read.extend(texts)
+            return super().__call__(texts, **options)
+
+    for encoder in encoders:
+        encoder.tokenizer.__class__ = Counting
+    perspectives = [CrossEncoderPerspective(name, encoder) for name, encoder in zip("xy", encoders, strict=True)]
+    for _ in range(2):  # a second call tokenises anew: nothing is kept between calls
+        found = score_pairs(perspectives, [("aspirin", "blood"), ("aspirin", "heart attack")])
+        assert (found.values[:, 0] == found.values[:, 1]).all()
+    assert read == ["aspirin", "blood", "heart attack"] * 2
+
+
 def test_no_pairs() -> None:
     assert score_pairs([Overlap()], []).values.shape == (0, 1)
 

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from transformers import PreTrainedTokenizerFast
 
 from mpir.errors import InputError
-from mpir.perspectives.tokens import PairTokenizer, Tokens, batches, find_template, pad, spans, windows_of
+from mpir.perspectives.tokens import PairTokenizer, Tokens, _tokenised, batches, find_template, pad, spans, windows_of
 
 LETTERS = [chr(number) for number in range(ord("a"), ord("z") + 1)]
 TEXTS = ["Is aspirin safe", "aspirin, is it safe?", "", " ", "  two  spaces ", "naïve β-cells", "x [SEP] <s> y", "a\n"]
@@ -123,6 +123,16 @@ def test_each_text_is_tokenised_once() -> None:
     seen: list[str] = []
     Counting(wordpiece(), 512).read([("q", "one"), ("q", "two"), ("r", "one"), ("r", "two")])
     assert seen == ["q", "r", "one", "two"]
+
+
+def test_encoders_with_the_same_tokenizer_tokenise_once() -> None:
+    pairs = [("a question", "one aspirin"), ("a question", "is two")]
+    before = _tokenised.cache_info()
+    first, same, other = (PairTokenizer(kind(), 512).read(pairs) for kind in (wordpiece, wordpiece, byte_level))
+    after = _tokenised.cache_info()
+    assert (after.hits - before.hits, after.misses - before.misses) == (1, 2)
+    ids = [[tokens.ids.tolist() for tokens in found.sequences(np.arange(2))] for found in (first, same, other)]
+    assert ids[0] == ids[1] != ids[2]
 
 
 def test_a_tokenizer_saved_with_truncation_or_padding_cuts_nothing() -> None:
