@@ -101,6 +101,14 @@ def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
     assert "Questions to a submission" in printed
 
 
+@pytest.mark.slow
+def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
+    figures, _ = run("training", tmp_path, "--bundle", tiny_bundle, "--rows", 4, "--steps", 2, "--rounds", 1)
+    rates = {name: one["pairs_per_second"]["median"] for name, one in figures["contenders"].items()}
+    assert len(rates) == 4
+    assert figures["ratios"]["fp32"]["median"] == pytest.approx(rates["mpir, fp32"] / rates["transformers, fp32"])
+
+
 def test_pairs_differ_and_begin_with_the_golden_documents(workload: ModuleType) -> None:
     documents = [Document(str(n), abstract=f"First of {n}. Second of {n}.") for n in range(80)]
     questions = [Question("a", "A?", documents=("70",)), Question("b", "B?", documents=("elsewhere",))]

@@ -1,0 +1,105 @@
+"""Training steps per second: mpir's packed pass against transformers' own forward pass in the same loop.
+
+    python benchmarks/training.py --data ../shared/data --json training.json
+
+Both train the bundle's checkpoint on the same batches with the same loss and optimiser; only the forward pass differs
+(and with it, what autograd goes back through). transformers pads each chunk to its longest pair and chooses the
+attention by itself; its batches are those of like length, as mpir's. Labels are random: time doesn't depend on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from workload import make_pairs, read_asked, read_documents
+
+from mpir.cli import guarded
+from mpir.files import write_json
+from mpir.perspectives import open_bundle
+from mpir.train.settings import Settings
+
+CONTENDERS = {
+    "mpir, bf16": ("bf16", True),
+    "transformers, bf16": ("bf16", False),
+    "mpir, fp32": ("fp32", True),
+    "transformers, fp32": ("fp32", False),
+}
+
+PADDED_TOKENS = 1024
+"""Padded tokens that go through transformers' pass at once: more would cost it more padding."""
+
+
+def main() -> int:
+    """Train in turns, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
+    parser.add_argument("--bundle", default="default", help="whose first checkpoint is trained (default: default)")
+    parser.add_argument("--rows", type=int, default=48, help="pairs in a batch (default: 48)")
+    parser.add_argument("--steps", type=int, default=20, help="in each round (default: 20)")
+    parser.add_argument("--rounds", type=int, default=3, help="default: 3")
+    parser.add_argument("--threads", type=int, default=default_threads(), help="of each (default: all cores)")
+    parser.add_argument("--device", default="auto", help="default: auto")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    arguments = parser.parse_args()
+    return guarded("training", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole benchmark."""
+    facts = machine(arguments.threads)
+    opened = open_bundle(arguments.bundle)
+    checkpoint = str(opened.folder / opened.manifest["perspectives"][0]["checkpoint"])
+    with ExitStack() as stack:
+        contenders = {name: (trainer, arguments, checkpoint, *how) for name, how in CONTENDERS.items()}
+        workers, _, notes = start_all(stack, contenders, arguments.threads)
+        timed = alternate(workers, arguments.rounds)
+        peaks = {name: worker.peak_mib() for name, worker in workers.items()}
+    rates = {name: [one.value / one.seconds for one in found] for name, found in timed.items()}
+    ratios = {
+        f"{precision}": spread(
+            a / b for a, b in zip(*(rates[f"{who}, {precision}"] for who in ("mpir", "transformers")), strict=True)
+        )
+        for precision in ("bf16", "fp32")
+        if {f"mpir, {precision}", f"transformers, {precision}"} <= set(rates)
+    }
+    print(describe(facts), *notes, sep="\n")
+    print(table([(name, show(found, 2)) for name, found in ratios.items()], ("mpir : transformers, pairs/s", "ratio")))
+    shown = [(name, show(spread(found), 1), f"{peaks[name]:,.0f}") for name, found in rates.items()]
+    print(table(shown, ("trained", "pairs/s", "peak MiB")))
+    if arguments.json:
+        figures = {name: {"pairs_per_second": spread(found), "peak_mib": peaks[name]} for name, found in rates.items()}
+        write_json(arguments.json, {"machine": facts, "ratios": ratios, "contenders": figures})
+    return 0
+
+
+def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, packed: bool) -> Callable[[], int]:
+    """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
+    from mpir.train.fine_tune import FineTuner
+    from mpir.train.mixture import Row, Task
+
+    count, data = arguments.rows * arguments.steps, arguments.data
+    pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)
+    chance = random.Random(1)
+    chance.shuffle(pairs)
+    found = [Row(str(number), *pair, float(chance.random() < 0.5)) for number, pair in enumerate(pairs)]
+    task = Task("relevance", ("bce",), (([[row] for row in found], 1),), found[:1])
+    settings = Settings(checkpoint, rows=arguments.rows, precision=precision)
+    tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
+    if not packed:
+        tuner.packed, tuner.tokens_per_chunk = None, PADDED_TOKENS
+
+    def train() -> int:
+        return sum(len(batch.rows) for batch in tuner.batches if tuner._train_step(batch))
+
+    return train
+
+
+if __name__ == "__main__":
+    sys.exit(main())
