@@ -20,11 +20,12 @@ from typing import IO, Any, cast
 from mpir.errors import InputError, OutputError
 
 STDIN = "-"
+GZIP = b"\x1f\x8b"
 
 
 @contextmanager
 def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes: plain, gzip-compressed (by its ``.gz`` suffix), or standard input (``-``).
+    """Open a file for reading bytes: plain, gzip-compressed (by suffix or content), or standard input (``-``).
 
     Raises:
         InputError: the file is missing, is a folder, or its compressed data is truncated or damaged.
@@ -32,12 +33,10 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         if str(path) == STDIN:
             yield sys.stdin.buffer
-        elif str(path).endswith(".gz"):
-            with gzip.open(path, "rb") as stream:
-                yield cast("IO[bytes]", stream)
-        else:
-            with open(path, "rb") as stream:
-                yield stream
+            return
+        with open(path, "rb") as stream:
+            compressed = str(path).endswith(".gz") or stream.peek(2).startswith(GZIP)
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             f"{path}: the gzip data is truncated or damaged ({error}); fetch or compress the file again."
@@ -48,6 +47,11 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
+def place_of(path: str | Path, line: int) -> str:
+    """How a message names a line of a file or of standard input."""
+    return f"{'standard input' if str(path) == STDIN else path}:{line}"
+
+
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
 
@@ -56,7 +60,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
-            yield number, _decode(line.rstrip(b"\r\n"), f"{path}:{number}")
+            yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
 
 
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -67,7 +71,7 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, line in read_lines(path):
         if line.strip():
-            yield number, parse_object(line, f"{path}:{number}")
+            yield number, parse_object(line, place_of(path, number))
 
 
 def parse_object(text: str, place: str) -> dict[str, Any]:
@@ -120,6 +124,8 @@ def _parse(text: str, place: str) -> Any:
         raise InputError(
             f"{place}: not valid JSON at {where} ({error.msg}, found {found}); correct the file there."
         ) from error
+    except ValueError as error:
+        raise InputError(f"{place}: a number has more digits than mpir reads ({error}).") from error
     except RecursionError as error:
         raise InputError(f"{place}: the JSON is nested too deeply; expected a flat record.") from error
 
@@ -133,30 +139,40 @@ def _kind(value: Any) -> str:
 def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]:
     """Write a file so that readers see the old one or the whole new one, never a part (temporary file, fsync, rename).
 
+    A link stays, and what it points to is replaced; a pipe or a device such as ``/dev/null`` is written to.
+
     Raises:
         OutputError: the folder or file cannot be written; nothing is left behind.
     """
     target = Path(path)
     temporary: Path | None = None
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
+                yield stream
+            return
+        target = target.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "Is a directory")
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         temporary = Path(name)
-        with open(handle, "wb") as raw:
-            stream: IO[Any] = raw if binary else io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        with open(handle, "wb") as raw, _as_stream(raw, binary) as stream:
             yield stream
             stream.flush()
             os.fsync(raw.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
-        message = f"{target}: cannot be written ({error.strerror or error}); check the folder and free space."
+        message = f"{path}: cannot be written ({error.strerror or error}); check the folder and free space."
         raise OutputError(message) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _as_stream(raw: IO[bytes], binary: bool) -> IO[Any]:
+    return raw if binary else io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """Files: what is written takes its place whole or not at all, and never in place of something else of the user's."""
 
+import gzip
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from mpir.errors import OutputError
-from mpir.files import atomic_folder
+from mpir.errors import InputError, OutputError
+from mpir.files import atomic_folder, atomic_write, read_json, read_lines
 
 MARKER = "manifest.json"
 
@@ -57,3 +60,39 @@ def test_a_folder_behind_a_link_is_replaced_where_it_lies(tmp_path: Path) -> Non
     fill(tmp_path / "link")
     assert (tmp_path / "link").readlink() == Path("made")
     assert (tmp_path / "made" / MARKER).read_text() == "new"
+
+
+def test_gzip_is_known_by_suffix_and_by_content(tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "a.jsonl", "A.JSONL.GZ"):
+        (tmp_path / name).write_bytes(gzip.compress(b"one\ntwo\n"))
+        assert list(read_lines(tmp_path / name)) == [(1, "one"), (2, "two")]
+    (tmp_path / "plain.gz").write_bytes(b"one\n")
+    with pytest.raises(InputError, match="the gzip data is truncated or damaged"):
+        list(read_lines(tmp_path / "plain.gz"))
+
+
+def test_a_number_of_too_many_digits(tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_text('{"id": ' + "1" * 5000 + "}")
+    with pytest.raises(InputError, match=r"long.json: a number has more digits"):
+        read_json(tmp_path / "long.json")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_text(encoding="utf-8")))
+    reader.start()
+    with atomic_write(tmp_path / "pipe") as stream:
+        stream.write("naïve\n")
+    reader.join()
+    assert found == ["naïve\n"]
+    assert [(path.name, path.is_fifo()) for path in tmp_path.iterdir()] == [("pipe", True)]
+
+
+def test_a_file_behind_a_link_is_written_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    for text in ("old", "new"):
+        with atomic_write(tmp_path / "link") as stream:
+            stream.write(text)
+    assert (tmp_path / "link").readlink() == Path("file")
+    assert (tmp_path / "file").read_text() == "new"

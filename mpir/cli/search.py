@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mpir.errors import InputError
-from mpir.files import STDIN, parse_object, read_lines
+from mpir.files import STDIN, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _read() -> Iterator[tuple[str, str]]:
 
 
 def _parsed(line: str, number: int) -> tuple[str, str]:
-    place = f"standard input:{number}"
+    place = place_of(STDIN, number)
     record = parse_object(line, place)
     query = record.get("query", record.get("body"))
     if not isinstance(query, str):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
-from mpir.files import read_json_lines
+from mpir.files import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
 ID_KEYS = ("pmid", "id", "_id", "docid")
@@ -23,7 +23,7 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
         InputError: a line without an id or any text, or with a value of the wrong type (file and line are named).
     """
     for number, record in read_json_lines(path):
-        yield _document(record, f"{path}:{number}")
+        yield _document(record, place_of(path, number))
 
 
 def _document(record: dict[str, Any], place: str) -> Document:

@@ -94,6 +94,10 @@ def _elements(path: str | Path) -> Iterator[ET.Element]:
             raise InputError(
                 f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); fetch the file again."
             ) from error
+        except InputError:
+            raise
+        except (LookupError, ValueError) as error:  # what expat says of an encoding that it cannot read
+            raise InputError(f"{path}: the XML cannot be decoded ({error}); convert the file to UTF-8.") from error
 
 
 def _key(element: ET.Element | None, path: str | Path) -> _Key:

@@ -69,7 +69,7 @@ def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFi
     ("text", "message"),
     [
         ("", "there is no query"),
-        ("{", "-:1: not valid JSON"),
+        ("{", "standard input:1: not valid JSON"),
         ('{"query": "q"}', 'expected "query" (a string) and "documents" (a list)'),
         ('{"query": "q", "documents": [1]}', "docs[0] is int"),
     ],

@@ -119,6 +119,8 @@ def test_deleting_one_version_leaves_the_other(tmp_path: Path) -> None:
         ("", "malformed XML at line 1, column 1 .no element found"),
         (new(citation("1", "&unknown;")), "malformed XML at line 4, column .* .undefined entity"),
         ("<html><body/></html>", "the XML begins with <html>; expected one of PubmedArticleSet"),
+        ('<?xml version="1.0" encoding="x"?><PubmedArticleSet/>', "the XML cannot be decoded .unknown encoding: x"),
+        ('<?xml version="1.0" encoding="GB2312"?><PubmedArticleSet/>', "the XML cannot be decoded .multi-byte"),
         (new(citation("x7")), "a citation has the PMID 'x7'"),
         (new(citation("9" * 5000)), "a citation has the PMID '999"),
         (new(citation("")), "a citation has the PMID ''"),
