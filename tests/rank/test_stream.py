@@ -111,3 +111,17 @@ def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision
         rankings = [r.rerank_batch(QUERIES, DOCUMENTS) for r in (reference, small)]
         order = [[[document.id for document in ranking.documents] for ranking in part] for part in rankings]
         assert order[0] == order[1]
+
+
+def test_the_same_ranking_with_a_cache_and_on_two_devices(tiny_bundle: Path, tmp_path: Path) -> None:
+    expected = Reranker(tiny_bundle, device="cpu", precision="fp32").rerank_batch(QUERIES[:6], DOCUMENTS[:6])
+    for device in ("cpu,cpu", "cpu", "cpu"):  # the first without a cache, the last with a full one
+        cache = tmp_path if device == "cpu" else None
+        other = Reranker(tiny_bundle, device=device, precision="fp32", cache=cache)
+        for one, two in zip(expected, other.rerank_batch(QUERIES[:6], DOCUMENTS[:6]), strict=True):
+            assert [document.id for document in one.documents] == [document.id for document in two.documents]
+            for first, second in zip(one.documents, two.documents, strict=True):
+                assert [s.text for s in first.sentences] == [s.text for s in second.sentences]
+                assert first.score == pytest.approx(second.score, abs=1e-5)
+    assert other.cache is not None
+    assert other.cache.misses == 0
