@@ -64,8 +64,10 @@ def score_questions(
     fresh = [question for question, known in zip(questions, held, strict=True) if not known]
     found = (index.search(question.body, candidates) for question in fresh)
     stream = reranker.stream((question.body for question in fresh), found)
-    # Results come several at a time, and the bar is to show the last of them while the next are in the making.
-    bar = tqdm(questions, desc="questions", unit="question", mininterval=0, miniters=1, disable=not progress)
+    # Results come several at a time: the bar shows the last of them while the next are made, and an average rate.
+    bar = tqdm(
+        questions, desc="questions", unit="question", mininterval=0, miniters=1, smoothing=0, disable=not progress
+    )
     for question, known in zip(bar, held, strict=True):
         if known:
             record = journal.records[question.id]
