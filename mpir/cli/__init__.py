@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import mpir
 from mpir.cli import bundle, evaluate, index, rerank, score, search, tune
@@ -42,7 +43,9 @@ def guarded(name: str, job: Callable[[], int]) -> int:
     logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not for the command line's user
     try:
-        return job()
+        status = job()
+        sys.stdout.flush()
+        return status
     except MpirError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return MISTAKE
@@ -50,6 +53,16 @@ def guarded(name: str, job: Callable[[], int]) -> int:
         print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the pipe has what it wanted. Python would complain again when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of the pipe has what it wanted
         return 0
+    except OSError as error:
+        print(f"{name}: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        _drop_output()
+        return MISTAKE
+
+
+def _drop_output() -> None:
+    """Let go of what could not be written: Python would complain again when it flushes at the end."""
+    with suppress(OSError):
+        sys.stdout.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

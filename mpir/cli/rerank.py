@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
+from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError
-from mpir.files import STDIN, cache_folder, read_json_lines
+from mpir.files import STDIN, cache_folder, place_of, read_json_lines
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
     from mpir.rank.reranker import Reranker
+    from mpir.text import Document
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +41,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="a question (default: JSON lines on standard input)")
+    parser.add_argument(
+        "query",
+        nargs="?",
+        type=query_text,
+        metavar="QUERY",
+        help="a question (default: JSON lines on standard input)",
+    )
     parser.add_argument("--docs", nargs="+", metavar="PATH", help="with a QUERY: corpus files of the documents to rank")
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
-    parser.add_argument("--explain", action="store_true", help="say why the best document is the best")
-    parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
-    parser.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
+    form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
+    form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
     add_model_options(parser)
     parser.set_defaults(run=run)
 
@@ -137,13 +146,15 @@ def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    if arguments.docs and arguments.query is None:
+        raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
     reranker = load_reranker(arguments)
     as_json = arguments.json or not sys.stdout.isatty()
-    item: tuple[str, str, list[Any]] | None = first
+    item: tuple[str, str, list[Document]] | None = first
     while item is not None:
         identifier, query, documents = item
         ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
@@ -160,7 +171,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Any]]]:
+def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
     from mpir.corpora.corpus import read_corpus
@@ -168,14 +179,20 @@ def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[A
     yield "1", query, list(read_corpus(paths))
 
 
-def _read() -> Iterator[tuple[str, str, list[Any]]]:
+def _read() -> Iterator[tuple[str, str, list[Document]]]:
     if sys.stdin.isatty():
         raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
+    from mpir.rank.inputs import as_documents
+
     for number, record in read_json_lines(STDIN):
-        query, documents = record.get("query"), record.get("documents")
+        query, documents, place = record.get("query"), record.get("documents"), place_of(STDIN, number)
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InputError(
-                f'standard input:{number}: expected "query" (a string) and "documents" (a list), found '
+                f'{place}: expected "query" (a string) and "documents" (a list), found '
                 f"{sorted(record)[:5]}; pipe in what `mpir search` prints."
             )
-        yield str(record.get("id", number)), query, documents
+        try:
+            found = as_documents(documents)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from error
+        yield name_of(record, number), query, found

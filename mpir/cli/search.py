@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
 from mpir.files import STDIN, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.retrieve.record import without_surrogates
 
 if TYPE_CHECKING:
     from mpir.text.types import Document
@@ -37,13 +38,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("queries", nargs="*", metavar="QUERY", help="what to search for (default: standard input)")
+    parser.add_argument(
+        "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
+    )
     parser.add_argument("--index", required=True, metavar="DIR", help="folder that `mpir index` made")
     parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
     parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
     parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
     parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     parser.set_defaults(run=run)
+
+
+def query_text(text: str) -> str:
+    """An argument that is a query, for argparse."""
+    if without_surrogates(text) != text:
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not UTF-8; check the terminal's encoding")
+    return text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +89,12 @@ def _parsed(line: str, number: int) -> tuple[str, str]:
     query = record.get("query", record.get("body"))
     if not isinstance(query, str):
         raise InputError(f'{place}: "query" is {query!r}; expected a string, as in {{"id": "q1", "query": "p53"}}.')
-    return str(record.get("id", number)), query
+    return name_of(record, number), query
+
+
+def name_of(record: Mapping[str, Any], number: int) -> str:
+    """The id of a line's query; its number where there is none."""
+    return str(number if record.get("id") is None else record["id"])
 
 
 def _line(identity: str, query: str, documents: Sequence[Document]) -> str:

@@ -42,9 +42,11 @@ def build_index(
         progress: show a bar on standard error.
 
     Raises:
-        InputError: no documents, or an id that occurs twice.
+        InputError: no documents, an id that occurs twice, or less than one thread.
         OutputError: the folder cannot be written, or holds something other than an index of mpir.
     """
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}; expected at least 1, or none for every core.")
     target = Path(folder)
     _refuse_foreign(target)
     with atomic_folder(target) as temporary:

@@ -60,7 +60,7 @@ def test_an_index_is_kept_until_the_corpus_changes(
 
 
 def test_a_pipe_in_and_out(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pipe(monkeypatch, 'brca1 risk\n\n{"id": "q7", "body": "statins"}\n{"query": "the"}\n')
+    pipe(monkeypatch, 'brca1 risk\n\n{"id": "q7", "body": "statins"}\n{"id": null, "query": "the"}\n')
     assert mpir("search", "--index", folder, "--k", 1) == 0
     first, second, third = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["id"], first["query"]) == ("1", "brca1 risk")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -71,7 +72,11 @@ def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFi
         ("", "there is no query"),
         ("{", "standard input:1: not valid JSON"),
         ('{"query": "q"}', 'expected "query" (a string) and "documents" (a list)'),
-        ('{"query": "q", "documents": [1]}', "docs[0] is int"),
+        ('{"query": "q", "documents": [1]}', "standard input:1: docs[0] is int"),
+        (
+            '\n{"query": "q", "documents": [{"id": "a", "text": "", "score": "7"}]}',
+            "standard input:2: docs[0] (id 'a') has the score",
+        ),
     ],
 )
 def test_a_mistake_in_the_pipe(
@@ -82,6 +87,46 @@ def test_a_mistake_in_the_pipe(
     error = capsys.readouterr().err.strip()
     assert message in error
     assert "\n" not in error
+
+
+def test_a_null_id_is_no_id(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe('\n{"id": null, "query": "does aspirin thin blood", "documents": ["aspirin"]}')
+    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
+    assert json.loads(capsys.readouterr().out)["id"] == "2"
+
+
+def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "--docs", str(tmp_path / "docs.jsonl")]) == 2
+    assert "--docs names the documents of a QUERY" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
+def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", "aspirin", *forms])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", os.fsdecode(b"caf\xe9")])
+    assert r"'caf\udce9' is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--trec"]])
+def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
+    target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mpir", *command, *target],
+            input=LINE,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "mpir: standard output: No space left on device\n"
+    assert done.returncode == 2
 
 
 def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,11 @@ def test_no_documents_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_less_than_one_thread_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="threads is -3; expected at least 1"):
+        build_index(OLD, tmp_path / "index", threads=-3)
+
+
 def test_a_repeated_id_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'7' occurs more than once .*1 documents too many"):
         build_index([*titles(10), Document("7", "Another", "text")], tmp_path / "index")
