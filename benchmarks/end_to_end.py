@@ -5,7 +5,7 @@
 Without --data it runs on the sample that ships with mpir. Three parts, each in fresh processes with the same threads:
 
 - stages: 1, 10 and 100 questions, each with its candidates; and one question with 10, 100 and 1,000 candidates. The
-  real calls are timed from outside. What happens inside of scoring (splitting, BM25 of the sentences, tokenising) is
+  real calls are timed from outside, each job once. What happens inside of scoring (splitting, BM25 of the sentences, tokenising) is
   timed by doing it once more alone; the rest of scoring is the model's. No score cache is used.
 - corpus: random parts of the corpus are indexed and searched; straight lines through the figures say what 36 million
   records would take, on paper.
@@ -57,10 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="mpir-end-to-end-") as folder:
         found["corpus"] = corpus_growth(arguments, Path(folder), questions)
         index = Path(folder) / str(found["corpus"]["sizes"][-1]["records"])
-        found["questions"] = [
-            stages(arguments, index, questions[:n], arguments.candidates) for n in arguments.questions
-        ]
-        found["candidates"] = [stages(arguments, index, questions[:1], n) for n in arguments.growth]
+        asked, grown = [(n, arguments.candidates) for n in arguments.questions], [(1, n) for n in arguments.growth]
+        measured = {job: stages(arguments, index, questions[: job[0]], job[1]) for job in dict.fromkeys(asked + grown)}
+        found["questions"], found["candidates"] = ([measured[job] for job in jobs] for jobs in (asked, grown))
         found["latency"] = latency(arguments, Path(folder), questions)
     found["ratios"] = {
         f"{peer}, {row['documents']} documents": row["ratios"][peer]
@@ -289,7 +288,8 @@ def report(found: Mapping[str, Any]) -> None:
     heads = ["documents", *(f"{name} : mpir" for name in names[1:]), *(f"{name}, ms" for name in names)]
     print("One call:\n", table(rows, heads), sep="\n", end="\n\n")
     heads = ["questions × candidates", "sentences", "s", "s/question", *(f"{stage} %" for stage in STAGES), "peak MiB"]
-    rows = [stage_row(row) for row in (*found["questions"], *found["candidates"])]
+    more = [row for row in found["candidates"] if row not in found["questions"]]
+    rows = [stage_row(row) for row in (*found["questions"], *more)]
     print("Questions to a submission:\n", table(rows, heads), sep="\n", end="\n\n")
     rows = [
         [
