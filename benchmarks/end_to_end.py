@@ -5,8 +5,8 @@
 Without --data it runs on the sample that ships with mpir. Three parts, each in fresh processes with the same threads:
 
 - stages: 1, 10 and 100 questions, each with its candidates; and one question with 10, 100 and 1,000 candidates. The
-  real calls are timed from outside, each job once. What happens inside of scoring (splitting, BM25 of the sentences, tokenising) is
-  timed by doing it once more alone; the rest of scoring is the model's. No score cache is used.
+  real calls are timed from outside, once. What happens inside of scoring (splitting, BM25 of the sentences,
+  tokenising) is timed by doing it once more alone; the rest of scoring is the model's. No score cache is used.
 - corpus: random parts of the corpus are indexed and searched; straight lines through the figures say what 36 million
   records would take, on paper.
 - latency: `Reranker.rerank` (all perspectives, splitting, blend) for 10, 100 and 1,000 documents of one sentence, in
