@@ -56,6 +56,8 @@ def guarded(name: str, job: Callable[[], int]) -> int:
         _drop_output()  # the reader of the pipe has what it wanted
         return 0
     except OSError as error:
+        if error.errno is None:  # not the system's: some libraries raise it for anything
+            raise
         print(f"{name}: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         return MISTAKE

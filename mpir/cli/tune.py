@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from mpir.errors import InputError
+from mpir.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
@@ -90,6 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tune.search import search, settings
     from mpir.tune.space import Space
 
+    if arguments.output.is_dir():
+        raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
     scored = reduce(ScoredSet.beside, map(ScoredSet.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
     space = Space.of(

@@ -118,6 +118,8 @@ def cross_validate(
     Raises:
         InputError: fewer questions than folds, or a level outside 0 to 1.
     """
+    if not 0 < level < 1:
+        raise InputError(f"the level of significance is {level}; expected one between 0 and 1, such as 0.05.")
     parts = split(len(objective.scored.questions), folds, plan.seed)
 
     def fit(part: Objective, number: int) -> Weights:

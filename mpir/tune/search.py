@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ class Plan:
     half of a loop improved the objective by more than `tolerance`. One half of all coordinates is a joint search.
 
     Raises:
-        InputError: a budget without a single evaluation, or one that is below 0.
+        InputError: a budget without a single evaluation, or a tolerance or seed that is none.
     """
 
     halves: tuple[str, ...] = ("beta", "alpha")
@@ -42,6 +43,10 @@ class Plan:
             raise InputError(
                 f"the budget is {self.calls} calls for each half and {self.loops} loops; expected at least 1 of both."
             )
+        if not math.isfinite(self.tolerance):
+            raise InputError(f"the tolerance is {self.tolerance}; expected a finite number, such as 0.0001.")
+        if self.seed < 0:
+            raise InputError(f"the seed is {self.seed}; expected a whole number from 0 on.")
 
     @property
     def budget(self) -> int:

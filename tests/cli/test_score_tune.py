@@ -102,7 +102,10 @@ def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> Non
         (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
         (["--context", "fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
         (["--against", "nothing.json"], "no such file"),
-        (["--level", "5"], "the level of an interval"),
+        (["--level", "5"], "the level of significance is 5.0"),
+        (["--seed", "-1"], "the seed is -1"),
+        (["--tolerance", "nan"], "the tolerance is nan"),
+        (["--output", "."], ".: is a folder"),
     ],
 )
 def test_refusals(
@@ -111,6 +114,8 @@ def test_refusals(
     assert main(["tune", str(work / "scored"), "--output", str(tmp_path / "w.json"), "--method", "random",
                  "--calls", "3", "--loops", "1", "--folds", "2", *more]) == 2  # fmt: skip
     assert message in capsys.readouterr().err
+    trials = [line for log in tmp_path.glob("*.trials.jsonl") for line in log.read_text().splitlines()[1:]]
+    assert trials == []  # refused before anything is tried
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
