@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Print the bundle's perspectives and card. Raises MpirError for a missing or damaged bundle."""
+    """Check the bundle and print its card. Raises MpirError for a missing or damaged bundle."""
     from mpir.perspectives.bundle import open_bundle
 
     bundle = open_bundle(arguments.bundle)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -66,15 +66,19 @@ class Loading:
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
+Registered = TypeVar("Registered", bound=Callable[..., Perspective])
 _factories: dict[str, Factory] = {}
 
 
-def register(kind: str) -> Callable[[Factory], Factory]:
-    """Decorate a factory so that bundles can name it as `kind`: ``factory(name, options, loading) -> Perspective``."""
+def register(kind: str) -> Callable[[Registered], Registered]:
+    """Decorate a Perspective class or a factory, so that bundles can name it as `kind`.
 
-    def keep(factory: Factory) -> Factory:
-        _factories[kind] = factory
-        return factory
+    A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
+    """
+
+    def keep(found: Registered) -> Registered:
+        _factories[kind] = _as_factory(found)
+        return found
 
     return keep
 
@@ -108,13 +112,13 @@ def _import(kind: str) -> Any:
     module, _, attribute = kind.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         message = f"perspective kind {kind!r} cannot be imported ({error}); install its package or correct the name."
         raise InputError(message) from error
 
 
 def _as_factory(found: Any) -> Factory:
-    """A factory as it is, or a Perspective class without arguments wrapped as one."""
+    """A factory as it is, or a Perspective class wrapped as one, with the options as its arguments."""
     if not (isinstance(found, type) and issubclass(found, Perspective)):
         factory: Factory = found
         return factory

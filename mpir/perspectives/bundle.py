@@ -24,6 +24,12 @@ from mpir.perspectives.base import Loading, Perspective, build
 
 MANIFEST = "bundle.json"
 FORMAT = 1
+FORM = {
+    "perspectives": (list, "a list of objects"),
+    "files": (dict, "an object of SHA-256 hashes by file name"),
+    "weights": (str, "the name of a file"),
+    "card": (str, "the name of a file"),
+}
 SHIPPED = Path(mpir.__file__).parent / "bundles"
 
 
@@ -61,7 +67,7 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     """Open a bundle: the name of a shipped one, a folder, or a JSON file; every listed file is checked by its hash.
 
     Raises:
-        ArtefactError: no such bundle, a manifest of another format, or files that don't match it.
+        ArtefactError: no such bundle, a manifest of another format or form, or files that don't match it.
     """
     manifest_path = _locate(which)
     manifest = read_json(manifest_path)
@@ -71,7 +77,8 @@ def open_bundle(which: str | Path = "default") -> Bundle:
             f"{manifest_path}: expected format {FORMAT} and a list of perspectives, found format "
             f"{manifest.get('format')!r}; use a bundle made for mpir {mpir.__version__}."
         )
-    for name, expected in manifest.get("files", {}).items():
+    _check_form(manifest, manifest_path)
+    for name, expected in (manifest.get("files") or {}).items():
         _check_file(folder / name, expected, manifest_path)
     weights, card = manifest.get("weights"), manifest.get("card")
     return Bundle(
@@ -79,8 +86,24 @@ def open_bundle(which: str | Path = "default") -> Bundle:
         folder,
         manifest,
         read_json(folder / weights) if weights else {},
-        (folder / card).read_text(encoding="utf-8") if card else "",
+        _read_card(folder / card) if card else "",
     )
+
+
+def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
+    for key, (kind, form) in FORM.items():
+        if not isinstance(manifest.get(key), kind | None):
+            raise ArtefactError(f"{path}: {key} is {manifest[key]!r:.60}; expected {form}.")
+    for item in manifest["perspectives"]:
+        if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
+            raise ArtefactError(f"{path}: a perspective is {item!r:.60}; expected an object with a name and a kind.")
+
+
+def _read_card(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArtefactError(f"{path}: the model card cannot be read ({error}); restore the bundle.") from error
 
 
 def _locate(which: str | Path) -> Path:

@@ -61,11 +61,38 @@ def test_a_registered_perspective(bundle: Path) -> None:
     assert perspective.score("q", ["four"]).tolist() == [1]
 
 
+def test_a_registered_class(bundle: Path) -> None:
+    assert register("length-for-test")(Length) is Length
+    rewrite(bundle, perspectives=[{"name": "mine", "kind": "length-for-test", "unit": 4}])
+    (perspective,) = open_bundle(bundle).perspectives()
+    assert (perspective.name, perspective.score("q", ["four"]).tolist()) == ("mine", [1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"card": "nothing.md"}, r"nothing.md: the model card cannot be read"),
+        ({"card": 5}, r"bundle.json: card is 5; expected the name of a file"),
+        ({"files": ["model"]}, r"bundle.json: files is \['model'\]; expected an object"),
+        ({"perspectives": "sts"}, r"bundle.json: perspectives is 'sts'; expected a list"),
+        ({"perspectives": ["sts"]}, r"bundle.json: a perspective is 'sts'; expected an object with a name and a kind"),
+        ({"perspectives": [{"name": "sts", "kind": 5}]}, "expected an object with a name and a kind"),
+    ],
+)
+def test_a_manifest_of_another_form(bundle: Path, changes: dict[str, Any], message: str) -> None:
+    rewrite(bundle, **changes)
+    with pytest.raises(ArtefactError, match=message):
+        open_bundle(bundle)
+
+
 def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "crystal-ball"}])
     with pytest.raises(InputError, match=r"'crystal-ball' is unknown; expected .*cross-encoder"):
         open_bundle(bundle).perspectives()
     rewrite(bundle, perspectives=[{"name": "x", "kind": "no_such_module:Thing"}])
+    with pytest.raises(InputError, match="cannot be imported"):
+        open_bundle(bundle).perspectives()
+    rewrite(bundle, perspectives=[{"name": "x", "kind": ":Thing"}])
     with pytest.raises(InputError, match="cannot be imported"):
         open_bundle(bundle).perspectives()
 
