@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from subprocess import CalledProcessError
 from typing import Any
 
 from mpir.errors import InputError
@@ -23,7 +24,7 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
         measures: names as ir_measures writes them, such as ``nDCG@10``, ``RR``, ``R@100``, ``P@10``, ``AP``.
 
     Raises:
-        InputError: a measure that ir_measures does not know, no measure, or no judgements.
+        InputError: a measure that ir_measures does not know or cannot compute, no measure, or no judgements.
     """
     by_query = evaluate_queries(qrels, run, measures)
     return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
@@ -42,8 +43,14 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
             f"{len(parsed)} measures and {len(qrels)} judged queries were given; give at least one of each."
         )
     values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
-    for metric in ir_measures.iter_calc(list(values), qrels, run):
-        values[metric.measure][metric.query_id] = metric.value
+    try:
+        for metric in ir_measures.iter_calc(list(values), qrels, run):
+            values[metric.measure][metric.query_id] = metric.value
+    except (OSError, CalledProcessError) as error:
+        raise InputError(
+            f"one of {', '.join(parsed)} is computed by a program that failed ({error}); leave it out, or give what "
+            "it needs (gdeval, for ERR, needs perl and query ids that are numbers)."
+        ) from error
     return {name: values[measure] for name, measure in parsed.items()}
 
 
@@ -52,7 +59,8 @@ def _parse(name: str) -> Any:
 
     try:
         measure = ir_measures.parse_measure(name)
-        known = ir_measures.DefaultPipeline.supports(measure)
+        # trec_eval ends the whole process over a cutoff of 0
+        known = ir_measures.DefaultPipeline.supports(measure) and measure.params.get("cutoff", 1) > 0
     except (ValueError, NameError, SyntaxError, AssertionError):  # what ir_measures raises for a name, its parameters
         known = False
     if not known:

@@ -36,6 +36,7 @@ def test_an_empty_run_scores_zero():
         (QRELS, ["nDCG@"], "'nDCG@'"),
         (QRELS, ["P(rel=x)@5"], "rel=x"),
         (QRELS, ["P"], "'P'"),
+        (QRELS, ["P@0"], "'P@0'"),  # over which trec_eval ends the process
         (QRELS, [], "0 measures"),
         ({}, ["AP"], "0 judged queries"),
     ],
@@ -43,3 +44,9 @@ def test_an_empty_run_scores_zero():
 def test_bad_input_is_refused(qrels, measures, message):
     with pytest.raises(InputError, match=message):
         evaluate_run(qrels, RUN, measures)
+
+
+def test_a_program_that_fails_is_named():
+    named = {"first": {"a": 1}}  # gdeval takes numbers for queries, and is not there without perl
+    with pytest.raises(InputError, match="ERR@10 is computed by a program that failed"):
+        evaluate_run(named, {"first": {"a": 1.0}}, ["ERR@10"])
