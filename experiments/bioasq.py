@@ -32,6 +32,7 @@ from mpir.corpora import (
     write_submission,
 )
 from mpir.errors import InputError, OutputError
+from mpir.evaluate import evaluate
 from mpir.files import cache_folder, fingerprint
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text import Question
@@ -86,10 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     if arguments.questions is None:
         use_sample(arguments)
-    if arguments.output.is_dir():
-        raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
+    for option, path in (("--output", arguments.output), ("--run-file", arguments.run_file)):
+        if path and path.is_dir():
+            raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
     questions = read_questions(arguments.questions)
     gold = read_questions(arguments.gold) if arguments.gold else None
+    if gold:  # what the measures would refuse, they refuse now
+        evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
     from mpir.rank.phase_a import System, systems
 
     reranker = load_reranker(arguments)
@@ -191,8 +195,6 @@ def report(
     if gold is None:
         return
     from tabulate import tabulate
-
-    from mpir.evaluate import evaluate
 
     rows = []
     for name, submission in submissions.items():

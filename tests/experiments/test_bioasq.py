@@ -267,6 +267,18 @@ def unknown_device(job: dict[str, Path]) -> dict[str, Any]:
     return {"device": "toaster", "bundle": "default"}
 
 
+def unknown_version(job: dict[str, Path]) -> dict[str, Any]:
+    return {"gold": job["gold.json"], "version": 4}
+
+
+def gold_without_answers(job: dict[str, Path]) -> dict[str, Any]:
+    return {"gold": job["questions.json"]}
+
+
+def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
+    return {"run-file": job["bundle"]}
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -288,7 +300,11 @@ def unknown_device(job: dict[str, Path]) -> dict[str, Any]:
         (infinite_scores, ["'words' gave", "expected a finite number"]),
         (output_below_a_file, ["submission.json", "cannot be written"]),
         (output_is_a_folder, ["bundle", "is a folder"]),
+        (run_file_is_a_folder, ["bundle", "is a folder", "--run-file"]),
         (missing_bundle, ["'nowhere' not found", "default"]),
+        (unknown_device, ["device 'toaster' cannot be used"]),
+        (unknown_version, ["version 4 of the BioASQ measures is not known"]),
+        (gold_without_answers, ["none of the 3 golden questions has documents or snippets"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
