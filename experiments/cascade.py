@@ -49,7 +49,7 @@ Choose = Callable[[Floats, Floats, Integers], Integers]
 Figures = dict[str, Floats]
 SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1)
 SHOWN = ("document-map", "document-f1", "snippet-map", "snippet-f1", "sentence-map")
-DEPTHS = (5, 10, 20, 50)
+DEPTHS = (5, 10, 20, 30, 50)
 BOUND = 0.002
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
