@@ -51,7 +51,7 @@ def build_index(
     _refuse_foreign(target)
     with atomic_folder(target) as temporary:
         lucene = temporary / LUCENE_FOLDER
-        count = _write(documents, lucene, threads or os.cpu_count() or 1, progress)
+        count = _write(documents, lucene, target, threads or os.cpu_count() or 1, progress)
         _check(lucene, count, target)
         info = describe(count, dict(source or {}))
         write_info(temporary, info)
@@ -68,15 +68,15 @@ def _refuse_foreign(target: Path) -> None:
         )
 
 
-def _write(documents: Iterable[Document], lucene: Path, threads: int, progress: bool) -> int:
+def _write(documents: Iterable[Document], lucene: Path, target: Path, threads: int, progress: bool) -> int:
     count = 0
     stream = iter(tqdm(documents, desc="Indexing", unit=" documents", disable=not progress))
-    with _indexer(lucene, threads) as indexer:
+    with _indexer(lucene, target, threads) as indexer:
         while batch := list(islice(stream, BATCH)):
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
                 raise OutputError(
-                    f"{lucene}: Lucene took {added} of the {len(batch)} documents from id {batch[0].id!r} to "
+                    f"{target}: Lucene took {added} of the {len(batch)} documents from id {batch[0].id!r} to "
                     f"{batch[-1].id!r}; check free space, and for an id of more than 32,766 bytes."
                 )
             count += added
@@ -84,15 +84,18 @@ def _write(documents: Iterable[Document], lucene: Path, threads: int, progress: 
 
 
 @contextmanager
-def _indexer(lucene: Path, threads: int) -> Iterator[Any]:
+def _indexer(lucene: Path, target: Path, threads: int) -> Iterator[Any]:
     arguments = ["-input", "", "-collection", "JsonCollection", "-index", str(lucene), "-threads", str(threads)]
     indexer = java_class("io.anserini.index.SimpleIndexer")([*arguments, "-storeRaw"])
     merge = False
     try:
-        yield indexer
-        merge = True
-    finally:
-        indexer.close(merge)
+        try:
+            yield indexer
+            merge = True
+        finally:
+            indexer.close(merge)
+    except java_error() as error:
+        raise _unfinished(target, reason(error)) from error
 
 
 def _check(lucene: Path, count: int, target: Path) -> None:
@@ -103,7 +106,9 @@ def _check(lucene: Path, count: int, target: Path) -> None:
     try:
         written, terms = reader.numDocs(), java_class("org.apache.lucene.index.MultiTerms").getTerms(reader, "id")
         if written != count:
-            raise OutputError(f"{target}: Lucene wrote {written} of {count} documents; check free space and try again.")
+            raise _unfinished(target, f"it wrote {written} of {count} documents")
+        if (segments := reader.leaves().size()) != 1:
+            raise _unfinished(target, f"{segments} segments were not merged")
         if terms.size() != count:
             raise InputError(
                 f"The document id {_first_repeated(terms)!r} occurs more than once in the corpus "
@@ -117,9 +122,11 @@ def _open(lucene: Path, target: Path) -> Any:
     try:
         return java_class("io.anserini.index.IndexReaderUtils").getReader(str(lucene))
     except java_error() as error:
-        raise OutputError(
-            f"{target}: Lucene could not finish the index ({reason(error)}); check free space."
-        ) from error
+        raise _unfinished(target, reason(error)) from error
+
+
+def _unfinished(target: Path, why: str) -> OutputError:
+    return OutputError(f"{target}: Lucene could not finish the index ({why}); check free space and try again.")
 
 
 def _first_repeated(terms: Any) -> str:

@@ -1,13 +1,17 @@
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import mpir
 from mpir.errors import InputError, OutputError
 from mpir.retrieve import LuceneIndex, build_index, index_matches, read_info
 from mpir.text.types import Document
 
+SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
 OLD = [Document("old", "Old title", "old abstract")]
 
 
@@ -43,6 +47,19 @@ def test_more_documents_than_a_batch(tmp_path: Path) -> None:
     with LuceneIndex(tmp_path / "index") as index:
         assert len(index) == 2345
         assert index.document("2344").title == "Title 2344"
+
+
+@pytest.mark.parametrize("kilobytes", [20, 50, 70])  # at the last, segments are written but cannot be merged
+def test_a_disk_that_is_full(tmp_path: Path, kilobytes: int) -> None:
+    command = (
+        f"ulimit -f {kilobytes}; exec {sys.executable} -m mpir index {SAMPLE} --index {tmp_path / 'index'} --threads 2"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("mpir: ")]
+    assert f"{tmp_path / 'index'}: Lucene could not finish the index" in sentence
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupted_build_leaves_the_old_index(tmp_path: Path) -> None:
