@@ -14,6 +14,8 @@ from mpir.files import read_json, write_json
 
 Context = Literal["bm25", "document", "fixpoint"]
 Normalise = Literal["none", "minmax"]
+RESERVED = {"context", "bm25"}
+"""Columns that every sum has beside those of perspectives."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Weights:
     column of each question to 0-1 first. `made_by` records what produced the values and takes no part in equality.
 
     Raises:
-        InputError: a value that is not a finite number, an unknown choice, or weights for which the fixed point
-            does not exist (alpha_context·beta_sentences·Σw must stay below 1).
+        InputError: a value that is not a finite number, an unknown choice, a perspective with another column's name, or
+            weights for which the fixed point does not exist (alpha_context·beta_sentences·Σw must stay below 1).
     """
 
     alpha: Mapping[str, float]
@@ -42,6 +44,10 @@ class Weights:
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name, kind in (("alpha", Mapping), ("w", Iterable), ("made_by", Mapping)):
+            if not isinstance(getattr(self, name), kind):
+                form = "a list of numbers" if name == "w" else "an object"
+                raise InputError(f"weights: {name} is {getattr(self, name)!r:.60}; expected {form}.")
         object.__setattr__(self, "alpha", dict(self.alpha))
         object.__setattr__(self, "w", tuple(self.w))
         self._check_numbers()
@@ -57,6 +63,8 @@ class Weights:
     def _check_numbers(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
+        for name in RESERVED & set(self.alpha):
+            raise InputError(f"weights: a perspective is called {name!r}, which means another column; rename it.")
         single = {name: getattr(self, name) for name in ("alpha_context", "beta_bm25", "beta_sentences")}
         ranks = {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in {**{f"alpha[{k}]": v for k, v in self.alpha.items()}, **single, **ranks}.items():
