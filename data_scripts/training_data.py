@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import random
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 
+from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.files import atomic_write, read_json
@@ -223,13 +225,18 @@ def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | Non
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 
 
-def main() -> None:
-    """Build all files."""
+def main() -> int:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa")
     parser.add_argument("--output", type=Path, required=True, help="where the training files go")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    return guarded("training_data", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build all files."""
     bioasq, output = load(arguments.data, arguments.seed), arguments.output
     evaluation = bioasq.evaluation
     in_document = [r for q in bioasq.train for r in document_rows(bioasq, q)]
@@ -249,7 +256,8 @@ def main() -> None:
     write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)], evaluation)
     write(output / "sia.dev.jsonl", [*qasc[:300], *sia_rows(bioasq, bioasq.dev, arguments.seed)])
     write(output / "sia.held_out.jsonl", held_out_rows(bioasq, bioasq.dev, arguments.seed))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,6 +9,7 @@ none are left out, and counted. With --abstracts-only the corpus leaves out `par
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -20,6 +21,7 @@ from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
 
+from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.files import atomic_write, read_json
@@ -34,9 +36,14 @@ Means = dict[ir_measures.Measure, float]
 Grid = dict[tuple[float, float], Means]
 
 
-def main() -> None:
-    """Run the grid and write the tables."""
+def main() -> int:
+    """The command line."""
     arguments = _arguments()
+    return guarded("first_stage", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the grid and write the tables."""
     files = [arguments.data / "pubmed" / "abstracts.jsonl"]
     files += [] if arguments.abstracts_only else [arguments.data / "pubmed" / "partial.jsonl"]
     folder = arguments.index or Path(gettempdir()) / f"mpir-first-stage-{len(files)}"
@@ -58,6 +65,7 @@ def main() -> None:
     print(*report, sep="\n\n")
     with atomic_write(arguments.output) as stream:
         stream.write("\n\n".join(report) + "\n")
+    return 0
 
 
 def dev_questions(folder: Path) -> list[Question]:
@@ -116,4 +124,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from tabulate import tabulate
 
+from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.files import read_json
@@ -93,11 +95,16 @@ def sections(path: Path, documents: dict[str, Document], wanted: set[str]) -> Co
     return count
 
 
-def main() -> None:
-    """Print the tables."""
+def main() -> int:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with bioasq/ and pubmed/")
-    data = parser.parse_args().data
+    arguments = parser.parse_args()
+    return guarded("joining", lambda: run(arguments.data))
+
+
+def run(data: Path) -> int:
+    """Print the tables."""
     splits = read_json(data / "bioasq/splits.json")
     wanted = {*splits["train"], *splits["dev"]}
     files = sorted((data / "bioasq").glob("*_golden.json"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)])
@@ -111,7 +118,8 @@ def main() -> None:
         print(f"\nsnippets in the {group} of a structured abstract: {count.total()}")
         print(tabulate(count.most_common(), tablefmt="github"))
     print("\nsections.0:", dict(sections(data / "bioasq/training.json", documents, wanted)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tabulate import tabulate
 
+from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.files import read_json
@@ -133,14 +135,19 @@ def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, 
     return count / (time.perf_counter() - begin), count / done
 
 
-def main() -> None:
-    """Print the table, and write it as JSON where asked."""
+def main() -> int:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--group", default="dev", choices=("train", "dev"), help="questions of this split")
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each speed measurement")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     arguments = parser.parse_args()
+    return guarded("splitting", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table, and write it as JSON where asked."""
     golden = list(golden_spans(arguments.data, arguments.group))
     abstracts = list(dict.fromkeys(text for section, text, _ in golden if section == ABSTRACT))
     rows = []
@@ -153,7 +160,8 @@ def main() -> None:
     print(tabulate(rows, headers="keys", tablefmt="github", floatfmt=("", ".1f", ".1f", ".1f", ".1f", ".2f", ".0f")))
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
