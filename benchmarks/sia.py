@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--qasc", type=Path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
     parser.add_argument("--vectors", required=True, metavar="PATH", help="word vectors, for the swaps")
     parser.add_argument("--bundle", default="default", help="the models that score pairs (%(default)s)")
+    parser.add_argument("--tokens-per-batch", type=int, metavar="N", help="size of the models' batches")
     parser.add_argument("--rows", type=int, nargs="+", default=[3000, 10_000, 30_000])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
@@ -57,6 +58,8 @@ def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
         made = islice(copies(arguments.qasc), rows)
         source.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
         options = ["--qasc", source, "--vectors", arguments.vectors, "--bundle", arguments.bundle, "--output", output]
+        if arguments.tokens_per_batch:
+            options += ["--tokens-per-batch", arguments.tokens_per_batch]
         start = time.perf_counter()
         process = subprocess.Popen([sys.executable, str(SCRIPT), "--quiet", *map(str, options)])
         _, status, usage = os.wait4(process.pid, 0)

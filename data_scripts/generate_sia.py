@@ -46,6 +46,9 @@ def _add_models(new: argparse.ArgumentParser) -> None:
     group.add_argument("--bundle", default="default", help="bundle with the perspectives relevance and sts")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda … (%(default)s)")
     group.add_argument("--precision", default="auto", help="auto, fp32, bf16, fp16 (%(default)s)")
+    group.add_argument(
+        "--tokens-per-batch", type=int, metavar="N", help="size of a batch, with padding (default: as the device likes)"
+    )
 
 
 def _add_qasc(new: argparse.ArgumentParser) -> None:
@@ -96,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--limit is {arguments.limit}; expected at least 1.")
     same = ("qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision")
     settings = Settings(
-        **{name: getattr(arguments, name) for name in (*same, "seed", "limit", "skip_bad")},
+        **{name: getattr(arguments, name) for name in (*same, "seed", "limit", "skip_bad", "tokens_per_batch")},
         **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},

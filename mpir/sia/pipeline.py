@@ -64,6 +64,7 @@ class Settings:
     bundle: str = "default"
     device: str = "auto"
     precision: str = "auto"
+    tokens_per_batch: int | None = None
     seed: int = 1
     limit: int | None = None
     skip_bad: bool = False
@@ -297,7 +298,9 @@ class Generation:
     def _perspective(self, name: str) -> Perspective:
         if not self._perspectives:
             settings = self.settings
-            loaded = open_bundle(settings.bundle).perspectives(device=settings.device, precision=settings.precision)
+            loaded = open_bundle(settings.bundle).perspectives(
+                device=settings.device, precision=settings.precision, tokens_per_batch=settings.tokens_per_batch
+            )
             self._perspectives = {perspective.name: perspective for perspective in loaded}
         if name not in self._perspectives:
             raise InputError(

@@ -96,6 +96,7 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
         (["--probability", "2"], "--probability is 2; expected a number above 0"),
         (["--threshold", "5.1"], "no pair reaches the similarity 5.1 of 5; try --threshold"),
         (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
+        (["--tokens-per-batch", "3"], "tokens_per_batch is 3, too small for one pair"),
         (["--vectors", "no-vectors"], "no-vectors: there are no word vectors"),
     ],
 )
