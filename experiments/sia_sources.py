@@ -3,11 +3,13 @@
     python experiments/sia_sources.py --data ../shared/data --vectors runs/vectors --checkpoint ENCODER \\
         --output runs/sia-sources
 
-Generates SIA data from QASC and from BioASQ `train`, and from the `dev` questions to judge by; trains one small
-perspective on as many rows of each source; and prints for each (1) Spearman's correlation with labels of every source
-that are held out, and (2) what it adds to relevance and STS when the sentences of golden documents are ranked: MAP as
-in sentence_ranking.py, the blend's weights chosen on one half of the dev questions and measured on the other. Finished
-parts are kept: the same command goes on.
+Generates SIA data from QASC and from BioASQ `train`, and from the `dev` questions to judge by; trains, with each seed,
+one small perspective on as many rows of each source; and prints for each source (1) Spearman's correlation with labels
+of every source that are held out, and (2) what the perspective adds to relevance and STS when the sentences of golden
+documents are ranked: MAP as in sentence_ranking.py, the blend's weights chosen on one half of the dev questions and
+measured on the other. A figure is the mean over the seeds, with the least and the most; p is that of the questions'
+mean gains. A seed decides which rows a model sees, in which order, and its new output's first weights; the data are
+generated once. Finished parts are kept: the same command goes on, also with more seeds.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,8 +32,8 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import read_json_lines, write_json
-from mpir.perspectives import open_bundle, score_pairs
+from mpir.files import read_json, read_json_lines, write_json
+from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
 from mpir.rank.reranker import Reranker
 from mpir.sia.pipeline import Generation, Settings
@@ -39,6 +42,9 @@ from mpir.train.fine_tune import Settings as Training
 from mpir.train.mixture import Row, Task
 
 Floats = npt.NDArray[np.float64]
+Score = Callable[[Sequence[tuple[str, str]]], Floats]
+Judged = tuple[Path, Score]
+"""Where a perspective's figures are kept, and its scores of pairs."""
 FAMILIES = {
     "qasc": ("combined", "partial", "similar", "swap-combined", "swap-partial"),
     "graded": ("golden", "fragment", "cut", "beside", "wrong"),
@@ -67,7 +73,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=3000, help="training rows of each source (%(default)s)")
     parser.add_argument("--epochs", type=int, default=6, help="passes over them (%(default)s)")
     parser.add_argument("--questions", type=int, metavar="N", help="only the first N BioASQ questions")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], metavar="N", help="default: 1 2 3")
     arguments = parser.parse_args()
     return guarded("sia_sources", lambda: run(arguments))
 
@@ -76,22 +82,45 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole judgement."""
     train, dev = data(arguments)
     yardstick = Yardstick(arguments)
-    lines, figures = [], {}
-    for name, score in [*references(arguments), *trained(arguments, train, dev)]:
-        found = {family: correlation(score, rows) for family, rows in dev.items()}
-        values, p = yardstick.gain(score)
-        figures[name] = {**found, **values, "p": p}
-        lines.append([name, *found.values(), *values.values(), p])
-    heads = ["source", *(f"ρ {family}" for family in dev), "MAP alone", "MAP with", "gain", "p"]
+    figures = {
+        name: summary([judged(kept, score, dev, yardstick) for kept, score in perspectives])
+        for name, perspectives in [*references(arguments), *trained(arguments, train, dev)]
+    }
     print(f"{yardstick.questions} questions; relevance + STS without SIA: MAP {yardstick.base.mean():.4f}\n")
-    print(tabulate(lines, heads, floatfmt=".4f", tablefmt="github"))
+    lines = [[name, *map(spread, found.values())] for name, found in figures.items()]
+    print(tabulate(lines, ["source", *next(iter(figures.values()))], tablefmt="github"))
     write_json(arguments.output / "figures.json", figures)
     return 0
 
 
+def judged(kept: Path, score: Score, dev: dict[str, list[Row]], yardstick: Yardstick) -> dict[str, Any]:
+    """A perspective's figures, and what it gains for each question, from the file where they are kept."""
+    if not kept.exists():
+        alone, blended = yardstick.measure(score)
+        gains = blended - yardstick.base
+        figures = {f"ρ {family}": correlation(score, rows) for family, rows in dev.items()}
+        figures |= {"MAP alone": alone.mean(), "MAP with": blended.mean(), "gain": gains.mean()}
+        write_json(kept, {"figures": figures, "gains": gains.tolist()})
+    found: dict[str, Any] = read_json(kept)
+    return found
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """A source's figures by name, one for each of its perspectives; and one p-value, of the questions' mean gains."""
+    gains = np.mean([one["gains"] for one in found], axis=0)
+    figures = {name: [one["figures"][name] for one in found] for name in found[0]["figures"]}
+    return {**figures, "p": [randomisation_test(gains, np.zeros_like(gains))]}
+
+
+def spread(values: list[float]) -> str:
+    """The mean, and the least and the most where there are several."""
+    bounds = f" ({min(values):.4f} to {max(values):.4f})" if len(values) > 1 else ""
+    return f"{np.mean(values):.4f}{bounds}"
+
+
 def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
     """Training rows by method, and dev rows by family: QASC questions held out, and BioASQ's dev questions."""
-    folder, shared = arguments.data, {"bundle": arguments.bundle, "seed": arguments.seed}
+    folder, shared = arguments.data, {"bundle": arguments.bundle}
     golden = {n: tuple(map(str, sorted((folder / "bioasq").glob(f"{n}B*_golden.json")))) for n in (5, 6, 7, 11)}
     limited = {**shared, "limit": arguments.questions}
     limited["corpus"] = (str(folder / "pubmed/abstracts.jsonl"),)
@@ -105,7 +134,7 @@ def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str,
             Generation(one, arguments.output / name, resume=True, progress=sys.stderr.isatty()).run()
     files = {name: [arguments.output / name / f"{split}.jsonl" for split in ("train", "dev")] for name in settings}
     training, judging = [files["qasc"][0], *files["bioasq"]], [files["qasc"][1], *files["dev"]]
-    chooser = random.Random(arguments.seed)
+    chooser = random.Random(0)
     by_method, held = rows_by_method(training), rows_by_method(judging)
     dev = {family: [row for method in methods for row in held.get(method, [])] for family, methods in FAMILIES.items()}
     return by_method, {name: chooser.sample(rows, min(DEV_ROWS, len(rows))) for name, rows in dev.items()}
@@ -121,37 +150,43 @@ def rows_by_method(paths: Iterable[Path]) -> dict[str, list[Row]]:
     return found
 
 
-Score = Callable[[Sequence[tuple[str, str]]], Floats]
-
-
-def references(arguments: argparse.Namespace) -> Iterable[tuple[str, Score]]:
+def references(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Judged]]]:
     """The bundle's own perspectives, to compare with."""
     for perspective in open_bundle(arguments.bundle).perspectives():
-        if perspective.name == "sts":
-            continue
-        yield f"bundle: {perspective.name}", lambda pairs, p=perspective: score_pairs([p], pairs).values[:, 0]
+        if perspective.name != "sts":
+            kept = arguments.output / f"{perspective.name}-{perspective.fingerprint}.json"
+            yield f"bundle: {perspective.name}", [(kept, scorer(perspective))]
 
 
 def trained(
     arguments: argparse.Namespace, train: dict[str, list[Row]], dev: dict[str, list[Row]]
-) -> Iterable[tuple[str, Score]]:
-    """A perspective for each source, trained on a random sample of its rows."""
+) -> Iterator[tuple[str, Iterator[Judged]]]:
+    """For each source a perspective for each seed, trained on a random sample of the source's rows."""
     for name, methods in SOURCES.items():
         rows = [row for method in methods for row in train.get(method, [])]
         if not rows:
             raise InputError(f"source {name!r}: no rows were generated; look at the reports in {arguments.output}.")
-        chosen = random.Random(arguments.seed).sample(rows, min(arguments.rows, len(rows)))
         folder = arguments.output / f"models-{arguments.epochs}x{arguments.rows}" / name.replace(" ", "-")
-        if not (folder / "done").exists():
-            never = 10**9
-            settings = Training(
-                arguments.checkpoint, learning_rate=1e-4, seed=arguments.seed, evaluate_every=never, save_every=never
-            )
-            task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev["graded"][:200])
-            FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
-            (folder / "done").touch()
-        perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
-        yield f"{name} ({len(chosen):,})", lambda pairs, p=perspective: score_pairs([p], pairs).values[:, 0]
+        models = partial(model, arguments, rows, dev["graded"][:200], folder)
+        yield f"{name} ({min(arguments.rows, len(rows)):,})", map(models, arguments.seeds)
+
+
+def model(arguments: argparse.Namespace, rows: list[Row], dev: list[Row], parent: Path, seed: int) -> Judged:
+    """A perspective trained on some of the rows, unless it stands in the seed's folder."""
+    folder = parent / str(seed)
+    if not (folder / "done").exists():
+        chosen, never = random.Random(seed).sample(rows, min(arguments.rows, len(rows))), 10**9
+        settings = Training(arguments.checkpoint, learning_rate=1e-4, seed=seed, evaluate_every=never, save_every=never)
+        task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev)
+        FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
+        (folder / "done").touch()
+    perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
+    return folder / "judged.json", scorer(perspective)
+
+
+def scorer(perspective: Perspective) -> Score:
+    """The scores of a perspective for pairs."""
+    return lambda pairs: score_pairs([perspective], pairs).values[:, 0]
 
 
 def correlation(score: Score, rows: list[Row]) -> float:
@@ -179,13 +214,10 @@ class Yardstick:
         self.questions = len(kept)
         self.base = self._crossed([(sts, 0.0) for sts in WEIGHTS], np.zeros(len(self.pairs)))
 
-    def gain(self, score: Score) -> tuple[dict[str, float], float]:
-        """MAP of a perspective alone, with relevance and STS, the difference it makes, and its p-value."""
+    def measure(self, score: Score) -> tuple[Floats, Floats]:
+        """Each question's average precision by a perspective alone, and by relevance, STS and it."""
         sia = score(self.pairs)
-        blended = self._crossed(list(product(WEIGHTS, WEIGHTS)), sia)
-        values: dict[str, Any] = {"alone": self._precision(sia).mean(), "with": blended.mean()}
-        values["gain"] = values["with"] - self.base.mean()
-        return {name: float(value) for name, value in values.items()}, randomisation_test(blended, self.base)
+        return self._precision(sia), self._crossed(list(product(WEIGHTS, WEIGHTS)), sia)
 
     def _crossed(self, choices: list[tuple[float, float]], sia: Floats) -> Floats:
         """Average precision of each question, with the weights that are best for the other half of the questions."""
