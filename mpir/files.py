@@ -197,7 +197,7 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
     except OSError as error:
         if error.errno is None:  # not the system's: some libraries raise it for anything
             raise
-        raise OutputError(f"{path}: cannot be written ({error.strerror}); check the folder and free space.") from error
+        raise OutputError(f"{path}: cannot be written ({error.strerror}); check free space, and the folder.") from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
