@@ -41,7 +41,7 @@ class Records(Mapping[str, dict[str, Any]]):
 class Journal:
     """The records of finished pieces by their id, for one way of making them.
 
-    The first line says how they were made. A journal made in another way is started anew, and a last line that
+    The first line says how they were made. A journal made in another way is moved aside (".old"), and a last line that
     was cut off by an interrupt is dropped.
     """
 
@@ -64,7 +64,7 @@ class Journal:
             for line in stream:
                 record = _parsed(line)
                 if end == 0 and record != header:
-                    log.warning("%s: made with other settings, so everything in it is done anew", self.path)
+                    self._move_aside()
                     return 0
                 if end and "id" not in record:
                     log.warning("%s: its last line is incomplete and is done anew", self.path)
@@ -73,6 +73,13 @@ class Journal:
                     self.records.places[record["id"]] = end
                 end += len(line)
         return end
+
+    def _move_aside(self) -> None:
+        """Keep what may have taken hours: the settings may have been a slip."""
+        old = self.path.with_name(f"{self.path.name}.old")
+        log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
+        with self._writing():
+            self.path.replace(old)
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
         """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""

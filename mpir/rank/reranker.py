@@ -68,7 +68,7 @@ class Reranker:
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
-        self.perspectives = tuple(perspectives or ())
+        self.perspectives = tuple(map(_checked, perspectives or ()))
         if opened is not None:
             self.perspectives = opened.perspectives(
                 device=device, precision=precision, tokens_per_batch=tokens_per_batch
@@ -118,26 +118,26 @@ class Reranker:
         progress: bool = False,
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
-        if top_k is not None and top_k < 1:
-            raise InputError(f"top_k is {top_k}; expected at least 1, or None for all documents.")
-        documents = [as_documents(part) for part in docs]
+        if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+            raise InputError(f"top_k is {top_k!r}; expected a whole number of at least 1, or None for all documents.")
+        documents = [as_documents(part) for part in docs]  # all of them before anything is scored
         _check_even(queries, documents)
         scored = self.stream(queries, documents, progress=progress)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
     def score(
-        self, queries: Sequence[str], documents: Sequence[Sequence[Document]], *, progress: bool = False
+        self, queries: Sequence[str], documents: Sequence[Sequence[DocumentLike]], *, progress: bool = False
     ) -> list[Scored]:
         """Split, score and keep everything that blending needs: one `Scored` for each query.
 
         Raises:
-            InputError: a query that is no string, or other than one list of documents for each query.
+            InputError: a query that is no string, documents that are none, or other than one list of them for a query.
         """
         _check_even(queries, documents)
         return list(self.stream(queries, documents, progress=progress))
 
     def stream(
-        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], *, progress: bool = False
+        self, queries: Iterable[str], documents: Iterable[Sequence[DocumentLike]], *, progress: bool = False
     ) -> Iterator[Scored]:
         """`score` for any number of queries, which may come lazily, with their documents: one by one, in order.
 
@@ -153,7 +153,7 @@ class Reranker:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-            waiting.append(_candidates(query, docs, self.cascade))
+            waiting.append(_candidates(query, as_documents(docs), self.cascade))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
                 yield from self._score(waiting, progress)
@@ -176,7 +176,16 @@ class Reranker:
         return scored
 
 
-def _check_even(queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> None:
+def _checked(perspective: Perspective) -> Perspective:
+    if not isinstance(perspective, Perspective) or not isinstance(getattr(perspective, "name", None), str):
+        raise InputError(
+            f"perspectives: {perspective!r:.60} is none; expected an instance of a subclass of mpir.Perspective with a "
+            "name."
+        )
+    return perspective
+
+
+def _check_even(queries: Sequence[str], documents: Sequence[Sequence[DocumentLike]]) -> None:
     if len(queries) != len(documents) or isinstance(queries, str):
         raise InputError(
             f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."

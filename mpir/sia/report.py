@@ -81,7 +81,7 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
     files = "\n".join(f"  - {{split: {name}, path: {name}.parquet}}" for name in names)
     card = CARD_HEAD.format(files=files) + "\n".join(_card(found, made_by))
     try:
-        with atomic_folder(folder / "dataset") as temporary, TemporaryDirectory() as cache:
+        with atomic_folder(folder / "dataset", marker="README.md") as temporary, TemporaryDirectory() as cache:
             for name in names:
                 rows = Dataset.from_json(str(folder / f"{name}.jsonl"), cache_dir=cache)
                 rows.to_parquet(temporary / f"{name}.parquet")

@@ -63,7 +63,7 @@ def train_vectors(
         raise InputError(f"{tokens.paths}: no word occurs {least} times; give a larger corpus or a lower --least.")
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
-        with atomic_folder(folder) as temporary:
+        with atomic_folder(folder, marker=MADE_BY) as temporary:
             model.wv.save(str(temporary / FILE))
             write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
     except OSError as error:

@@ -164,7 +164,7 @@ def train_writer(
         if number % settings.save_every == 0:
             _save(folder / STATE, identity, number, parts)
     try:
-        with atomic_folder(model_folder) as temporary:
+        with atomic_folder(model_folder, marker=MADE_BY) as temporary:
             writer.model.save_pretrained(temporary)
             writer.tokenizer.save_pretrained(temporary)
             write_json(temporary / MADE_BY, {"fingerprint": identity, "kind": kind, "seed": seed, **asdict(settings)})

@@ -53,7 +53,7 @@ def export_bundle(
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
     for output, (slope, shift) in (calibration or {}).items():
         fold(model.classifier, output, slope, shift)
-    with atomic_folder(folder) as temporary:
+    with atomic_folder(folder, marker=MANIFEST) as temporary:
         model.half().save_pretrained(temporary / "model")
         AutoTokenizer.from_pretrained(checkpoint).save_pretrained(temporary / "model")
         (weights or Weights.equal([head for head, _ in heads])).save(temporary / "weights.json")

@@ -20,7 +20,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
     Raises:
         ArtefactError: the checkpoint cannot be loaded, or its layers are not where BERT has them.
         InputError: fewer layers than one, or as many as there are.
-        OutputError: the folder cannot be written.
+        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
     try:
         names = AutoConfig.from_pretrained(checkpoint).architectures or [""]
@@ -37,7 +37,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
     kept = tuple((number + 1) * count // layers - 1 for number in range(layers))
     encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in kept)
     model.config.num_hidden_layers = layers
-    with atomic_folder(folder) as temporary:
+    with atomic_folder(folder, marker="config.json") as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     return kept

@@ -61,6 +61,12 @@ def test_other_settings_start_anew(path: Path, caplog: pytest.LogCaptureFixture)
     assert not Journal(path, SETTINGS).records
 
 
+def test_a_journal_of_other_settings_is_kept_beside(path: Path) -> None:
+    whole = path.read_bytes()
+    Journal(path, {**SETTINGS, "candidates": 50})
+    assert path.with_name(f"{path.name}.old").read_bytes() == whole
+
+
 def test_a_journal_that_cannot_be_written_is_one_sentence(path: Path) -> None:
     with pytest.raises(OutputError, match=r"inside: cannot be written"):
         Journal(path / "inside", SETTINGS)

@@ -165,6 +165,11 @@ def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str
 def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> None:
     with pytest.raises(InputError, match="top_k is 0"):
         reranker.rerank("q", ["a"], top_k=0)
+    with pytest.raises(InputError, match=r"top_k is 1\.5; expected a whole number"):
+        reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
+    for wrong in (len, type(reranker.perspectives[0])):
+        with pytest.raises(InputError, match=r"perspectives: .* is none; expected an instance"):
+            Reranker(perspectives=[wrong])  # type: ignore[list-item]
     with pytest.raises(InputError, match="2 queries came with 1 lists"):
         reranker.rerank_batch(["a", "b"], [["c"]])
 

@@ -74,6 +74,12 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
     assert last.columns.scores.tolist() == [[len(sentence.text)] for sentence in last.sentences]
 
 
+def test_documents_may_be_strings_and_dictionaries() -> None:
+    documents = [["A heart is big.", {"id": "x", "abstract": "A gene."}], [Document("y", abstract="A cell.")]]
+    found = Reranker(perspectives=[Length()]).stream(QUERIES[:2], documents)
+    assert [[document.id for document in one.documents] for one in found] == [["0", "x"], ["y"]]
+
+
 def test_uneven_and_impossible_streams_are_refused() -> None:
     reranker = Reranker(perspectives=[Length()], pairs_at_once=1)
     stream = reranker.stream(iter(QUERIES), iter(DOCUMENTS[:1]))
