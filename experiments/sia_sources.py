@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print(f"{yardstick.questions} questions; relevance + STS without SIA: MAP {yardstick.base.mean():.4f}\n")
     lines = [[name, *map(spread, found.values())] for name, found in figures.items()]
-    print(tabulate(lines, ["source", *next(iter(figures.values()))], tablefmt="github"))
+    print(tabulate(lines, ["source", *next(iter(figures.values()))], tablefmt="github", disable_numparse=True))
     write_json(arguments.output / "figures.json", figures)
     return 0
 
