@@ -224,7 +224,8 @@ class Yardstick:
         tried = np.array([self._precision(self._blend(a, b, sia)) for a, b in choices])
         first = np.arange(self.questions) % 2 == 0
         best = [tried[:, half].mean(axis=1).argmax() for half in (~first, first)]
-        return np.where(first, tried[best[0]], tried[best[1]])
+        crossed: Floats = np.where(first, tried[best[0]], tried[best[1]])
+        return crossed
 
     def _blend(self, sts_weight: float, sia_weight: float, sia: Floats) -> Floats:
         return self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia

@@ -193,6 +193,8 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
         temporary = _folder_beside(target)
         temporary.chmod(0o777 & ~_umask())
         yield temporary
+        for file in filter(Path.is_file, temporary.rglob("*")):
+            file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
         _put_in_place(temporary, target)
     except OSError as error:
         if error.errno is None:  # not the system's: some libraries raise it for anything

@@ -18,6 +18,15 @@ def fill(folder: Path, marker: str | None = MARKER, text: str = "new") -> None:
         (temporary / MARKER).write_text(text)
 
 
+def test_others_may_read_a_folder_as_the_umask_says(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "out") as temporary:
+        for name in ("a", "b"):
+            (temporary / name).write_text(name)
+        (temporary / "a").chmod(0o600)
+    modes = {path.name: path.stat().st_mode for path in (tmp_path / "out").iterdir()}
+    assert modes["a"] == modes["b"]
+
+
 def test_a_folder_with_the_marker_or_nothing_in_it_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     fill(tmp_path / "made", text="old")

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.errors import ArtefactError, InputError, MpirError
-from mpir.files import atomic_write, fingerprint
+from mpir.files import atomic_folder, atomic_write, fingerprint
 from mpir.perspectives.device import choose_budget, choose_device
 from mpir.perspectives.packed import PackedBert, packs
 from mpir.perspectives.tokens import Tokens, batches, pad
@@ -178,8 +178,9 @@ class FineTuner:
         self.stale = 0 if mean > self.best else self.stale + 1
         if mean > self.best:
             self.best = mean
-            self.model.save_pretrained(self.folder / "best")
-            self.tokenizer.save_pretrained(self.folder / "best")
+            with atomic_folder(self.folder / "best", marker="config.json") as temporary:
+                self.model.save_pretrained(temporary)
+                self.tokenizer.save_pretrained(temporary)
 
     def _log(self, **values: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
