@@ -20,6 +20,8 @@ from mpir.perspectives.tokens import Tokens
 
 ROWS = 64
 """The packed matrix is filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
+STEPS = 8
+"""So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
 SUPPORTED = {"model_type": "bert", "hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
 
 
@@ -51,7 +53,7 @@ class PackedBert:
             states = layer.all_tokens(states, batch)
         first = self.layers[-1].first_tokens(states, batch)
         logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
-        return logits
+        return logits[: len(sequences)]
 
     def _embed(self, sequences: Sequence[Tokens], batch: _Batch) -> Tensor:
         tables = self.embeddings
@@ -66,21 +68,31 @@ class PackedBert:
         return dropped
 
 
+def _filled(count: int) -> int:
+    """A count, filled up to one of STEPS sizes between two powers of two."""
+    step = 2 ** max(0, count.bit_length() - STEPS.bit_length())
+    return -(-count // step) * step
+
+
 class _Batch:
-    """Where N sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads."""
+    """Where sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads.
+
+    N and the longest sequence's length are filled up, too; sequences that are not there see what they like.
+    """
 
     def __init__(self, sizes: list[int], device: torch.device) -> None:
-        lengths = torch.tensor(sizes)
-        self.count, self.longest = len(sizes), max(sizes)
+        self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
+        lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
         self.even = bool(inside.all())
         self.tokens = sum(sizes)
         filling = -self.tokens % ROWS
         self.positions = functional.pad(columns[inside], (0, filling)).to(device)
-        self.first = (torch.cumsum(lengths, 0) - lengths).to(device)
+        self.first = (torch.cumsum(lengths, 0) - lengths).clamp(max=self.tokens - 1).to(device)
         self.places = functional.pad(inside.flatten().nonzero().squeeze(1), (0, filling)).to(device)
-        self.outside = torch.zeros(inside.shape).masked_fill(~inside, -torch.inf)[:, None, None, :].to(device)
+        nowhere = ~inside & (lengths > 0)[:, None]  # without a place to look at, attention would be NaN
+        self.outside = torch.zeros(inside.shape).masked_fill(nowhere, -torch.inf)[:, None, None, :].to(device)
 
     def pad(self, states: Tensor) -> Tensor:
         """(T, W) as (N, longest, W): a view where all have one length, else a copy with zeros after each sequence."""
