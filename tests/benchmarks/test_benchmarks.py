@@ -109,6 +109,14 @@ def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
     assert figures["ratios"]["fp32"]["median"] == pytest.approx(rates["mpir, fp32"] / rates["transformers, fp32"])
 
 
+@pytest.mark.slow
+def test_bundles(tiny_bundle: Path, tmp_path: Path) -> None:
+    figures, printed = run("bundles", tmp_path, tiny_bundle, tmp_path / "missing", "--pairs", 24, "--rounds", 1)
+    assert list(figures["bundles"]) == [str(tiny_bundle)]
+    assert figures["bundles"][str(tiny_bundle)]["ratio"]["median"] == 1
+    assert "missing is left out: ArtefactError" in printed
+
+
 def test_pairs_differ_and_begin_with_the_golden_documents(workload: ModuleType) -> None:
     documents = [Document(str(n), abstract=f"First of {n}. Second of {n}.") for n in range(80)]
     questions = [Question("a", "A?", documents=("70",)), Question("b", "B?", documents=("elsewhere",))]
