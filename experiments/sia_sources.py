@@ -228,7 +228,8 @@ class Yardstick:
         return crossed
 
     def _blend(self, sts_weight: float, sia_weight: float, sia: Floats) -> Floats:
-        return self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia
+        blended: Floats = self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia
+        return blended
 
     def _precision(self, values: Floats) -> Floats:
         parts = np.split(values, self.starts[1:-1])

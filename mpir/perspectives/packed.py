@@ -70,7 +70,7 @@ class PackedBert:
 
 def _filled(count: int) -> int:
     """A count, filled up to one of STEPS sizes between two powers of two."""
-    step = 2 ** max(0, count.bit_length() - STEPS.bit_length())
+    step = 1 << max(0, count.bit_length() - STEPS.bit_length())
     return -(-count // step) * step
 
 
