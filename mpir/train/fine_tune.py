@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from scipy.stats import pearsonr, spearmanr
 from tqdm import tqdm
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files import atomic_folder, atomic_write, fingerprint
@@ -30,6 +30,8 @@ from mpir.train.settings import Settings
 
 __all__ = ["FineTuner", "Settings"]
 
+ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
+"""What configurations call it, by type of model."""
 PARTS = ("input_ids", "token_type_ids")
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
@@ -277,15 +279,13 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
 
 def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
     """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
+    config = AutoConfig.from_pretrained(checkpoint, num_labels=outputs, problem_type="regression")
+    # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
+    for name in ATTENTION_DROPOUTS:
+        if hasattr(config, name):
+            setattr(config, name, 0.0)
     model, report = AutoModelForSequenceClassification.from_pretrained(
-        checkpoint,
-        num_labels=outputs,
-        problem_type="regression",
-        dtype=torch.float32,
-        # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
-        attention_probs_dropout_prob=0.0,
-        ignore_mismatched_sizes=True,
-        output_loading_info=True,
+        checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
     )
     return model, report["mismatched_keys"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.train.export import calibration_error, export_bundle, platt
@@ -341,3 +342,15 @@ def test_the_script_trains_and_makes_a_bundle(
     mixture.unlink()
     assert main() == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_other_architectures_than_bert_are_trained_padded(mixture: Path, settings: Settings, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=16, n_layers=1, n_heads=2, hidden_dim=16, num_labels=2)
+    DistilBertForSequenceClassification(config).save_pretrained(tmp_path / "other")
+    tokenizer.save_pretrained(tmp_path / "other")
+    tuner = FineTuner(replace(settings, checkpoint=str(tmp_path / "other")), read_mixture(mixture), tmp_path / "run")
+    assert tuner.packed is None
+    tuner.run()
+    rows = [Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
+    assert np.diff(tuner.outputs(rows)[::-1, 0]) > 0
