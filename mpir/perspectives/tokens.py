@@ -159,6 +159,7 @@ class _Joined:
         )
 
     def sequences(self, rows: npt.NDArray[np.int64]) -> list[Tokens]:
+        """The sequences of these rows."""
         bounds, of = self._bounds[rows].tolist(), self.pair_of[rows]
         questions, sentences = self._question_of[of].tolist(), self._sentence_of[of].tolist()
         return [
@@ -177,6 +178,7 @@ class _Whole:
         self.lengths = np.array([len(tokens.ids) for tokens in self._tokens], np.int64)
 
     def sequences(self, rows: npt.NDArray[np.int64]) -> list[Tokens]:
+        """The sequences of these rows."""
         return [self._tokens[row] for row in rows]
 
 

@@ -122,7 +122,7 @@ class Reranker:
             raise InputError(f"top_k is {top_k!r}; expected a whole number of at least 1, or None for all documents.")
         documents = [as_documents(part) for part in docs]  # all of them before anything is scored
         _check_even(queries, documents)
-        scored = self.stream(queries, documents, progress=progress)
+        scored = self._stream(queries, documents, progress)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
     def score(
@@ -146,6 +146,11 @@ class Reranker:
         Raises:
             InputError: as `score`, once it comes to the query.
         """
+        return self._stream(queries, map(as_documents, documents), progress)
+
+    def _stream(
+        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool
+    ) -> Iterator[Scored]:
         waiting: list[Scored] = []
         count = 0
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):
@@ -153,7 +158,7 @@ class Reranker:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-            waiting.append(_candidates(query, as_documents(docs), self.cascade))
+            waiting.append(_candidates(query, docs, self.cascade))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
                 yield from self._score(waiting, progress)
