@@ -1,21 +1,24 @@
-"""More STS rows from two teachers: pairs without a label, scored by a bi-encoder and a cross-encoder together.
+"""More STS rows from three teachers: pairs without a label, scored by bi-encoders and a cross-encoder together.
 
     python data_scripts/sts_teachers.py --data ../shared/data --rows runs/data --encoder ENCODER \\
         --cross-encoder runs/sts-alone/best --output runs/data
 
 A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns
 differs from what the sentence encoder knew: both together agree with people better than either. So the blend of the
-encoder's cosine and of a cross-encoder trained on STS-B labels (Thakur et al., "Augmented SBERT", 2021)
-sts.augmented.train.jsonl, STS-B's training sentences in new pairs, near and random ones, and sts.questions.train.jsonl,
-pairs of a question and a sentence from relevance.train.jsonl, so that STS is learned where it is used.
+encoder's cosine, of its cosine after training on STS-B, and of a cross-encoder trained on STS-B (Thakur et al.,
+"Augmented SBERT", 2021) labels three files of new pairs: sts.augmented.train.jsonl, STS-B's training sentences, each
+with near ones and a random one; sts.biomedical.train.jsonl, the same with sentences of abstracts, from
+in_document.train.jsonl; and sts.questions.train.jsonl, questions with sentences, from relevance.train.jsonl, so that
+STS is learned where it is used.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +26,9 @@ import numpy.typing as npt
 import torch
 from scipy.stats import pearsonr
 from torch.nn import functional
+from tqdm import tqdm
 from training_data import Row, row, sts_rows, write
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.cli import guarded
 from mpir.files import read_json_lines
@@ -37,6 +41,8 @@ Array = npt.NDArray[np.float64]
 LENGTH = 128
 NEAR = 3
 """New pairs of each sentence with its nearest neighbours, beside one with a random sentence."""
+EPOCHS, ROWS, LEARNING_RATE, WARMUP = 2, 32, 3e-5, 0.1
+"""Of the bi-encoder's training on STS-B; after two epochs it gets no better on dev."""
 
 
 class BiEncoder:
@@ -64,6 +70,27 @@ class BiEncoder:
         found = np.concatenate(parts)
         return found[np.argsort(order)]
 
+    def tune(self, pairs: Pairs, labels: Array, seed: int) -> None:
+        """Train on pairs and labels 0 to 5: mean squared error of the cosine from the label's fifth."""
+        torch.manual_seed(seed)
+        order = [
+            row
+            for epoch in range(EPOCHS)
+            for row in random.Random(seed + epoch).sample(range(len(pairs)), k=len(pairs))
+        ]
+        batches = [order[start : start + ROWS] for start in range(0, len(order), ROWS)]
+        optimiser = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE)
+        schedule = get_linear_schedule_with_warmup(optimiser, int(WARMUP * len(batches)), len(batches))
+        self.model.train()
+        for batch in tqdm(batches, desc="bi-encoder", unit="batch", disable=not sys.stderr.isatty()):
+            left, right = self.encode([pairs[row][side] for side in (0, 1) for row in batch]).chunk(2)
+            loss = functional.mse_loss((left * right).sum(1), torch.from_numpy(labels[batch] / 5).float())
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+        self.model.eval()
+
     def score(self, pairs: Pairs) -> Array:
         """The cosine (N,) of each pair; a repeated text is encoded once."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
@@ -73,20 +100,21 @@ class BiEncoder:
 
 
 class Teachers:
-    """Bi-encoder and cross-encoder, blended by least squares on STS-B dev."""
+    """Bi-encoders and a cross-encoder, blended by least squares on STS-B dev."""
 
-    def __init__(self, bi: BiEncoder, cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
+    def __init__(self, bi: Mapping[str, BiEncoder], cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
         self.bi, self.cross = bi, cross
         views = self._views(dev)
         self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
-        singles = [pearsonr(views[:, column], labels)[0] for column in (0, 1)]
-        blend = pearsonr(views @ self.weights, labels)[0]
-        print(f"Pearson on STS-B dev: bi-encoder {singles[0]:.4f}, cross-encoder {singles[1]:.4f}, both {blend:.4f}")
+        found = {name: views[:, column] for column, name in enumerate((*bi, "cross-encoder"))}
+        found["all"] = views @ self.weights
+        figures = (f"{name} {pearsonr(values, labels)[0]:.4f}" for name, values in found.items())
+        print(f"Pearson on STS-B dev: {', '.join(figures)}")
 
     def _views(self, pairs: Pairs) -> Array:
-        """(N, 3): cosine, the cross-encoder's first output, and one."""
+        """(N, teachers + 1): the cosines, the cross-encoder's first output, and one."""
         cross = 1 / (1 + np.exp(-self.cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)))
-        return np.stack([self.bi.score(pairs), cross, np.ones(len(pairs))], axis=1)
+        return np.stack([*(bi.score(pairs) for bi in self.bi.values()), cross, np.ones(len(pairs))], axis=1)
 
     def label(self, pairs: Pairs) -> Array:
         """Labels (N,) from 0 to 5."""
@@ -99,9 +127,9 @@ def read_stsb(path: Path) -> tuple[Pairs, Array]:
     return [(item["question"], item["sentence"]) for item in rows], np.array([item["label"] for item in rows])
 
 
-def new_pairs(bi: BiEncoder, known: Pairs, held_out: set[str], generator: random.Random) -> Pairs:
-    """Training sentences with near neighbours and with a random one; none that dev or test holds, no known pair."""
-    texts = [t for t in dict.fromkeys(text for pair in known for text in pair) if normalise(t) not in held_out]
+def new_pairs(bi: BiEncoder, texts: Sequence[str], known: Pairs, held_out: set[str], generator: random.Random) -> Pairs:
+    """Each text with near neighbours and with a random one; no text that is held out, no known pair."""
+    texts = [text for text in dict.fromkeys(texts) if normalise(text) not in held_out]
     vectors = bi.vectors(texts)
     seen = {frozenset(pair) for pair in known}
     found: Pairs = []
@@ -115,9 +143,20 @@ def new_pairs(bi: BiEncoder, known: Pairs, held_out: set[str], generator: random
     return found
 
 
+def read_biosses(path: Path) -> set[str]:
+    """The sentences that BIOSSES compares, which are for reporting only."""
+    with open(path, encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    return {normalise(row[name]) for row in rows for name in ("sentence1", "sentence2")}
+
+
 def question_pairs(rows: Path, count: int, generator: random.Random) -> Pairs:
     """Some pairs of a question and a sentence out of a file of training rows."""
-    pairs = [(item["question"], item["sentence"]) for _, item in read_json_lines(rows)]
+    return some([(item["question"], item["sentence"]) for _, item in read_json_lines(rows)], count, generator)
+
+
+def some(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
+    """So many of the pairs, or all where there are fewer."""
     return generator.sample(pairs, min(count, len(pairs)))
 
 
@@ -129,28 +168,43 @@ def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Row]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Blend the teachers, label, write."""
-    generator, stsb = random.Random(arguments.seed), arguments.data / "sts/stsb"
-    train, _ = read_stsb(stsb / "sts-train.csv")
-    dev, dev_labels = read_stsb(stsb / "sts-dev.csv")
-    held_out = {normalise(text) for pair in (*dev, *read_stsb(stsb / "sts-test.csv")[0]) for text in pair}
-    bi = BiEncoder(arguments.encoder)
-    teachers = Teachers(bi, CrossEncoder(arguments.cross_encoder), dev, dev_labels)
-    near = generator.sample(found := new_pairs(bi, train, held_out, generator), min(arguments.pairs, len(found)))
-    write(arguments.output / "sts.augmented.train.jsonl", rows_of(near, teachers.label(near), "sts-augmented"))
-    asked = question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator)
-    write(arguments.output / "sts.questions.train.jsonl", rows_of(asked, teachers.label(asked), "sts-questions"))
+    generator, folder = random.Random(arguments.seed), arguments.data / "sts"
+    train, train_labels = read_stsb(folder / "stsb/sts-train.csv")
+    dev, dev_labels = read_stsb(folder / "stsb/sts-dev.csv")
+    held_out = {normalise(text) for pair in (*dev, *read_stsb(folder / "stsb/sts-test.csv")[0]) for text in pair}
+    held_out |= read_biosses(folder / "biosses/biosses.tsv")
+    bi, tuned = BiEncoder(arguments.encoder), BiEncoder(arguments.encoder)
+    tuned.tune(train, train_labels, arguments.seed)
+    teachers = Teachers(
+        {"encoder": bi, "trained encoder": tuned}, CrossEncoder(arguments.cross_encoder), dev, dev_labels
+    )
+
+    def label(kind: str, pairs: Pairs) -> None:
+        write(arguments.output / f"sts.{kind}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{kind}"))
+
+    near = new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator)
+    label("augmented", some(near, arguments.pairs, generator))
+    texts = [item["sentence"] for _, item in read_json_lines(arguments.rows / "in_document.train.jsonl")]
+    near = new_pairs(bi, texts, [], held_out, generator)
+    label("biomedical", some(near, arguments.biomedical, generator))
+    label("questions", question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator))
     return 0
 
 
 def main() -> int:
     """Read arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb")
-    parser.add_argument("--rows", type=Path, required=True, help="the folder with relevance.train.jsonl")
-    parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is one teacher")
+    parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb and sts/biosses")
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="the folder with relevance.train.jsonl and in_document.train.jsonl"
+    )
+    parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is a teacher")
     parser.add_argument("--cross-encoder", required=True, help="a checkpoint trained on STS-B: its first output is STS")
     parser.add_argument("--output", type=Path, required=True, help="where the rows go")
-    parser.add_argument("--pairs", type=int, default=12_000, help="most new pairs of STS-B sentences (%(default)s)")
+    parser.add_argument("--pairs", type=int, default=30_000, help="most new pairs of STS-B sentences (%(default)s)")
+    parser.add_argument(
+        "--biomedical", type=int, default=15_000, help="most pairs of abstracts' sentences (%(default)s)"
+    )
     parser.add_argument("--questions", type=int, default=8_000, help="most question-sentence pairs (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

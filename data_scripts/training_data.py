@@ -2,9 +2,10 @@
 
     python data_scripts/training_data.py --data ../shared/data --output runs/data
 
-Writes {relevance,sts,sia}.{train,dev}.jsonl, two more files for relevance, and sia.held_out.jsonl. Every row is
-{"id", "question", "sentence", "label", "kind"}: `id` groups the rows of one question, `kind` says how the row came
-about. Questions of the `dev` and `test` splits never enter a training file (checked by id and by text).
+Writes {relevance,sts,sia}.{train,dev}.jsonl, three more files for relevance, and two sources of SIA that the default
+mixture measures on and never trains on, sia.coverage.jsonl and sia.qasc.jsonl. Every row is {"id", "question",
+"sentence", "label", "kind"}: `id` groups the rows of one question, `kind` says how the row came about. Questions of the
+`dev` and `test` splits never enter a training file (checked by id and by text).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
-from mpir.files import atomic_write, read_json
+from mpir.files import atomic_write, read_json, read_json_lines
 from mpir.perspectives import Perspective
 from mpir.retrieve import LuceneIndex
 from mpir.sia.answers import Answer, read_answers
@@ -44,6 +45,8 @@ from mpir.train.leakage import EvaluationQuestions, normalise
 
 Row = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
+MEDQUAD = 3000
+"""Questions taken from MedQuAD."""
 SIMILAR = 2.5
 """Least word overlap, 0 to 5, of two questions that swap their facts."""
 BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SETTING", "STUDY DESIGN", "BACKGROUND"}
@@ -141,6 +144,33 @@ def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Row]:
                     yield row(question, text[begin:end], 0.0, "pubmedqa")
 
 
+def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.Random) -> Iterator[Row]:
+    """MedQuAD: sentences of a question's answer against those of the answers to other questions about the same matter.
+
+    Without "What is X?", which anything about X answers.
+    """
+    items = (item for _, item in read_json_lines(data / "medquad/medquad.jsonl"))
+    answered = [item for item in items if item["answer"] and item["qtype"] != "information"]
+    by_focus: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for item in answered:
+        by_focus[item["focus"]].append(item)
+    for item in generator.sample(answered, min(MEDQUAD, len(answered))):
+        question = Question(f"medquad-{item['source']}-{item['qid']}", item["question"])
+        if not evaluation.holds(question.id, question.body):
+            own = statements(item["answer"])
+            others = [other for other in by_focus[item["focus"]] if other["qtype"] != item["qtype"]]
+            wrong = sorted({text for other in others for text in statements(other["answer"])} - set(own))
+            for label, texts, most in ((1.0, own[: 2 * POSITIVES], POSITIVES), (0.0, wrong, NEGATIVES)):
+                for text in generator.sample(texts, min(most, len(texts))):
+                    yield row(question, text, label, "medquad")
+
+
+def statements(text: str) -> list[str]:
+    """The sentences of a text that are no questions and neither very short nor very long, each once."""
+    found = (text[begin:end] for begin, end in split(text))
+    return [one for one in dict.fromkeys(found) if 20 <= len(one) <= 600 and not one.endswith("?")]
+
+
 def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Row]:
     """STS-B pairs, 0 to 5, each its own group; in both orders if asked, as similarity knows no direction."""
     with open(path, encoding="utf-8", newline="") as stream:
@@ -183,8 +213,8 @@ def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterat
             yield row(question, one.sentence, one.sia_score, one.method)
 
 
-def held_out_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
-    """The coverage rows of mpir.sia, graded by exact answers: a source that SIA is measured on and never trained on."""
+def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
+    """The coverage rows of mpir.sia, graded by the exact answers that a sentence holds."""
     for question in questions:
         for one in coverage_rows(evidence(bioasq, question), seed):
             yield row(question, one.sentence, one.sia_score, one.method)
@@ -228,7 +258,9 @@ def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | Non
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa, medquad"
+    )
     parser.add_argument("--output", type=Path, required=True, help="where the training files go")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -250,12 +282,14 @@ def run(arguments: argparse.Namespace) -> int:
     write(
         output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)), evaluation
     )
+    medquad = medquad_rows(arguments.data, evaluation, random.Random(arguments.seed))
+    write(output / "medquad.train.jsonl", complete_groups(medquad), evaluation)
     write(output / "sts.train.jsonl", sts_rows(arguments.data / "sts/stsb/sts-train.csv", both_orders=True), evaluation)
     write(output / "sts.dev.jsonl", sts_rows(arguments.data / "sts/stsb/sts-dev.csv"))
-    qasc = list(qasc_rows(arguments.data, arguments.seed))
-    write(output / "sia.train.jsonl", [*qasc[300:], *sia_rows(bioasq, bioasq.train, arguments.seed)], evaluation)
-    write(output / "sia.dev.jsonl", [*qasc[:300], *sia_rows(bioasq, bioasq.dev, arguments.seed)])
-    write(output / "sia.held_out.jsonl", held_out_rows(bioasq, bioasq.dev, arguments.seed))
+    write(output / "sia.train.jsonl", sia_rows(bioasq, bioasq.train, arguments.seed), evaluation)
+    write(output / "sia.dev.jsonl", sia_rows(bioasq, bioasq.dev, arguments.seed))
+    write(output / "sia.coverage.jsonl", exact_rows(bioasq, bioasq.dev, arguments.seed))
+    write(output / "sia.qasc.jsonl", qasc_rows(arguments.data, arguments.seed))
     return 0
 
 

@@ -1,5 +1,6 @@
 """Teacher-labelled STS rows: new pairs only, none that dev or test holds, labels on the scale."""
 
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -27,6 +28,18 @@ def test_new_pairs_are_labelled_and_nothing_is_held_out(
     script: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sts/stsb").mkdir(parents=True)
+    (tmp_path / "sts/biosses").mkdir()
+    (tmp_path / "sts/biosses/biosses.tsv").write_text("sentence1\tsentence2\tscore_mean\nthe Patients\tno\t1\n")
+    abstracts = [
+        "the patients",
+        "a trial of aspirin",
+        "placebo in patients",
+        "gene risk",
+        "blood in a heart",
+        "the gene",
+    ]
+    lines_of = "\n".join(json.dumps({"sentence": text}) for text in [*abstracts, abstracts[1]])
+    (tmp_path / "in_document.train.jsonl").write_text(lines_of)
     known = [(TEXTS[i], TEXTS[(i + 1) % 5], float(i)) for i in range(5)]
     held = [("yes no", TEXTS[4].upper(), 1.0), ("a cell", "the gene", 3.0), ("risk", "blood", 2.0), ("no", "is", 5.0)]
     more = [(f"{text} is", f"no {text}", 2.0) for text in TEXTS]
@@ -43,5 +56,8 @@ def test_new_pairs_are_labelled_and_nothing_is_held_out(
     assert not {frozenset(pair[:2]) for pair in known + more} & set(pairs)
     assert not any(TEXTS[4] in pair for pair in pairs)  # dev has it, in capitals
     assert all(0.0 <= row["label"] <= 5.0 for row in rows)
+    biomedical = [row for _, row in read_json_lines(tmp_path / "sts.biomedical.train.jsonl")]
+    texts = {row[side] for row in biomedical for side in ("question", "sentence")}
+    assert texts == set(abstracts[1:-1])  # BIOSSES has the first, STS-B dev the last
     asked = [row for _, row in read_json_lines(tmp_path / "sts.questions.train.jsonl")]
     assert [(row["question"], row["sentence"]) for row in asked] == [("is aspirin", "yes")]

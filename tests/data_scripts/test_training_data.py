@@ -1,6 +1,7 @@
 """Training files: no evaluation question gets in, by id or by text, whichever file knows it."""
 
 import json
+import random
 import runpy
 from pathlib import Path
 from typing import Any
@@ -48,3 +49,24 @@ def test_a_training_file_refuses_an_evaluation_question(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="kept for evaluation"):
         SCRIPT["write"](tmp_path / "rows.jsonl", [row], EvaluationQuestions([("e1", "is aspirin a drug")]))
     assert not (tmp_path / "rows.jsonl").exists()
+
+
+def test_medquad_negatives_come_from_answers_to_other_questions_about_the_same(tmp_path: Path) -> None:
+    (tmp_path / "medquad").mkdir()
+    items = [
+        ("1", "symptoms", "What are its symptoms?", "What are they? It causes fever and pain. Short."),
+        ("2", "treatment", "How is it treated?", "Aspirin is given for it. It causes fever and pain."),
+        ("3", "information", "What is it?", "It is a disease of the heart muscle."),
+        ("4", "causes", "What causes it?", None),
+    ]
+    lines = (
+        json.dumps({"source": "S", "qid": qid, "qtype": kind, "focus": "X", "question": question, "answer": answer})
+        for qid, kind, question, answer in items
+    )
+    (tmp_path / "medquad/medquad.jsonl").write_text("\n".join(lines))
+    kept_out = EvaluationQuestions([("e", "how is it treated")])
+    rows = [(r["id"], r["sentence"], r["label"]) for r in SCRIPT["medquad_rows"](tmp_path, kept_out, random.Random(0))]
+    assert rows == [
+        ("medquad-S-1", "It causes fever and pain.", 1.0),
+        ("medquad-S-1", "Aspirin is given for it.", 0.0),
+    ]

@@ -34,5 +34,5 @@ def test_the_script_writes_every_perspective(tiny_bundle: Path, tmp_path: Path) 
     command = [sys.executable, str(SCRIPT), "--rows", str(path), "--bundle", str(tiny_bundle)]
     done = subprocess.run([*command, "--json", str(tmp_path / "out.json")], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    figures = json.loads((tmp_path / "out.json").read_text())
+    figures = json.loads((tmp_path / "out.json").read_text())[str(path)]
     assert set(figures) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in figures.values())
