@@ -5,7 +5,7 @@
 
 Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
 (docs/sia.md). Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so
-that rows of one question stay together.
+that rows of one question stay together; the last table is of the mean over the files, each counting alike.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.train.mixture import Row, read_rows
 
 RESAMPLES = 2000
+HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
 Array = npt.NDArray[np.float64]
 
 
@@ -48,24 +49,32 @@ def run(paths: list[Path], bundle: str, json: Path | None) -> int:
     if "sia" not in [perspective.name for perspective in perspectives]:
         raise InputError(f"bundle {bundle!r} has no perspective named 'sia'; choose one that has.")
     files = {path: read_rows(path, 4.0) for path in paths}
-    found = {str(path): measured(str(path), rows, perspectives) for path, rows in files.items()}
+    found = {str(path): measured(rows, perspectives) for path, rows in files.items()}
+    for path, rows in files.items():
+        show(f"{path}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[str(path)])
+    if len(paths) > 1:
+        names = found[str(paths[0])]
+        found["mean"] = {name: np.mean([part[name] for part in found.values()], axis=0) for name in names}
+        show("mean of the files", found["mean"])
     if json:
-        write_json(json, found)
+        write_json(
+            json, {path: {name: float(values[0]) for name, values in part.items()} for path, part in found.items()}
+        )
     return 0
 
 
-def measured(source: str, rows: list[Row], perspectives: Sequence[Perspective]) -> dict[str, float]:
-    """Print the table of one file; the correlation of each perspective."""
-    names = [perspective.name for perspective in perspectives]
+def measured(rows: list[Row], perspectives: Sequence[Perspective]) -> dict[str, Array]:
+    """The correlations (1 + RESAMPLES,) of each perspective with the rows' labels."""
     scores = score_pairs(perspectives, [(r.question, r.sentence) for r in rows], progress=sys.stderr.isatty()).values
     labels = np.array([row.label for row in rows])
     samples = resample([row.group for row in rows], np.random.default_rng(0))
-    found = {name: correlations(scores[:, column], labels, samples) for column, name in enumerate(names)}
-    print(f"\n{source}: {len(rows)} rows of {len({row.group for row in rows})} questions\n")
-    print(
-        tabulate([line(name, found) for name in names], ["", "Spearman", "95 % interval", "SIA's lead"], floatfmt=".4f")
-    )
-    return {name: float(values[0]) for name, values in found.items()}
+    return {one.name: correlations(scores[:, column], labels, samples) for column, one in enumerate(perspectives)}
+
+
+def show(title: str, found: dict[str, Array]) -> None:
+    """Print a table with a line for each perspective."""
+    lines = [line(name, found) for name in found]
+    print(f"{title}\n\n{tabulate(lines, HEADERS, floatfmt='.4f')}\n")
 
 
 def resample(groups: list[str], generator: np.random.Generator) -> list[npt.NDArray[np.int64]]:

@@ -11,15 +11,21 @@ from mpir.retrieve.java import anserini_jar, anserini_version, java_home, java_v
 START = "from mpir.retrieve.java import java_class; print(java_class('java.lang.Runtime').version().feature())"
 
 
+COLLECTORS = (
+    "from mpir.retrieve.java import java_class; beans = java_class('java.lang.management.ManagementFactory')"
+    ".getGarbageCollectorMXBeans(); print(*(beans.get(i).getName() for i in range(beans.size())), sep=',')"
+)
+
+
 def java(folder: Path, release: str) -> Path:
     folder.mkdir()
     (folder / "release").write_text(release)
     return folder
 
 
-def start(**variables: str) -> subprocess.CompletedProcess[str]:
+def start(code: str = START, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **variables}
-    return subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +65,11 @@ def test_java_starts_with_the_users_options_and_leaves_the_environment_alone() -
     done = start(JAVA_HOME="/nowhere", MPIR_JAVA_OPTIONS="-Xmx200m -Dmpir='a b'")
     assert int(done.stdout) >= 21
     assert done.stderr == ""
+
+
+def test_the_small_collector_gives_way_to_one_that_the_user_names() -> None:
+    assert start(COLLECTORS, MPIR_JAVA_OPTIONS="-Xmx200m").stdout.strip() == "Copy,MarkSweepCompact"
+    assert "PS Scavenge" in start(COLLECTORS, MPIR_JAVA_OPTIONS="-XX:+UseParallelGC").stdout
 
 
 @pytest.mark.parametrize("options", ["-Xnonsense", "'unbalanced"])
