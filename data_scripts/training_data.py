@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import logging
 import random
 import sys
 from collections import Counter, defaultdict
@@ -72,6 +73,7 @@ class BioASQ:
 
     def retrieve(self, depth: int = 40) -> None:
         """Fill in the BM25 candidates of all questions at once."""
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG at import
         index = bm25s.BM25()
         index.index(
             bm25s.tokenize([d.text for d in self.pool], stopwords="en", show_progress=False), show_progress=False
