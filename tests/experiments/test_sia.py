@@ -27,12 +27,16 @@ def test_a_sample_holds_whole_questions() -> None:
     assert {len(rows) for rows in samples[1:]} == {2, 3, 4}
 
 
-def test_the_script_writes_every_perspective(tiny_bundle: Path, tmp_path: Path) -> None:
-    rows = [("q1", "aspirin", 4), ("q1", "no gene", 0), ("q2", "blood cell", 3), ("q2", "the trial", 1)]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(json.dumps({"id": i, "question": i, "sentence": s, "label": n}) for i, s, n in rows))
-    command = [sys.executable, str(SCRIPT), "--rows", str(path), "--bundle", str(tiny_bundle)]
+def test_the_script_writes_every_perspective_for_each_file_and_the_mean(tiny_bundle: Path, tmp_path: Path) -> None:
+    texts = [("q1", "aspirin"), ("q1", "no gene"), ("q2", "blood cell"), ("q2", "the trial")]
+    paths = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
+    for path, grades in zip(paths, ([4, 0, 3, 1], [0, 4, 1, 2]), strict=True):
+        rows = zip(texts, grades, strict=True)
+        lines = (json.dumps({"id": i, "question": i, "sentence": text, "label": n}) for (i, text), n in rows)
+        path.write_text("\n".join(lines))
+    command = [sys.executable, str(SCRIPT), "--rows", *map(str, paths), "--bundle", str(tiny_bundle)]
     done = subprocess.run([*command, "--json", str(tmp_path / "out.json")], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    figures = json.loads((tmp_path / "out.json").read_text())[str(path)]
-    assert set(figures) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in figures.values())
+    one, other, mean = json.loads((tmp_path / "out.json").read_text()).values()
+    assert set(one) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in one.values())
+    assert mean == pytest.approx({name: (one[name] + other[name]) / 2 for name in one})
