@@ -167,6 +167,7 @@ def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Rera
         "candidates": arguments.candidates,
         "bm25": [arguments.k1, arguments.b],
         "perspectives": [perspective.fingerprint for perspective in reranker.perspectives],
+        "agreement": reranker.agreement,
         "cascade": reranker.cascade,
     }
 

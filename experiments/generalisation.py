@@ -33,7 +33,6 @@ from mpir.corpora import read_qrels
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.files import read_json_lines, read_lines, write_json
-from mpir.perspectives import score_pairs
 from mpir.rank.blend import Columns
 from mpir.rank.phase_a import systems
 from mpir.rank.reranker import Reranker
@@ -142,17 +141,14 @@ def as_sentences(
     queries: Sequence[str], documents: Sequence[Sequence[Document]], reranker: Reranker, *, progress: bool = False
 ) -> list[Scored]:
     """Score candidates that are sentences as they are: each is the only sentence of its own document, never split."""
-    pairs = [(query, document.text) for query, part in zip(queries, documents, strict=True) for document in part]
-    found = score_pairs(reranker.perspectives, pairs, progress=progress)
-    names, scored, start = tuple(p.name for p in reranker.perspectives), [], 0
+    parts = []
     for query, part in zip(queries, documents, strict=True):
-        rows = slice(start, start := start + len(part))
         bm25 = np.array([document.score for document in part], np.float64)
         places, zeros = np.arange(len(part)), np.zeros(len(part), np.int64)
         kept = tuple(Sentence(d.id, "abstract", 0, len(d.text), d.text) for d in part)
-        columns = Columns(bm25, zeros, places, found.values[rows], names)
-        scored.append(Scored(query, tuple(part), kept, columns, bm25, found.windowed[rows]))
-    return scored
+        columns = Columns(bm25, zeros, places, np.zeros((len(part), 0)), ())
+        parts.append(Scored(query, tuple(part), kept, columns, bm25, np.zeros(len(part), bool)))
+    return reranker.fill(parts, progress=progress)
 
 
 def table(test: TestSet, values: Mapping[str, Mapping[str, npt.NDArray[np.float64]]]) -> list[list[Any]]:

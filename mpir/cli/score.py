@@ -132,6 +132,7 @@ def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Rerank
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
         "scores": {one.name: one.fingerprint for one in reranker.perspectives},
+        "agreement": reranker.agreement,
         "gold_in_index": arguments.gold_in_index,
         "cascade": reranker.cascade,
     }

@@ -5,9 +5,12 @@
     {"format": 1, "name": "default", "mpir": "0.1.0", "weights": "weights.json", "card": "CARD.md",
      "perspectives": [{"name": "relevance", "kind": "cross-encoder", "checkpoint": "model", "output": 0,
                        "scale": "probability"}, …],
+     "agreement": "relevance",
      "files": {"model/model.safetensors": "<SHA-256>", …}}
 
 `checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
+`agreement` names the perspective that agreement between documents rests on (rank/agreement.py); without it there is no
+such column.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ FORM = {
     "files": (dict, "an object of SHA-256 hashes by file name"),
     "weights": (str, "the name of a file"),
     "card": (str, "the name of a file"),
+    "agreement": (str, "the name of a perspective"),
 }
 SHIPPED = Path(mpir.__file__).parent / "bundles"
 
@@ -42,6 +46,12 @@ class Bundle:
     manifest: Mapping[str, Any]
     weights: Mapping[str, Any]
     card: str
+
+    @property
+    def agreement(self) -> str | None:
+        """The perspective that agreement between documents rests on, or None for no such column."""
+        name: str | None = self.manifest.get("agreement")
+        return name
 
     def perspectives(
         self, *, device: str = "auto", precision: str = "auto", tokens_per_batch: int | None = None
@@ -97,6 +107,9 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
     for item in manifest["perspectives"]:
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
             raise ArtefactError(f"{path}: a perspective is {item!r:.60}; expected an object with a name and a kind.")
+    names, agreement = [item["name"] for item in manifest["perspectives"]], manifest.get("agreement")
+    if agreement not in (None, *names):
+        raise ArtefactError(f"{path}: agreement is {agreement!r}; expected one of the perspectives {', '.join(names)}.")
 
 
 def _read_card(path: Path) -> str:

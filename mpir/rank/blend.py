@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.rank.weights import Normalise, Weights
+from mpir.rank.weights import AGREEMENT, Normalise, Weights
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -52,7 +52,8 @@ class Blend:
     """Blended scores and what they are made of.
 
     `documents` (D,) S_DOC; `sentences` (N,) S_SENT; `context` (D,) S_CONTEXT; `best` (D, R) the documents' R best
-    sentences (-1 where a document has fewer); `bm25` (D,) and `scores` (N, P) the columns as they went into the sums;
+    sentences by their own evidence, without agreement (-1 where a document has fewer); `bm25` (D,) and `scores` (N, P)
+    the columns as they went into the sums;
     `document_shares` (D, 1 + R) what S_BM25 and each best sentence add to S_DOC.
     """
 
@@ -73,11 +74,11 @@ def blend(columns: Columns, weights: Weights) -> Blend:
     """
     weights.check_perspectives(columns.perspectives)
     bm25, scores = scaled(columns, weights.normalise)
-    plain = sentence_sum(scores.T, columns.perspectives, weights)
+    plain, others = sentence_sums(scores.T, columns.perspectives, weights)
     best = best_sentences(plain, columns.document_of, len(bm25), len(weights.w))
     top = np.append(plain, -np.inf)[best]
     documents, context, shares = document_sum(bm25, top, weights)
-    sentences = plain + weights.alpha_context * context[columns.document_of]
+    sentences = plain + others + weights.alpha_context * context[columns.document_of]
     return Blend(documents, sentences, context, best, bm25, scores, shares)
 
 
@@ -89,21 +90,22 @@ def scaled(columns: Columns, normalise: Normalise) -> tuple[Floats, Floats]:
     return minmax(columns.bm25, question_of), minmax(columns.scores, question_of[columns.document_of])
 
 
-def sentence_sum(scores: Floats, perspectives: Sequence[str], weights: Weights) -> Floats:
-    """S_SENT without context: the weighted sum of scores (P, …) over the perspectives.
+def sentence_sums(scores: Floats, perspectives: Sequence[str], weights: Weights) -> tuple[Floats, Floats]:
+    """S_SENT without context, in two parts: the weighted sum of scores (P, …) over the perspectives, and agreement's.
 
     Column by column: a matrix product may round the same row differently from place to place and so break a tie.
     """
-    plain = np.zeros(scores.shape[1:])
+    plain, others = np.zeros(scores.shape[1:]), np.zeros(scores.shape[1:])
     for column, name in zip(scores, perspectives, strict=True):
-        plain += weights.alpha[name] * column
-    return plain
+        part = others if name == AGREEMENT else plain
+        part += weights.alpha[name] * column
+    return plain, others
 
 
 def document_sum(bm25: Floats, top: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
     """S_DOC (D,), S_CONTEXT (D,), and what S_BM25 and each best sentence add to S_DOC (D, 1 + R).
 
-    `top` (D, R) are the best context-free sentence sums of each document, -inf where there are fewer.
+    `top` (D, R) are the best sums of the perspectives over sentences of each document, -inf where there are fewer.
     """
     present = top > -np.inf
     top = np.where(present, top, 0.0)

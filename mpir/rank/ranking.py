@@ -13,7 +13,7 @@ from mpir.corpora.trec import run_line
 from mpir.errors import InputError
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.scored import Scored
-from mpir.rank.weights import Weights
+from mpir.rank.weights import AGREEMENT, Weights
 
 if TYPE_CHECKING:
     import pandas
@@ -46,7 +46,8 @@ class RankedDocument:
     """A document with its sentences, best first. `index` is its place in the input, `bm25` its first-stage score.
 
     `bm25_rank` is its rank by that score among all candidates (from 1; equal scores share one). `shares` says what
-    S_BM25 and each of the best sentences ("sentence 1", …) add to `score`.
+    S_BM25 and each of the best sentences ("sentence 1", …) add to `score`; `best` has the places of these in
+    `sentences`: 0, 1, … where no agreement with other documents, which a document's score leaves out, orders them.
     """
 
     id: str
@@ -56,6 +57,7 @@ class RankedDocument:
     bm25: float
     bm25_rank: int
     shares: Mapping[str, float]
+    best: tuple[int, ...]
     sentences: tuple[RankedSentence, ...]
 
 
@@ -154,10 +156,11 @@ class Ranking:
             f"the sum of {_sum(document.shares)}.",
             f"BM25 gave it {document.bm25:.3f}, which would be rank {document.bm25_rank}.",
         ]
-        best = [(name, share) for name, share in document.shares.items() if name != BM25]
-        for (name, share), sentence in zip(best, document.sentences, strict=False):
+        shares = [(name, share) for name, share in document.shares.items() if name != BM25]
+        for (name, share), place in zip(shares, document.best, strict=True):
             if not share:
                 continue
+            sentence = document.sentences[place]
             scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
             lines += [
                 f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
@@ -165,6 +168,8 @@ class Ranking:
             ]
         if not document.sentences:
             lines.append("It has no sentences, so only BM25 counts.")
+        if self.weights.alpha.get(AGREEMENT):
+            lines.append("Agreement with other documents orders sentences, and is no part of a document's score.")
         lines += self._gap(rank)
         if self.left_out:
             lines.append(f"Sentences left out by the first pass, in all documents: {self.left_out}.")
@@ -206,12 +211,11 @@ def _first_sentences(scored: Scored) -> list[int]:
 def _document(scored: Scored, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:
     document = scored.documents[number]
     members = sorted(range(first[number], first[number + 1]), key=lambda i: (-blended.sentences[i], i))
-    best = blended.best[number]
+    best = [int(i) for i in blended.best[number] if i >= 0]
     shares = {BM25: float(blended.document_shares[number, 0])}
     shares |= {
         f"sentence {rank}": float(share)
-        for rank, (share, i) in enumerate(zip(blended.document_shares[number, 1:], best, strict=True), 1)
-        if i >= 0
+        for rank, share in enumerate(blended.document_shares[number, 1 : 1 + len(best)], 1)
     }
     return RankedDocument(
         document.id,
@@ -221,6 +225,7 @@ def _document(scored: Scored, blended: Blend, weights: Weights, number: int, fir
         float(scored.columns.bm25[number]),
         1 + int((scored.columns.bm25 > scored.columns.bm25[number]).sum()),
         shares,
+        tuple(map(members.index, best)),
         tuple(_sentence(scored, blended, weights, i, number) for i in members),
     )
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
-from mpir.rank.blend import Columns
+from mpir.rank.agreement import agreement
+from mpir.rank.blend import Columns, Floats
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
 from mpir.rank.scored import Scored
-from mpir.rank.weights import Context, Weights
+from mpir.rank.weights import AGREEMENT, Context, Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.split import sentences as split_sentences
@@ -36,6 +37,7 @@ class Reranker:
         perspectives: Sequence[Perspective] | None = None,
         weights: Weights | str | Path | None = None,
         context: Context | None = None,
+        agreement: str | None = None,
         device: str = "auto",
         precision: str = "auto",
         cache: ScoreCache | str | Path | None = None,
@@ -46,9 +48,12 @@ class Reranker:
         """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
 
         `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
-        perspectives. `context` overrides the weights' reading of S_CONTEXT. `cascade` is the share of a question's
-        sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well tried);
-        None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
+        perspectives. `context` overrides the weights' reading of S_CONTEXT. `agreement` names the perspective that
+        agreement between documents rests on, a column of that name beside the perspectives' (see rank/agreement.py); by
+        default the bundle's, and for your own perspectives there is no such column. Weights that don't name it weigh it
+        0. `cascade` is the share of a question's sentences that a cheap first pass lets through to the perspectives
+        (see rank/cascade.py; 0.6 is well tried); None scores all. `cache` is a folder (or an open cache) where scores
+        are kept between runs; None keeps none.
 
         `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
         with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16"
@@ -58,8 +63,8 @@ class Reranker:
         Raises:
             ArtefactError: the bundle is missing or damaged.
             OutputError: the cache's folder cannot be written.
-            InputError: weights for other perspectives, two perspectives of one name, no such device, a share
-                that is none, or a batch or `pairs_at_once` that is too small.
+            InputError: weights for other perspectives, two perspectives of one name, an `agreement` that is none of
+                them, no such device, a share that is none, or a batch or `pairs_at_once` that is too small.
         """
         self.cascade = check_share(cascade)
         if pairs_at_once < 1:
@@ -73,16 +78,31 @@ class Reranker:
             self.perspectives = opened.perspectives(
                 device=device, precision=precision, tokens_per_batch=tokens_per_batch
             )
+        self.agreement = opened.agreement if opened is not None and agreement is None else agreement
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context)
 
-    def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
-        names = [perspective.name for perspective in self.perspectives]
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of scores: the perspectives, and agreement where there is one."""
+        names = tuple(perspective.name for perspective in self.perspectives)
+        return names if self.agreement is None else (*names, AGREEMENT)
+
+    def _check_columns(self) -> None:
+        names = list(self.columns)
         if len(set(names)) != len(names) or not names:
             raise InputError(f"perspectives: expected one or more of different names, found {names}.")
+        if self.agreement is not None and self.agreement not in names[:-1]:
+            raise InputError(f"agreement is {self.agreement!r}; expected one of the perspectives {names[:-1]}.")
+
+    def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
+        self._check_columns()
+        names = self.columns
         source = "weights" if isinstance(weights, Weights | None) else str(weights)
         chosen = Weights.equal(names) if weights is None else weights
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
+        if self.agreement is not None:
+            chosen = replace(chosen, alpha={**chosen.alpha, AGREEMENT: chosen.alpha.get(AGREEMENT, 0.0)})
         chosen.check_perspectives(names, source)
         self._check_models(chosen, source)
         return chosen if context is None else replace(chosen, context=context)
@@ -161,24 +181,32 @@ class Reranker:
             waiting.append(_candidates(query, docs, self.cascade))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
-                yield from self._score(waiting, progress)
+                yield from self.fill(waiting, progress=progress)
                 waiting, count = [], 0
-        yield from self._score(waiting, progress)
+        yield from self.fill(waiting, progress=progress)
 
-    def _score(self, parts: Sequence[Scored], progress: bool) -> list[Scored]:
-        """Queries that lack only the scores, with them."""
+    def fill(self, parts: Sequence[Scored], *, progress: bool = False) -> list[Scored]:
+        """Queries that lack only the scores, with them; what scores they have is replaced."""
         pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
         found = score_pairs(self.perspectives, pairs, cache=self.cache, progress=progress)
         if found.windowed.any():
             message = "%d of %d sentences were too long for a model and count with their best window"
             log.warning(message, found.windowed.sum(), len(pairs))
-        names = tuple(perspective.name for perspective in self.perspectives)
         scored, start = [], 0
         for part in parts:
             rows = slice(start, start := start + len(part.sentences))
-            columns = replace(part.columns, scores=found.values[rows], perspectives=names)
+            scores = self._with_agreement(part, found.values[rows])
+            columns = replace(part.columns, scores=scores, perspectives=self.columns)
             scored.append(replace(part, columns=columns, windowed=found.windowed[rows]))
         return scored
+
+    def _with_agreement(self, part: Scored, scores: Floats) -> Floats:
+        """The perspectives' scores (N, P) of a query's sentences and, where it is wanted, their agreement beside it."""
+        if self.agreement is None:
+            return scores
+        relevance = scores[:, self.columns.index(self.agreement)]
+        texts = [sentence.text for sentence in part.sentences]
+        return np.column_stack([scores, agreement(texts, part.columns.document_of, part.columns.bm25, relevance)])
 
 
 def _checked(perspective: Perspective) -> Perspective:

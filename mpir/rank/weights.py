@@ -16,6 +16,8 @@ Context = Literal["bm25", "document", "fixpoint"]
 Normalise = Literal["none", "minmax"]
 RESERVED = {"context", "bm25"}
 """Columns that every sum has beside those of perspectives."""
+AGREEMENT = "agreement"
+"""A column beside those of perspectives (rank/agreement.py) that has a part in S_SENT, and none in S_DOC."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class Weights:
 
         S_SENT = Σ_p alpha[p]·S_p + alpha_context·S_CONTEXT
         S_DOC  = beta_bm25·S_BM25 + beta_sentences·Σ_i w[i]·S_SENT(i)
+
+    Beyond the paper, alpha may weigh "agreement", which says what other documents think of a sentence: S_SENT has it,
+    and the S_SENT(i) of S_DOC, a document's own evidence, do not.
 
     `context` says what S_CONTEXT is: ``bm25`` the document's S_BM25; ``document`` S_DOC computed without context;
     ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is ``none``, or ``minmax`` to map every

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,14 @@ from numpy.typing import NDArray
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 
 _WORD = re.compile(r"\w+")
+
+
+class TermWeights(NamedTuple):
+    """The M terms of texts, each once for every text that has it: number of the text, of the term, and its weight."""
+
+    text: NDArray[np.int64]
+    term: NDArray[np.int64]
+    weight: NDArray[np.float64]
 
 
 def bm25_scores(
@@ -53,6 +62,17 @@ class MemoryIndex:
             return np.zeros(self._size, dtype=np.float32)
         scores: NDArray[np.float32] = self._bm25.get_scores(words)
         return scores
+
+    def weights(self) -> TermWeights:
+        """What each term adds to the score of each text, scaled so that a text's squares add up to 1."""
+        if self._bm25 is None:
+            nothing = np.zeros(0, np.int64)
+            return TermWeights(nothing, nothing, np.zeros(0))
+        sparse = self._bm25.scores  # bm25s' own table, by term
+        text, weight = sparse["indices"].astype(np.int64), sparse["data"].astype(np.float64)
+        term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
+        length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
+        return TermWeights(text, term, weight / length[text])
 
 
 def terms(text: str) -> list[str]:

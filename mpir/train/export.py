@@ -27,6 +27,8 @@ SCALES = {
     "teacher-mse": "logit",
 }
 """The scale of a perspective, by its first loss."""
+RELEVANCE = "relevance"
+"""The perspective that agreement between documents rests on (rank/agreement.py), where a bundle has it."""
 
 
 def export_bundle(
@@ -67,7 +69,8 @@ def _manifest(name: str, heads: Sequence[tuple[str, str]]) -> dict[str, Any]:
         {"name": head, "kind": "cross-encoder", "checkpoint": "model", "output": output, "scale": scale}
         for output, (head, scale) in enumerate(heads)
     ]
-    return {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+    manifest = {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+    return manifest | ({"agreement": RELEVANCE} if RELEVANCE in dict(heads) else {})
 
 
 def describe(

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mpir.evaluate.bioasq import Row, snippet_row
-from mpir.rank.blend import Floats, Integers, best_of, best_places, document_sum, scaled, sentence_sum, slots
+from mpir.rank.blend import Floats, Integers, best_of, best_places, document_sum, scaled, sentence_sums, slots
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
@@ -48,10 +48,11 @@ class Pool:
         names = self.scored.columns.perspectives
         weights.check_perspectives(names)
         bm25, scores = self._table(weights.normalise)
-        plain = sentence_sum(scores, names, weights)
+        plain, others = sentence_sums(scores, names, weights)
         plain += self._nothing
         documents, context, _ = document_sum(bm25, highest(plain[:, :-1], len(weights.w)), weights)
-        return Answers(self, documents, plain, weights.alpha_context * context)
+        others += plain
+        return Answers(self, documents, others, weights.alpha_context * context)
 
     def answers(self, documents: Floats, sentences: Floats) -> Answers:
         """The answers that scores of the documents (D,) and sentences (N,) give."""

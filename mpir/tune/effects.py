@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.rank.blend import Floats, blend
-from mpir.rank.weights import Weights
+from mpir.rank.weights import AGREEMENT, Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 
@@ -68,7 +68,7 @@ def top_shares(objective: Objective, weights: Weights) -> dict[str, Floats]:
     parts = {"bm25": weights.beta_bm25 * blended.bm25}
     for number, name in enumerate(columns.perspectives):
         values = np.append(weights.alpha[name] * blended.scores[:, number], 0.0)
-        parts[name] = (w * values[blended.best]).sum(axis=1)
+        parts[name] = (w * values[blended.best]).sum(axis=1) * (name != AGREEMENT)
     parts["context"] = blended.documents - sum(parts.values())
     chosen = objective.answers(weights).documents
     # a question with fewer documents than ranks, or a score of 0, has nothing to divide

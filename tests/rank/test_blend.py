@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, minmax, slots
-from mpir.rank.weights import PUBLISHED, Weights
+from mpir.rank.weights import AGREEMENT, PUBLISHED, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
 THREE = Columns(
@@ -30,6 +30,18 @@ def test_context_bm25_by_hand() -> None:
         found.documents, [0.2 * 2 + 0.6 * (0.5 * 1.7 + 0.25 * 0.7), 0.2 * 4 + 0.6 * 0.5 * 1.15, 0.2]
     )
     assert found.best.tolist() == [[2, 0], [3, -1], [-1, -1]]
+
+
+def test_agreement_orders_sentences_and_not_documents() -> None:
+    columns = replace(THREE, perspectives=("a", AGREEMENT))
+    found = blend(columns, replace(WEIGHTS, alpha={"a": 0.5, AGREEMENT: 0.25}))
+    np.testing.assert_allclose(found.sentences, [0.7, 0.7, 1.7, 1.15])
+    own = [0.5, 0.0, 0.5, 0.5]
+    np.testing.assert_allclose(
+        found.documents,
+        [0.4 + 0.6 * (0.5 * (own[0] + 0.2) + 0.25 * (own[2] + 0.2)), 0.8 + 0.6 * 0.5 * (own[3] + 0.4), 0.2],
+    )
+    assert found.best.tolist() == [[0, 2], [3, -1], [-1, -1]]
 
 
 def test_context_document_by_hand() -> None:

@@ -76,3 +76,11 @@ def test_nothing_is_printed_and_no_java_is_loaded() -> None:
 def test_a_possessive_s_is_a_term_like_any_other(query: str) -> None:
     assert "" not in terms(query)
     assert bm25_scores(query, ["dementia of the Alzheimer type", "nothing"]).shape == (2,)
+
+
+def test_the_weights_of_a_text_by_hand() -> None:
+    found = MemoryIndex(["gene gene cell", "", "gene"], k1=1.2, b=0.0).weights()
+    gene, cell = math.log(1 + 1.5 / 2.5) * 2 / 3.2, math.log(1 + 2.5 / 1.5) / 2.2
+    length = math.hypot(gene, cell)
+    weights = {(text, round(weight, 5)) for text, _, weight in zip(*found, strict=True)}
+    assert weights == {(0, round(gene / length, 5)), (0, round(cell / length, 5)), (2, 1.0)}

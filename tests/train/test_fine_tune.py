@@ -312,7 +312,9 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     heads = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
     export_bundle(tiny_checkpoint, tmp_path / "b", heads, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
     raw, _ = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
-    relevance, sts, _ = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
+    bundle = open_bundle(tmp_path / "b")
+    assert bundle.agreement == "relevance"
+    relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
     assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
     assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
 
@@ -335,7 +337,7 @@ def test_the_script_trains_and_makes_a_bundle(
     assert "expected calibration error on dev" in capsys.readouterr().out
     assert (tmp_path / "run/curves.png").read_bytes().startswith(b"\x89PNG")
     reranker = Reranker(tmp_path / "made", device="cpu", precision="fp32")
-    assert list(reranker.weights.alpha) == ["relevance", "sts"]
+    assert list(reranker.weights.alpha) == ["relevance", "sts", "agreement"]
     best = reranker.rerank("does aspirin thin blood", [BAD, GOOD]).documents[0]
     assert best.index == 1
     assert 0 <= best.sentences[0].scores["sts"] <= 5

@@ -14,7 +14,7 @@ from mpir.evaluate import evaluate_queries, question_measures
 from mpir.rank.blend import Columns
 from mpir.rank.phase_a import System, answer
 from mpir.rank.scored_set import ScoredSet
-from mpir.rank.weights import Weights
+from mpir.rank.weights import AGREEMENT, Weights
 from mpir.tune.answers import Answers
 from mpir.tune.labels import clusters
 from mpir.tune.objective import Objective
@@ -40,12 +40,20 @@ weights = st.builds(
 
 @settings(deadline=None, max_examples=150)
 @given(
-    seed=st.integers(0, 2**32 - 1), touching=st.booleans(), weights=weights, version=st.sampled_from([2, 3, 5, 8, 9])
+    seed=st.integers(0, 2**32 - 1),
+    touching=st.booleans(),
+    weights=weights,
+    second=st.sampled_from(["b", AGREEMENT]),
+    version=st.sampled_from([2, 3, 5, 8, 9]),
 )
 def test_equal_to_the_official_measures(
-    make_pairs: Callable[..., Any], seed: int, touching: bool, weights: Weights, version: int
+    make_pairs: Callable[..., Any], *, seed: int, touching: bool, weights: Weights, second: str, version: int
 ) -> None:
-    pairs = make_pairs(seed, touching=touching)
+    pairs = [
+        (question, replace(scored, columns=replace(scored.columns, perspectives=("a", second))))
+        for question, scored in make_pairs(seed, touching=touching)
+    ]
+    weights = replace(weights, alpha={"a": weights.alpha["a"], second: weights.alpha["b"]})
     gold = [question for question, _ in pairs]
     if not any(question.documents or question.snippets for question in gold):
         return

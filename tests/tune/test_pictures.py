@@ -1,5 +1,6 @@
 """Effects by their arithmetic, and pictures that are written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from mpir.errors import OutputError
 from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import AGREEMENT
 from mpir.tune import plots
 from mpir.tune.effects import dependence, top_shares
 from mpir.tune.fusion import Fusion
@@ -34,6 +36,14 @@ def test_the_parts_of_a_score_add_up(learnable: ScoredSet, context: str) -> None
     assert set(shares) == {"bm25", "a", "b", "context"}
     np.testing.assert_allclose(sum(shares.values())[:5], 1)
     assert all((part >= -1e-12).all() for part in shares.values())
+
+
+def test_agreement_has_no_part_in_a_document(learnable: ScoredSet) -> None:
+    scored = replace(learnable, columns=replace(learnable.columns, perspectives=("a", AGREEMENT)))
+    space = Space.of(scored.columns)
+    shares = top_shares(Objective(scored), space.weights(space.equal()))
+    assert not shares[AGREEMENT].any()
+    np.testing.assert_allclose(sum(shares.values())[:5], 1)
 
 
 @pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
