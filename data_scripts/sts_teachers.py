@@ -104,12 +104,16 @@ class Teachers:
 
     def __init__(self, bi: Mapping[str, BiEncoder], cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
         self.bi, self.cross = bi, cross
-        views = self._views(dev)
-        self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
-        found = {name: views[:, column] for column, name in enumerate((*bi, "cross-encoder"))}
+        self.weights = np.linalg.lstsq(self._views(dev), labels, rcond=None)[0]
+        self.report("STS-B dev", dev, labels)
+
+    def report(self, name: str, pairs: Pairs, labels: Array) -> None:
+        """Print how each teacher, and the blend, correlate with people on a set."""
+        views = self._views(pairs)
+        found = {teacher: views[:, column] for column, teacher in enumerate((*self.bi, "cross-encoder"))}
         found["all"] = views @ self.weights
-        figures = (f"{name} {pearsonr(values, labels)[0]:.4f}" for name, values in found.items())
-        print(f"Pearson on STS-B dev: {', '.join(figures)}")
+        figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in found.items())
+        print(f"Pearson on {name}: {', '.join(figures)}")
 
     def _views(self, pairs: Pairs) -> Array:
         """(N, teachers + 1): the cosines, the cross-encoder's first output, and one."""
@@ -171,13 +175,17 @@ def run(arguments: argparse.Namespace) -> int:
     generator, folder = random.Random(arguments.seed), arguments.data / "sts"
     train, train_labels = read_stsb(folder / "stsb/sts-train.csv")
     dev, dev_labels = read_stsb(folder / "stsb/sts-dev.csv")
-    held_out = {normalise(text) for pair in (*dev, *read_stsb(folder / "stsb/sts-test.csv")[0]) for text in pair}
+    test, test_labels = read_stsb(folder / "stsb/sts-test.csv")
+    held_out = {normalise(text) for pair in (*dev, *test) for text in pair}
     held_out |= read_biosses(folder / "biosses/biosses.tsv")
     bi, tuned = BiEncoder(arguments.encoder), BiEncoder(arguments.encoder)
     tuned.tune(train, train_labels, arguments.seed)
     teachers = Teachers(
         {"encoder": bi, "trained encoder": tuned}, CrossEncoder(arguments.cross_encoder), dev, dev_labels
     )
+
+    if arguments.test:
+        teachers.report("STS-B test", test, test_labels)
 
     def label(kind: str, pairs: Pairs) -> None:
         write(arguments.output / f"sts.{kind}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{kind}"))
@@ -206,6 +214,7 @@ def main() -> int:
         "--biomedical", type=int, default=15_000, help="most pairs of abstracts' sentences (%(default)s)"
     )
     parser.add_argument("--questions", type=int, default=8_000, help="most question-sentence pairs (%(default)s)")
+    parser.add_argument("--test", action="store_true", help="print the teachers' figures on STS-B test, too: to report")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     return guarded("sts_teachers", lambda: run(arguments))

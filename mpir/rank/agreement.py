@@ -26,11 +26,16 @@ HEARD = 10
 
 
 def agreement(
-    texts: Sequence[str], document_of: Integers, bm25: Floats, relevance: npt.NDArray[np.floating[Any]]
+    texts: Sequence[str],
+    document_of: Integers,
+    bm25: Floats,
+    relevance: npt.NDArray[np.floating[Any]],
+    *,
+    heard: int = HEARD,
 ) -> Floats:
     """How many relevant sentences of other, highly ranked documents say what each sentence says, as it were: (N,).
 
-        A(s) = Σ r(t)²·cos(s, t), over the sentences t of the ten best documents, but for those of s's own
+        A(s) = Σ r(t)²·cos(s, t), over the sentences t of the best documents, but for those of s's own
 
     The cosine is that of BM25's term weights, r is `relevance`, min-max normalised in the question, and its square
     keeps many hardly relevant sentences from outweighing a few relevant ones. A question's only document has 0.
@@ -40,9 +45,10 @@ def agreement(
         document_of: (N,) the document of each.
         bm25: (D,) S_BM25 of the documents; of equal ones the earlier is the better.
         relevance: (N,) a perspective's scores, on any scale.
+        heard: how many documents, the best by S_BM25, are agreed with.
     """
     words = MemoryIndex(texts).weights()
-    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(bm25)[document_of]
+    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(bm25, heard)[document_of]
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
     _, place = np.unique(words.term * (document_of.max(initial=0) + 1) + document_of[words.text], return_inverse=True)
@@ -50,8 +56,8 @@ def agreement(
     return np.bincount(words.text, words.weight * np.maximum(others, 0.0), minlength=len(texts)).astype(np.float64)
 
 
-def _best(bm25: Floats) -> npt.NDArray[np.bool_]:
-    """Which documents (D,) are heard."""
-    heard = np.zeros(len(bm25), bool)
-    heard[np.argsort(-bm25, kind="stable")[:HEARD]] = True
-    return heard
+def _best(bm25: Floats, count: int) -> npt.NDArray[np.bool_]:
+    """Which documents (D,) are the best so many."""
+    best = np.zeros(len(bm25), bool)
+    best[np.argsort(-bm25, kind="stable")[:count]] = True
+    return best

@@ -1,0 +1,148 @@
+"""What agreement between documents (mpir/rank/agreement.py) is worth, and where: variants over scored questions.
+
+    python experiments/agreement.py --scored runs/cascade/dev --corpus ../shared/data/pubmed/abstracts.jsonl
+
+Scores come from `mpir score`; only agreement is computed anew, so no model runs. Weights are the bundle's, alike for
+all variants, with agreement's scaled so that its weight in standard deviations stays. Printed are document MAP,
+sentence MAP and snippet F1 for several numbers of documents heard, and for agreement in the score of documents, too;
+then the same by how many golden documents a question has. p is by a paired randomisation test against no agreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.corpora import read_corpus
+from mpir.errors import InputError
+from mpir.evaluate import randomisation_test
+from mpir.perspectives import open_bundle
+from mpir.rank.agreement import HEARD, agreement
+from mpir.rank.blend import Floats, Integers
+from mpir.rank.scored_set import ScoredSet
+from mpir.rank.weights import AGREEMENT, Weights
+from mpir.tune.measures import MEASURES
+from mpir.tune.objective import Objective
+
+COUNTS = (1, 3, 5, 10, 20, 1000)
+SHOWN = ("document-map", "sentence-map", "snippet-f1")
+GOLDEN = ((1, 1), (2, 4), (5, 1000))
+IN_DOCUMENTS = "agreement, in documents too"
+Figures = dict[str, Floats]
+
+
+def main() -> int:
+    """Read, compute, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scored", type=Path, required=True, help="folder of `mpir score`, with the column agreement")
+    parser.add_argument("--corpus", nargs="+", required=True, metavar="PATH", help="the documents that were indexed")
+    parser.add_argument("--bundle", default="default", help="whose weights, and which agreement (%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("agreement", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole experiment."""
+    scored, bundle = ScoredSet.load(arguments.scored), open_bundle(arguments.bundle)
+    if AGREEMENT not in scored.columns.perspectives or bundle.agreement is None:
+        raise InputError(f"{arguments.scored}: has no column {AGREEMENT!r}; score with a bundle that declares it.")
+    weights = Weights.from_dict(bundle.weights)
+    questions = list(by_question(scored, texts(scored, arguments.corpus)))
+    relevance = scored.columns.scores[:, scored.columns.perspectives.index(bundle.agreement)]
+    columns = {count: column(scored, questions, relevance, count) for count in COUNTS}
+    unit = weights.alpha[AGREEMENT] * columns[HEARD].std()
+    found = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
+    for count, values in columns.items():
+        alpha = {**weights.alpha, AGREEMENT: unit / (values.std() or 1.0)}
+        name = f"{count} documents heard" if count < max(COUNTS) else "all heard"
+        found[name] = figures(with_column(scored, values, AGREEMENT), replace(weights, alpha=alpha))
+    alpha = {IN_DOCUMENTS if name == AGREEMENT else name: value for name, value in weights.alpha.items()}
+    inside = with_column(scored, columns[HEARD], IN_DOCUMENTS)
+    found[IN_DOCUMENTS] = figures(inside, replace(weights, alpha=alpha))
+    print(tabulate(overall(found), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
+    chosen = ("no agreement", f"{HEARD} documents heard", IN_DOCUMENTS)
+    golden = np.array([len(question.documents or ()) for question in scored.questions])
+    rows = [row for name in chosen for row in by_golden(name, found[name], golden)]
+    print(tabulate(rows, ["", "golden documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
+    return 0
+
+
+def texts(scored: ScoredSet, corpus: list[str]) -> list[str]:
+    """The text of every sentence. Raises InputError where the corpus lacks a document."""
+    wanted = set(scored.documents.tolist())
+    known = {document.id: document.sections for document in read_corpus(corpus) if document.id in wanted}
+    if missing := wanted - set(known):
+        raise InputError(f"--corpus: {len(missing)} candidates are not in it, such as {min(missing)}; give all of it.")
+    places = zip(scored.columns.document_of, scored.sections, scored.begin, scored.end, strict=True)
+    return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in places]
+
+
+def by_question(scored: ScoredSet, sentences: list[str]) -> Iterator[tuple[slice, list[str], Integers, Floats]]:
+    """For each question: its sentences' rows, their texts, their documents counted from 0, and S_BM25 of these."""
+    columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
+    documents = columns.question_of.searchsorted(numbers)
+    rows = columns.document_of.searchsorted(documents)
+    for question in numbers[:-1]:
+        first, last = documents[question : question + 2]
+        part = slice(*map(int, rows[question : question + 2]))
+        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.bm25[first:last])
+
+
+def column(
+    scored: ScoredSet,
+    questions: list[tuple[slice, list[str], Integers, Floats]],
+    relevance: Floats,
+    heard: int,
+) -> Floats:
+    """Agreement (N,) with so many documents."""
+    values = np.zeros(len(scored.begin))
+    for part, sentences, document_of, bm25 in questions:
+        values[part] = agreement(sentences, document_of, bm25, np.asarray(relevance[part]), heard=heard)
+    return values
+
+
+def with_column(scored: ScoredSet, values: Floats, name: str) -> ScoredSet:
+    """The set with other values, and perhaps another name, in the place of agreement."""
+    place = scored.columns.perspectives.index(AGREEMENT)
+    scores, names = np.array(scored.columns.scores), list(scored.columns.perspectives)
+    scores[:, place], names[place] = values, name
+    return replace(scored, columns=replace(scored.columns, scores=scores, perspectives=tuple(names)))
+
+
+def figures(scored: ScoredSet, weights: Weights) -> Figures:
+    """What is shown of every question (Q,)."""
+    answers = Objective(scored).answers(weights)
+    return {name: MEASURES[name](answers, 8) for name in SHOWN}
+
+
+def overall(found: dict[str, Figures]) -> list[list[str]]:
+    """A row for each variant: means, and p against the first."""
+    base = next(iter(found.values()))
+    rows = []
+    for name, one in found.items():
+        cells = []
+        for measure, values in one.items():
+            counts = ~np.isnan(values)
+            p = randomisation_test(values[counts], base[measure][counts])
+            cells.append(f"{values[counts].mean():.4f}" + (f" (p {p:.4f})" if one is not base else ""))
+        rows.append([name, *cells])
+    return rows
+
+
+def by_golden(name: str, one: Figures, golden: Integers) -> Iterator[list[str]]:
+    """A row for each range of golden documents among the candidates' corpus."""
+    for low, high in GOLDEN:
+        of = (golden >= low) & (golden <= high)
+        span = f"{low}" if low == high else f"{low} to {high}" if high < max(COUNTS) else f"{low} or more"
+        yield [name, span, str(of.sum()), *(f"{np.nanmean(values[of]):.4f}" for values in one.values())]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
