@@ -89,11 +89,13 @@ class Reranker:
         return names if self.agreement is None else (*names, AGREEMENT)
 
     def _check_columns(self) -> None:
-        names = list(self.columns)
+        names = [perspective.name for perspective in self.perspectives]
         if len(set(names)) != len(names) or not names:
             raise InputError(f"perspectives: expected one or more of different names, found {names}.")
-        if self.agreement is not None and self.agreement not in names[:-1]:
-            raise InputError(f"agreement is {self.agreement!r}; expected one of the perspectives {names[:-1]}.")
+        if AGREEMENT in names:
+            raise InputError(f"perspectives: one is called {AGREEMENT!r}, which means another column; rename it.")
+        if self.agreement not in (None, *names):
+            raise InputError(f"agreement is {self.agreement!r}; expected one of the perspectives {names}.")
 
     def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
         self._check_columns()

@@ -151,5 +151,6 @@ def test_what_is_refused(options: Any, message: str) -> None:
 
 
 def test_a_perspective_of_the_same_name_is_refused() -> None:
-    with pytest.raises(InputError, match="of different names"):
-        Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement="x")
+    for agrees in (None, "x"):
+        with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
+            Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement=agrees)
