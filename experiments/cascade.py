@@ -128,7 +128,7 @@ def choose_weights(arguments: argparse.Namespace, scored: ScoredSet) -> Weights:
                 f"{source}: tuned on another model of {name!r} ({tuned[name]}) than scored {arguments.scored} "
                 f"({used[name]}); score the questions with this bundle."
             )
-    return weights
+    return weights.over(scored.columns.perspectives, str(source))
 
 
 def first_candidates(scored: ScoredSet, count: int) -> ScoredSet:

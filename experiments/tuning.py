@@ -202,7 +202,8 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
     if part.method == "equal shares":
         space = Space.of(objective.scored.columns)
         return by_weights(space.weights(space.equal())), {}
-    return by_weights(Weights.equal(names) if part.method == REFERENCE else PUBLISHED["rawal-baral-2020"]), {}
+    fixed = Weights.equal(names) if part.method == REFERENCE else PUBLISHED["rawal-baral-2020"].over(names)
+    return by_weights(fixed), {}
 
 
 def by_weights(weights: Weights) -> Ranker:

@@ -155,9 +155,7 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     which = arguments.output if arguments.output.is_file() else arguments.against
     if which is None:
         return Weights.equal(perspectives), "equal weights"
-    weights = Weights.load(which)
-    weights.check_perspectives(perspectives, str(which))
-    return weights, f"the weights {which}"
+    return Weights.load(which).over(perspectives, str(which)), f"the weights {which}"
 
 
 def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:

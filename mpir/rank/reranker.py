@@ -103,9 +103,7 @@ class Reranker:
         source = "weights" if isinstance(weights, Weights | None) else str(weights)
         chosen = Weights.equal(names) if weights is None else weights
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
-        if self.agreement is not None:
-            chosen = replace(chosen, alpha={**chosen.alpha, AGREEMENT: chosen.alpha.get(AGREEMENT, 0.0)})
-        chosen.check_perspectives(names, source)
+        chosen = chosen.over(names, source)
         self._check_models(chosen, source)
         return chosen if context is None else replace(chosen, context=context)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -96,6 +96,18 @@ class Weights:
                 f"{source}: the weights are for the perspectives {', '.join(sorted(found))}, but the scores are from "
                 f"{', '.join(sorted(expected))}; use the weights that belong to the bundle."
             )
+
+    def over(self, names: Iterable[str], source: str = "weights") -> Weights:
+        """These weights for such columns: agreement, if it is one of them and they don't name it, weighs 0.
+
+        Raises:
+            InputError: the columns are of other perspectives.
+        """
+        names = tuple(names)
+        missing = {AGREEMENT: 0.0} if AGREEMENT in names and AGREEMENT not in self.alpha else {}
+        weights = replace(self, alpha={**self.alpha, **missing})
+        weights.check_perspectives(names, source)
+        return weights
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dictionary; `from_dict` gives the same weights back."""

@@ -1,15 +1,17 @@
 """``mpir score`` and ``mpir tune`` from questions to weights, and their refusals at the command line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
 from mpir.rank.reranker import Reranker
 from mpir.rank.scored_set import ScoredSet
-from mpir.rank.weights import Weights
+from mpir.rank.weights import AGREEMENT, Weights
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -116,6 +118,20 @@ def test_refusals(
     assert message in capsys.readouterr().err
     trials = [line for log in tmp_path.glob("*.trials.jsonl") for line in log.read_text().splitlines()[1:]]
     assert trials == []  # refused before anything is tried
+
+
+def test_weights_without_agreement_stand_against_scores_with_it(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored = ScoredSet.load(work / "scored")
+    scores = np.column_stack([scored.columns.scores, np.arange(len(scored.begin))])
+    columns = replace(scored.columns, scores=scores, perspectives=(*scored.columns.perspectives, AGREEMENT))
+    replace(scored, columns=columns).save(tmp_path / "scored")
+    capsys.readouterr()
+    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
+    assert tune(tmp_path, *options) == 0
+    assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
+    assert AGREEMENT in Weights.load(tmp_path / "w.json").alpha
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.rank import PUBLISHED, Weights
+from mpir.rank.weights import AGREEMENT, RESERVED
 
 PAPER = PUBLISHED["rawal-baral-2020"]
 finite = st.floats(-10, 10)
@@ -24,7 +25,9 @@ def test_the_papers_table_5() -> None:
 
 
 @given(
-    alpha=st.dictionaries(st.text(min_size=1, max_size=8), finite, min_size=1, max_size=5),
+    alpha=st.dictionaries(
+        st.text(min_size=1, max_size=8).filter(lambda name: name not in RESERVED), finite, min_size=1, max_size=5
+    ),
     w=st.lists(finite, min_size=1, max_size=5),
     context=st.sampled_from(["bm25", "document"]),
     others=st.tuples(finite, finite, finite),
@@ -84,3 +87,13 @@ def test_a_file_with_an_unknown_key_is_named(tmp_path: Path) -> None:
         Weights.load(tmp_path / "w.json")
     with pytest.raises(InputError, match=r"no such file; give a JSON file or one of rawal-baral-2020"):
         Weights.load(tmp_path / "missing.json")
+
+
+def test_agreement_that_is_not_named_weighs_nothing() -> None:
+    weights = Weights({"a": 1.0})
+    assert weights.over(["a", AGREEMENT]).alpha == {"a": 1.0, AGREEMENT: 0.0}
+    assert weights.over(["a"]) == weights
+    named = Weights({"a": 1.0, AGREEMENT: 2.0})
+    assert named.over([AGREEMENT, "a"]) == named
+    with pytest.raises(InputError, match=r"f.json: the weights are for the perspectives a, agreement, but"):
+        named.over(["a"], "f.json")
