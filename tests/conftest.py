@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 

@@ -117,7 +117,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     from mpir.perspectives.scoring import PAIRS_PER_WINDOW
     from mpir.rank.reranker import Reranker
 
-    options = ("weights", "context", "device", "precision", "tokens_per_batch", "cascade")
+    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)

@@ -50,6 +50,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--b", type=float, default=DEFAULT_B, help="BM25's b (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
+    parser.add_argument(
+        "--no-agreement",
+        dest="agreement",
+        action="store_const",
+        const=False,
+        help="without that column, to put these scores beside others that have it",
+    )
     parser.set_defaults(run=run)
 
 
@@ -126,13 +133,15 @@ def _holds(index: LuceneIndex, name: str) -> bool:
 
 def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, Any]:
     """Everything that the columns depend on."""
+    from mpir.rank.agreement import identity
+
     return {
         "index": {"source": dict(index.info.source), "documents": len(index)},
         "candidates": arguments.candidates,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
         "scores": {one.name: one.fingerprint for one in reranker.perspectives},
-        "agreement": reranker.agreement,
+        "agreement": identity(reranker.agreement),
         "gold_in_index": arguments.gold_in_index,
         "cascade": reranker.cascade,
     }

@@ -27,6 +27,9 @@ the weights in place: those in OUTPUT if it is there (a bundle's weights.json, s
 Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
 questions. The exit status is 0 if weights were written and 1 if those in OUTPUT were kept.
 
+The measures document-map and document-f1 don't see the order of sentences, so agreement weighs 0 with them; for weights
+that rank both, take document-sentence-map.
+
 Every trial is logged; interrupted, the same command goes on where it stopped.
 
 examples:
@@ -85,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
     from mpir.rank.journal import Journal
     from mpir.rank.scored_set import ScoredSet
+    from mpir.rank.weights import AGREEMENT
     from mpir.tune.adopt import adopt, cross_validate, signed
+    from mpir.tune.measures import OF_DOCUMENTS
     from mpir.tune.objective import Objective
     from mpir.tune.search import search, settings
     from mpir.tune.space import Space
@@ -94,9 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
     scored = reduce(ScoredSet.beside, map(ScoredSet.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
-    space = Space.of(
-        scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=_bounds(arguments.bounds)
-    )
+    unseen = {AGREEMENT: (0.0, 0.0)} if arguments.measure in OF_DOCUMENTS else {}
+    bounds = {name: one for name, one in unseen.items() if name in scored.columns.perspectives}
+    bounds |= _bounds(arguments.bounds)
+    space = Space.of(scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=bounds)
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
     header = settings(objective, space, plan, folds=arguments.folds)

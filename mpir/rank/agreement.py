@@ -24,6 +24,14 @@ from mpir.retrieve.memory import MemoryIndex
 HEARD = 10
 """So many documents, the best by S_BM25, are agreed with: of a hundred candidates most are wrong, and alike, too."""
 
+FORM = 1
+"""To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
+
+
+def identity(rests_on: str | None) -> dict[str, Any] | None:
+    """What the column depends on beside the scores of the perspective that it rests on; None for no column."""
+    return None if rests_on is None else {"rests_on": rests_on, "heard": HEARD, "form": FORM}
+
 
 def agreement(
     texts: Sequence[str],

@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
-from mpir.rank.agreement import agreement
+from mpir.rank.agreement import agreement, identity
 from mpir.rank.blend import Columns, Floats
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
@@ -37,7 +38,7 @@ class Reranker:
         perspectives: Sequence[Perspective] | None = None,
         weights: Weights | str | Path | None = None,
         context: Context | None = None,
-        agreement: str | None = None,
+        agreement: str | Literal[False] | None = None,
         device: str = "auto",
         precision: str = "auto",
         cache: ScoreCache | str | Path | None = None,
@@ -50,10 +51,10 @@ class Reranker:
         `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
         perspectives. `context` overrides the weights' reading of S_CONTEXT. `agreement` names the perspective that
         agreement between documents rests on, a column of that name beside the perspectives' (see rank/agreement.py); by
-        default the bundle's, and for your own perspectives there is no such column. Weights that don't name it weigh it
-        0. `cascade` is the share of a question's sentences that a cheap first pass lets through to the perspectives
-        (see rank/cascade.py; 0.6 is well tried); None scores all. `cache` is a folder (or an open cache) where scores
-        are kept between runs; None keeps none.
+        default the bundle's, and for your own perspectives there is no such column. False leaves it out, whatever the
+        weights say, and weights that don't name it weigh it 0. `cascade` is the share of a question's sentences that a
+        cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well tried); None scores all.
+        `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
 
         `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
         with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16"
@@ -78,9 +79,11 @@ class Reranker:
             self.perspectives = opened.perspectives(
                 device=device, precision=precision, tokens_per_batch=tokens_per_batch
             )
-        self.agreement = opened.agreement if opened is not None and agreement is None else agreement
+        if agreement is None and opened is not None:
+            agreement = opened.agreement
+        self.agreement = None if agreement is False else agreement
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
-        self.weights = self._choose_weights(weights, context)
+        self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,12 +100,16 @@ class Reranker:
         if self.agreement not in (None, *names):
             raise InputError(f"agreement is {self.agreement!r}; expected one of the perspectives {names}.")
 
-    def _choose_weights(self, weights: Weights | str | Path | None, context: Context | None) -> Weights:
+    def _choose_weights(
+        self, weights: Weights | str | Path | None, context: Context | None, *, without_agreement: bool
+    ) -> Weights:
         self._check_columns()
         names = self.columns
         source = "weights" if isinstance(weights, Weights | None) else str(weights)
         chosen = Weights.equal(names) if weights is None else weights
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
+        if without_agreement:
+            chosen = replace(chosen, alpha={name: one for name, one in chosen.alpha.items() if name != AGREEMENT})
         chosen = chosen.over(names, source)
         self._check_models(chosen, source)
         return chosen if context is None else replace(chosen, context=context)
@@ -117,6 +124,12 @@ class Reranker:
                     f"{source}: the weights were tuned on another model of {perspective.name!r} (fingerprint "
                     f"{expected}, here {perspective.model_fingerprint}); use the bundle's own weights, or tune again."
                 )
+        made, here = weights.made_by.get(AGREEMENT), identity(self.agreement)
+        if weights.alpha.get(AGREEMENT) and made not in (None, here):
+            raise InputError(
+                f"{source}: the weights were tuned on another {AGREEMENT} ({made}, here {here}); use the bundle's own "
+                "weights, or tune again."
+            )
 
     def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.

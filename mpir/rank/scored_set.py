@@ -22,6 +22,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.files import atomic_folder, fingerprint, read_json, sha256, write_json
 from mpir.rank.blend import Columns, Floats, Integers
 from mpir.rank.scored import Scored
+from mpir.rank.weights import AGREEMENT
 from mpir.text import Question
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
@@ -162,6 +163,8 @@ class ScoredSet:
         names = (*self.columns.perspectives, *other.columns.perspectives)
         scores = np.concatenate([self.columns.scores, other.columns.scores], axis=1)
         made_by = {**self.made_by, "perspectives": {**_fingerprints(self), **_fingerprints(other)}}
+        if AGREEMENT in other.columns.perspectives:
+            made_by[AGREEMENT] = other.made_by.get(AGREEMENT)
         columns = replace(self.columns, scores=scores, perspectives=names)
         data = fingerprint([self.data, other.data])
         return replace(self, columns=columns, windowed=self.windowed | other.windowed, made_by=made_by, data=data)

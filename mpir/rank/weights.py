@@ -98,14 +98,20 @@ class Weights:
             )
 
     def over(self, names: Iterable[str], source: str = "weights") -> Weights:
-        """These weights for such columns: agreement, if it is one of them and they don't name it, weighs 0.
+        """These weights for such columns: agreement may be weighed 0 in one and missing in the other.
 
         Raises:
-            InputError: the columns are of other perspectives.
+            InputError: the columns are of other perspectives, or lack agreement though it has a weight.
         """
-        names = tuple(names)
-        missing = {AGREEMENT: 0.0} if AGREEMENT in names and AGREEMENT not in self.alpha else {}
-        weights = replace(self, alpha={**self.alpha, **missing})
+        names, alpha = tuple(names), dict(self.alpha)
+        if AGREEMENT in names:
+            alpha.setdefault(AGREEMENT, 0.0)
+        elif share := alpha.pop(AGREEMENT, 0.0):
+            raise InputError(
+                f"{source}: {AGREEMENT!r} has the weight {share:.4g}, but the scores have no such column; score with a "
+                "bundle that declares it, or name the perspective it rests on (Reranker's agreement)."
+            )
+        weights = replace(self, alpha=alpha)
         weights.check_perspectives(names, source)
         return weights
 

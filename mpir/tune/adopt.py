@@ -136,6 +136,7 @@ def signed(found: Found, evidence: Evidence, objective: Objective, made_by: Mapp
         **made_by,
         "questions": len(objective.scored.questions),
         "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
+        "agreement": objective.scored.made_by.get("agreement"),
         "value": found.value,
         "trials": len(found.trials),
         "held_out": evidence.to_dict(),

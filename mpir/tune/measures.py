@@ -79,6 +79,10 @@ MEASURES: dict[str, Callable[[Answers, int], Floats]] = {
 }
 
 
+OF_DOCUMENTS = {"document-map", "document-f1"}
+"""Measures that don't see the order of sentences, and so not what agreement weighs."""
+
+
 def measure(name: str, version: int) -> Measure:
     """A built-in measure by its name. Raises InputError for an unknown name or version."""
     if name not in MEASURES:

@@ -1,6 +1,7 @@
 """``mpir score`` and ``mpir tune`` from questions to weights, and their refusals at the command line."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
+from mpir.perspectives.bundle import seal
+from mpir.rank.agreement import identity
 from mpir.rank.reranker import Reranker
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
@@ -131,7 +134,23 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
     assert tune(tmp_path, *options) == 0
     assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
-    assert AGREEMENT in Weights.load(tmp_path / "w.json").alpha
+    assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
+
+
+def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, bundle)
+    manifest = json.loads((bundle / "bundle.json").read_text())
+    (bundle / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}))
+    seal(bundle)
+    assert score(work, bundle, "agreeing") == 0
+    assert score(work, bundle, "not-agreeing", "--no-agreement") == 0
+    agreeing, plain = (ScoredSet.load(work / name) for name in ("agreeing", "not-agreeing"))
+    assert agreeing.columns.perspectives == (*plain.columns.perspectives, AGREEMENT)
+    assert agreeing.made_by[AGREEMENT] == identity("relevance")
+    assert plain.made_by[AGREEMENT] is None
+    assert tune(work, "--output", str(tmp_path / "w.json"), scored="agreeing") == 0
+    assert Weights.load(tmp_path / "w.json").made_by[AGREEMENT] == identity("relevance")
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

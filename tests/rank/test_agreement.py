@@ -136,13 +136,23 @@ def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
     assert Reranker(tiny_bundle).columns == ("relevance", "sts", "sia")
     assert Reranker(tiny_bundle, agreement="sts").columns == ("relevance", "sts", "sia", AGREEMENT)
     assert Reranker().agreement == "relevance"
+    without = Reranker(agreement=False)
+    assert without.columns == tuple(without.weights.alpha) == ("relevance", "sts", "sia")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"agreement": "sts"}, r"agreement is 'sts'; expected one of the perspectives \['x'\]"),
-        ({"weights": Weights({"x": 1.0, AGREEMENT: 1.0})}, "the weights are for the perspectives agreement, x"),
+        ({"agreement": ""}, "agreement is ''; expected one of"),
+        (
+            {"weights": Weights({"x": 1.0, AGREEMENT: 1.0})},
+            r"'agreement' has the weight 1, but .* name the perspective",
+        ),
+        (
+            {"agreement": "x", "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={AGREEMENT: {"rests_on": "y"}})},
+            "the weights were tuned on another agreement .* or tune again",
+        ),
     ],
 )
 def test_what_is_refused(options: Any, message: str) -> None:

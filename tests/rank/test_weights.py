@@ -95,5 +95,6 @@ def test_agreement_that_is_not_named_weighs_nothing() -> None:
     assert weights.over(["a"]) == weights
     named = Weights({"a": 1.0, AGREEMENT: 2.0})
     assert named.over([AGREEMENT, "a"]) == named
-    with pytest.raises(InputError, match=r"f.json: the weights are for the perspectives a, agreement, but"):
+    assert Weights({"a": 1.0, AGREEMENT: 0.0}).over(["a"]) == weights
+    with pytest.raises(InputError, match=r"f.json: 'agreement' has the weight 2, but the scores have no such column"):
         named.over(["a"], "f.json")
