@@ -95,7 +95,7 @@ def compare(way: tuple[str, str], first: View, other: View, labels: Labels) -> I
     for name, expected in first.items():
         found = other[name]
         after, before = (mean_average_precision(values, labels) for values in (found, expected))
-        mean, lowest, over_all = agreement(expected, found)
+        mean, lowest, over_all = taus(expected, found)
         gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True))
         yield [" ".join(way), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
 
@@ -105,7 +105,7 @@ def mean_average_precision(values: Sequence[Floats], labels: Labels) -> float:
     return float(np.mean([average_precision(one, label) for one, label in zip(values, labels, strict=True)]))
 
 
-def agreement(first: Sequence[Floats], other: Sequence[Floats]) -> tuple[float, float, float]:
+def taus(first: Sequence[Floats], other: Sequence[Floats]) -> tuple[float, float, float]:
     """Kendall's τ-b of two scorings of the same sentences: mean and lowest over questions, and over all sentences.
 
     A question whose sentences cannot be ordered (one sentence, or all of one score) does not count.

@@ -37,7 +37,10 @@ class System:
 
 
 def systems(weights: Weights) -> list[System]:
-    """BM25 alone, every perspective alone (BM25 finds the candidates but takes no part), and the blend."""
+    """BM25 alone, every perspective alone (BM25 finds the candidates but takes no part), and the blend.
+
+    Agreement alone orders sentences only: all documents tie, and stay in BM25's order.
+    """
     bare = replace(weights, alpha_context=0.0, beta_bm25=0.0, beta_sentences=1.0, context="bm25")
     alone = [System(f"{name} alone", replace(bare, alpha=_only(weights, name))) for name in weights.alpha]
     return [System("BM25 alone"), *alone, System("blend", weights)]

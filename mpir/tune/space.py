@@ -24,7 +24,8 @@ class Space:
     A ranking does not change when all weights of a sum are multiplied by a positive factor, so each sum's weights are
     a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
     (`units`: the perspectives, then BM25); sentence sums and document sums have about unit deviation then and count
-    as they are. β2·w is one quantity for each rank, so that β1 and the R products are the second mixture.
+    as they are (what S_DOC takes of a sentence sum is without agreement's share, and has less). β2·w is one quantity
+    for each rank, so that β1 and the R products are the second mixture.
     """
 
     alpha: Simplex

@@ -27,10 +27,10 @@ def script() -> ModuleType:
     return module
 
 
-def test_agreement_by_hand(script: ModuleType) -> None:
+def test_taus_by_hand(script: ModuleType) -> None:
     first = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0]), np.array([9.0])]
     other = [np.array([1.0, 3.0, 2.0]), np.array([4.0, 5.0]), np.array([9.0])]
-    mean, lowest, over_all = script.agreement(first, other)
+    mean, lowest, over_all = script.taus(first, other)
     # One of three pairs is turned round; a lone sentence has no order; of all 15 pairs, one is turned round.
     assert (mean, lowest, over_all) == pytest.approx(((1 / 3 + 1) / 2, 1 / 3, 13 / 15))
 
