@@ -104,12 +104,15 @@ class Teachers:
 
     def __init__(self, bi: Mapping[str, BiEncoder], cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
         self.bi, self.cross = bi, cross
-        self.weights = np.linalg.lstsq(self._views(dev), labels, rcond=None)[0]
-        self.report("STS-B dev", dev, labels)
+        views = self._views(dev)
+        self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
+        self._print("STS-B dev", views, labels)
 
     def report(self, name: str, pairs: Pairs, labels: Array) -> None:
         """Print how each teacher, and the blend, correlate with people on a set."""
-        views = self._views(pairs)
+        self._print(name, self._views(pairs), labels)
+
+    def _print(self, name: str, views: Array, labels: Array) -> None:
         found = {teacher: views[:, column] for column, teacher in enumerate((*self.bi, "cross-encoder"))}
         found["all"] = views @ self.weights
         figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in found.items())

@@ -17,6 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+from cascade import choose_weights
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -28,14 +30,16 @@ from mpir.rank.agreement import HEARD, agreement
 from mpir.rank.blend import Floats, Integers
 from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
+from mpir.retrieve.memory import MemoryIndex, TermWeights
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
-COUNTS = (1, 3, 5, 10, 20, 1000)
+COUNTS = (1, 3, 5, 10, 20, None)
 SHOWN = ("document-map", "sentence-map", "snippet-f1")
-GOLDEN = ((1, 1), (2, 4), (5, 1000))
+GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
 IN_DOCUMENTS = "agreement, in documents too"
 Figures = dict[str, Floats]
+Part = tuple[slice, TermWeights, Integers, Floats]
 
 
 def main() -> int:
@@ -43,7 +47,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scored", type=Path, required=True, help="folder of `mpir score`, with the column agreement")
     parser.add_argument("--corpus", nargs="+", required=True, metavar="PATH", help="the documents that were indexed")
-    parser.add_argument("--bundle", default="default", help="whose weights, and which agreement (%(default)s)")
+    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
     arguments = parser.parse_args()
     return guarded("agreement", lambda: run(arguments))
 
@@ -53,7 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     scored, bundle = ScoredSet.load(arguments.scored), open_bundle(arguments.bundle)
     if AGREEMENT not in scored.columns.perspectives or bundle.agreement is None:
         raise InputError(f"{arguments.scored}: has no column {AGREEMENT!r}; score with a bundle that declares it.")
-    weights = Weights.from_dict(bundle.weights)
+    weights = choose_weights(arguments, scored)
+    if not weights.alpha[AGREEMENT]:
+        raise InputError(
+            f"the weights weigh {AGREEMENT!r} 0, so there is nothing to compare; tune some with mpir tune."
+        )
     questions = list(by_question(scored, texts(scored, arguments.corpus)))
     relevance = scored.columns.scores[:, scored.columns.perspectives.index(bundle.agreement)]
     columns = {count: column(scored, questions, relevance, count) for count in COUNTS}
@@ -61,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
     for count, values in columns.items():
         alpha = {**weights.alpha, AGREEMENT: unit / (values.std() or 1.0)}
-        name = f"{count} documents heard" if count < max(COUNTS) else "all heard"
+        name = f"{count} documents heard" if count else "all heard"
         found[name] = figures(with_column(scored, values, AGREEMENT), replace(weights, alpha=alpha))
     alpha = {IN_DOCUMENTS if name == AGREEMENT else name: value for name, value in weights.alpha.items()}
     inside = with_column(scored, columns[HEARD], IN_DOCUMENTS)
@@ -69,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(tabulate(overall(found), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
     chosen = ("no agreement", f"{HEARD} documents heard", IN_DOCUMENTS)
     golden = np.array([len(question.documents or ()) for question in scored.questions])
-    rows = [row for name in chosen for row in by_golden(name, found[name], golden)]
+    rows = [row for name in chosen for row in by_golden(name, found[name], found["no agreement"], golden)]
     print(tabulate(rows, ["", "golden documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
     return 0
 
@@ -84,27 +93,23 @@ def texts(scored: ScoredSet, corpus: list[str]) -> list[str]:
     return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in places]
 
 
-def by_question(scored: ScoredSet, sentences: list[str]) -> Iterator[tuple[slice, list[str], Integers, Floats]]:
-    """For each question: its sentences' rows, their texts, their documents counted from 0, and S_BM25 of these."""
+def by_question(scored: ScoredSet, sentences: list[str]) -> Iterator[Part]:
+    """For each question: its sentences' rows, their words, their documents counted from 0, and S_BM25 of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
     documents = columns.question_of.searchsorted(numbers)
     rows = columns.document_of.searchsorted(documents)
     for question in numbers[:-1]:
         first, last = documents[question : question + 2]
         part = slice(*map(int, rows[question : question + 2]))
-        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.bm25[first:last])
+        words = MemoryIndex(sentences[part]).weights()
+        yield part, words, columns.document_of[part] - first, np.asarray(columns.bm25[first:last])
 
 
-def column(
-    scored: ScoredSet,
-    questions: list[tuple[slice, list[str], Integers, Floats]],
-    relevance: Floats,
-    heard: int,
-) -> Floats:
+def column(scored: ScoredSet, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
     """Agreement (N,) with so many documents."""
     values = np.zeros(len(scored.begin))
-    for part, sentences, document_of, bm25 in questions:
-        values[part] = agreement(sentences, document_of, bm25, np.asarray(relevance[part]), heard=heard)
+    for part, words, document_of, bm25 in questions:
+        values[part] = agreement(words, document_of, bm25, np.asarray(relevance[part]), heard=heard)
     return values
 
 
@@ -123,25 +128,26 @@ def figures(scored: ScoredSet, weights: Weights) -> Figures:
 
 
 def overall(found: dict[str, Figures]) -> list[list[str]]:
-    """A row for each variant: means, and p against the first."""
+    """A row for each variant, against the first."""
     base = next(iter(found.values()))
-    rows = []
-    for name, one in found.items():
-        cells = []
-        for measure, values in one.items():
-            counts = ~np.isnan(values)
-            p = randomisation_test(values[counts], base[measure][counts])
-            cells.append(f"{values[counts].mean():.4f}" + (f" (p {p:.4f})" if one is not base else ""))
-        rows.append([name, *cells])
-    return rows
+    return [[name, *cells(one, base)] for name, one in found.items()]
 
 
-def by_golden(name: str, one: Figures, golden: Integers) -> Iterator[list[str]]:
+def by_golden(name: str, one: Figures, base: Figures, golden: Integers) -> Iterator[list[str]]:
     """A row for each range of golden documents among the candidates' corpus."""
     for low, high in GOLDEN:
         of = (golden >= low) & (golden <= high)
-        span = f"{low}" if low == high else f"{low} to {high}" if high < max(COUNTS) else f"{low} or more"
-        yield [name, span, str(of.sum()), *(f"{np.nanmean(values[of]):.4f}" for values in one.values())]
+        span = f"{low}" if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
+        if of.any():
+            yield [name, span, str(of.sum()), *cells(one, base, of)]
+
+
+def cells(one: Figures, base: Figures, of: slice | npt.NDArray[np.bool_] = slice(None)) -> Iterator[str]:
+    """The mean of each measure over some questions and, but for the base itself, p against the base."""
+    for measure, values in one.items():
+        pairs = np.stack([values[of], base[measure][of]])
+        mine, other = pairs[:, ~np.isnan(pairs).any(axis=0)]
+        yield f"{mine.mean():.4f}" + ("" if one is base else f" (p {randomisation_test(mine, other):.4f})")
 
 
 if __name__ == "__main__":

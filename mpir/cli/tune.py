@@ -99,9 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
     scored = reduce(ScoredSet.beside, map(ScoredSet.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
-    unseen = {AGREEMENT: (0.0, 0.0)} if arguments.measure in OF_DOCUMENTS else {}
-    bounds = {name: one for name, one in unseen.items() if name in scored.columns.perspectives}
-    bounds |= _bounds(arguments.bounds)
+    unseen = arguments.measure in OF_DOCUMENTS and AGREEMENT in scored.columns.perspectives
+    bounds = ({AGREEMENT: (0.0, 0.0)} if unseen else {}) | _bounds(arguments.bounds)
     space = Space.of(scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=bounds)
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)

@@ -12,14 +12,13 @@ to agree with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpir.rank.blend import Floats, Integers, minmax
-from mpir.retrieve.memory import MemoryIndex
+from mpir.retrieve.memory import TermWeights
 
 HEARD = 10
 """So many documents, the best by S_BM25, are agreed with: of a hundred candidates most are wrong, and alike, too."""
@@ -34,12 +33,12 @@ def identity(rests_on: str | None) -> dict[str, Any] | None:
 
 
 def agreement(
-    texts: Sequence[str],
+    words: TermWeights,
     document_of: Integers,
     bm25: Floats,
     relevance: npt.NDArray[np.floating[Any]],
     *,
-    heard: int = HEARD,
+    heard: int | None = HEARD,
 ) -> Floats:
     """How many relevant sentences of other, highly ranked documents say what each sentence says, as it were: (N,).
 
@@ -49,22 +48,23 @@ def agreement(
     keeps many hardly relevant sentences from outweighing a few relevant ones. A question's only document has 0.
 
     Args:
-        texts: the N sentences.
+        words: of the N sentences.
         document_of: (N,) the document of each.
         bm25: (D,) S_BM25 of the documents; of equal ones the earlier is the better.
         relevance: (N,) a perspective's scores, on any scale.
-        heard: how many documents, the best by S_BM25, are agreed with.
+        heard: how many documents, the best by S_BM25, are agreed with; None for all.
     """
-    words = MemoryIndex(texts).weights()
     trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(bm25, heard)[document_of]
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
     _, place = np.unique(words.term * (document_of.max(initial=0) + 1) + document_of[words.text], return_inverse=True)
     others = np.bincount(words.term, said)[words.term] - np.bincount(place, said)[place]
-    return np.bincount(words.text, words.weight * np.maximum(others, 0.0), minlength=len(texts)).astype(np.float64)
+    return np.bincount(words.text, words.weight * np.maximum(others, 0.0), minlength=len(document_of)).astype(
+        np.float64
+    )
 
 
-def _best(bm25: Floats, count: int) -> npt.NDArray[np.bool_]:
+def _best(bm25: Floats, count: int | None) -> npt.NDArray[np.bool_]:
     """Which documents (D,) are the best so many."""
     best = np.zeros(len(bm25), bool)
     best[np.argsort(-bm25, kind="stable")[:count]] = True

@@ -53,8 +53,8 @@ class Blend:
 
     `documents` (D,) S_DOC; `sentences` (N,) S_SENT; `context` (D,) S_CONTEXT; `best` (D, R) the documents' R best
     sentences by their own evidence, without agreement (-1 where a document has fewer); `bm25` (D,) and `scores` (N, P)
-    the columns as they went into the sums;
-    `document_shares` (D, 1 + R) what S_BM25 and each best sentence add to S_DOC.
+    the columns as they went into the sums; `document_shares` (D, 1 + R) what S_BM25 and each best sentence add to
+    S_DOC.
     """
 
     documents: Floats

@@ -218,8 +218,8 @@ class Reranker:
         if self.agreement is None:
             return scores
         relevance = scores[:, self.columns.index(self.agreement)]
-        texts = [sentence.text for sentence in part.sentences]
-        return np.column_stack([scores, agreement(texts, part.columns.document_of, part.columns.bm25, relevance)])
+        words = MemoryIndex([sentence.text for sentence in part.sentences]).weights()
+        return np.column_stack([scores, agreement(words, part.columns.document_of, part.columns.bm25, relevance)])
 
 
 def _checked(perspective: Perspective) -> Perspective:

@@ -106,10 +106,10 @@ class Weights:
         names, alpha = tuple(names), dict(self.alpha)
         if AGREEMENT in names:
             alpha.setdefault(AGREEMENT, 0.0)
-        elif share := alpha.pop(AGREEMENT, 0.0):
+        elif weight := alpha.pop(AGREEMENT, 0.0):
             raise InputError(
-                f"{source}: {AGREEMENT!r} has the weight {share:.4g}, but the scores have no such column; score with a "
-                "bundle that declares it, or name the perspective it rests on (Reranker's agreement)."
+                f"{source}: {AGREEMENT!r} has the weight {weight:.4g}, but the scores have no such column; score with "
+                "a bundle that declares it, or name the perspective it rests on (Reranker's agreement)."
             )
         weights = replace(self, alpha=alpha)
         weights.check_perspectives(names, source)

@@ -81,3 +81,12 @@ def test_scores_without_agreement(bundle: Path, tiny_bundle: Path, tmp_path: Pat
     done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
     assert done.returncode == 2
     assert "has no column 'agreement'; score with a bundle that declares it" in done.stderr
+
+
+def test_weights_that_leave_it_out(bundle: Path, tmp_path: Path) -> None:
+    scored(bundle, tmp_path / "scored")
+    Weights.equal(["relevance", "sts", "sia"]).save(bundle / "weights.json")
+    seal(bundle)
+    done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "the weights weigh 'agreement' 0, so there is nothing to compare" in done.stderr

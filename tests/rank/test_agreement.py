@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mpir import Perspective, Reranker, Weights
 from mpir.errors import InputError
-from mpir.rank.agreement import HEARD, agreement
+from mpir.rank.agreement import HEARD
+from mpir.rank.agreement import agreement as of_words
 from mpir.rank.weights import AGREEMENT
 from mpir.retrieve.memory import MemoryIndex
 
@@ -21,6 +22,10 @@ DOCUMENTS = ["Aspirin thins blood.", "Blood is thinned by aspirin. A placebo did
 SENTENCES = st.lists(
     st.tuples(st.integers(0, 12), st.text(alphabet="ab c", max_size=8), st.integers(-2, 2)), max_size=20
 )
+
+
+def agreement(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> np.ndarray[Any, Any]:
+    return of_words(MemoryIndex(texts).weights(), document_of, bm25, relevance)
 
 
 class Count(Perspective):
