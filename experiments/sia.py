@@ -2,10 +2,12 @@
 
     python data_scripts/training_data.py --data ../shared/data --output runs/data
     python experiments/sia.py --rows runs/data/sia.coverage.jsonl runs/data/sia.qasc.jsonl
+    python experiments/sia.py --annotated ../shared/data
 
 Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
-(docs/sia.md). Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so
-that rows of one question stay together; the last table is of the mean over the files, each counting alike.
+(docs/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information or not.
+Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so that rows of
+one question stay together; the last table is of the mean over the sources, each counting alike.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from annotated import read_annotated
 from scipy.stats import rankdata
 from tabulate import tabulate
 
@@ -35,32 +38,43 @@ def main() -> int:
     """Read arguments, score, correlate, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--rows", type=Path, nargs="+", required=True, metavar="FILE", help="JSON lines: id, question, sentence, label"
+        "--rows", type=Path, nargs="+", default=[], metavar="FILE", help="JSON lines: id, question, sentence, label"
     )
+    parser.add_argument("--annotated", type=Path, metavar="DIR", help="folder with scitail/, trecqa_wang/, healthver/")
+    parser.add_argument("--split", choices=["dev", "test"], default="test", help="of the annotated sets (%(default)s)")
     parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
-    return guarded("sia", lambda: run(arguments.rows, arguments.bundle, arguments.json))
+    return guarded("sia", lambda: run(arguments))
 
 
-def run(paths: list[Path], bundle: str, json: Path | None) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """The measurement."""
-    perspectives = open_bundle(bundle).perspectives()
+    perspectives = open_bundle(arguments.bundle).perspectives()
     if "sia" not in [perspective.name for perspective in perspectives]:
-        raise InputError(f"bundle {bundle!r} has no perspective named 'sia'; choose one that has.")
-    files = {path: read_rows(path, 4.0) for path in paths}
-    found = {str(path): measured(rows, perspectives) for path, rows in files.items()}
-    for path, rows in files.items():
-        show(f"{path}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[str(path)])
-    if len(paths) > 1:
-        names = found[str(paths[0])]
+        raise InputError(f"bundle {arguments.bundle!r} has no perspective named 'sia'; choose one that has.")
+    sources = read_sources(arguments)
+    found = {name: measured(rows, perspectives) for name, rows in sources.items()}
+    for name, rows in sources.items():
+        show(f"{name}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[name])
+    if len(sources) > 1:
+        names = next(iter(found.values()))
         found["mean"] = {name: np.mean([part[name] for part in found.values()], axis=0) for name in names}
-        show("mean of the files", found["mean"])
-    if json:
-        write_json(
-            json, {path: {name: float(values[0]) for name, values in part.items()} for path, part in found.items()}
-        )
+        show("mean of the sources", found["mean"])
+    if arguments.json:
+        figures = {source: {name: float(v[0]) for name, v in part.items()} for source, part in found.items()}
+        write_json(arguments.json, figures)
     return 0
+
+
+def read_sources(arguments: argparse.Namespace) -> dict[str, list[Row]]:
+    """The rows of each file and each annotated set, by name. Raises InputError where neither is asked for."""
+    found = {str(path): read_rows(path, 4.0) for path in arguments.rows}
+    if arguments.annotated:
+        found |= read_annotated(arguments.annotated, arguments.split)
+    if not found:
+        raise InputError("there is nothing to measure on; give --rows FILE …, --annotated DIR, or both.")
+    return found
 
 
 def measured(rows: list[Row], perspectives: Sequence[Perspective]) -> dict[str, Array]:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "experiments/sia.py"
+sys.path.insert(0, str(SCRIPT.parent))  # as it is when the script is run: it imports the script beside it
 MODULE = runpy.run_path(str(SCRIPT))
+sys.path.remove(str(SCRIPT.parent))
 
 
 def test_correlation_of_ranks_by_hand() -> None:
@@ -40,3 +42,48 @@ def test_the_script_writes_every_perspective_for_each_file_and_the_mean(tiny_bun
     one, other, mean = json.loads((tmp_path / "out.json").read_text()).values()
     assert set(one) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in one.values())
     assert mean == pytest.approx({name: (one[name] + other[name]) / 2 for name in one})
+
+
+def write_annotated(folder: Path, label: str = "E") -> Path:
+    """The three sets that people annotated, with two made-up pairs each."""
+    for name in ("scitail", "trecqa_wang", "healthver"):
+        (folder / name).mkdir(parents=True)
+    pair = {"sentence2": "the trial", "sentence1": "blood  cell", "gold_label": label}
+    lines = [pair, {**pair, "sentence1": "no gene", "gold_label": "N"}]
+    (folder / "scitail/test.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (folder / "trecqa_wang/test.csv").write_text("qtext,label,atext\ngene,1,blood\ngene,0,aspirin\n")
+    rows = ['1,"blood\ncell",the trial,Refutes', "2,aspirin,the trial,Neutral"]
+    (folder / "healthver/healthver_test.csv").write_text("\n".join(["id,evidence,claim,label", *rows]))
+    return folder
+
+
+def annotated(folder: Path, bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the script on a folder of annotated sets."""
+    command = [sys.executable, str(SCRIPT), "--annotated", str(folder), "--bundle", str(bundle), *options]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
+    found = MODULE["read_annotated"](write_annotated(tmp_path), "test")
+    assert {name: [row.label for row in rows] for name, rows in found.items()} == {
+        "SciTail": [4.0, 0.0],
+        "TREC-QA": [4.0, 0.0],
+        "HealthVer": [4.0, 0.0],
+    }
+    assert found["SciTail"][0].question == "the trial" and found["SciTail"][0].sentence == "blood cell"
+    assert found["HealthVer"][0].sentence == "blood cell" and found["HealthVer"][0].group == "the trial"
+
+
+def test_the_script_measures_on_annotated_sets(tiny_bundle: Path, tmp_path: Path) -> None:
+    done = annotated(write_annotated(tmp_path), tiny_bundle, "--json", str(tmp_path / "out.json"))
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads((tmp_path / "out.json").read_text())) == ["SciTail", "TREC-QA", "HealthVer", "mean"]
+
+
+def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(tiny_bundle: Path, tmp_path: Path) -> None:
+    done = annotated(write_annotated(tmp_path / "data", "maybe"), tiny_bundle)
+    assert done.returncode == 2
+    path = tmp_path / "data/scitail/test.jsonl"
+    assert done.stderr == f"sia: {path}:1: the label is 'maybe'; expected one of E, N.\n"
+    alone = subprocess.run([sys.executable, str(SCRIPT)], check=False, capture_output=True, text=True)
+    assert alone.returncode == 2 and "give --rows FILE" in alone.stderr
