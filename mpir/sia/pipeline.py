@@ -193,13 +193,12 @@ class Generation:
 
         settings, decoding, training = self.settings, self._decoding(), self._training()
         made = {kind: self._train(kind, items) for kind in CUES}
-        writers = Writers(
-            **{k: Writer(p, k, length=training["length"], device=settings.device) for k, p in made.items()}
-        )
+        shared = {"length": training["length"], "device": settings.device, "precision": settings.precision}
+        writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
         sources = islice(read_sources(settings.sources, self._evaluation()), settings.limit)
         identity = {
             "training": [training, items.fingerprint],
-            "decoding": asdict(decoding),
+            "decoding": [asdict(decoding), str(writers.query.model.dtype)],
             "filters": asdict(settings.filters),
             "sources": [_identity(path) for path in settings.sources],
             "limit": settings.limit,
@@ -240,6 +239,7 @@ class Generation:
             folder,
             seed=settings.seed,
             device=settings.device,
+            precision=settings.precision,
             progress=self.progress,
         )
 

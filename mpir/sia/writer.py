@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedul
 
 from mpir.errors import ArtefactError, OutputError
 from mpir.files import atomic_folder, atomic_write, fingerprint, read_json, write_json
-from mpir.perspectives.device import choose_device
+from mpir.perspectives.device import choose_device, choose_dtype
 from mpir.sia.workspace import batched
 
 Pair = tuple[str, str]
@@ -58,11 +58,19 @@ class Written:
 class Writer:
     """A causal checkpoint with the cue that asks it for one kind of text."""
 
-    def __init__(self, checkpoint: str | Path, kind: str, *, length: int = 192, device: str = "auto") -> None:
-        """Load a checkpoint from a folder or a hub. Raises ArtefactError if it cannot be loaded or has no end token."""
+    def __init__(
+        self, checkpoint: str | Path, kind: str, *, length: int = 192, device: str = "auto", precision: str = "fp32"
+    ) -> None:
+        """Load a checkpoint from a folder or a hub; `precision` is that of its weights, by name or "auto".
+
+        Raises:
+            ArtefactError: it cannot be loaded, or has no end token.
+            InputError: no such device or precision.
+        """
+        where = choose_device(device)
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(checkpoint), padding_side="left")
-            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=torch.float32)
+            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=choose_dtype(precision, [where]))
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:160]
             raise ArtefactError(
@@ -73,7 +81,7 @@ class Writer:
             raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
         self.cue, self.length = CUES[kind], length
-        self.model.to(choose_device(device))
+        self.model.to(where)
 
     def loss(self, pairs: Sequence[Pair]) -> torch.Tensor:
         """Mean negative log-likelihood of each pair's target tokens, the end included: (N,)."""
@@ -134,18 +142,23 @@ def train_writer(
     *,
     seed: int,
     device: str = "auto",
+    precision: str = "auto",
     progress: bool = False,
 ) -> Path:
     """Fine-tune a checkpoint on (source, target) pairs; goes on where it was interrupted, and keeps a finished one.
 
-    `examples` is called once for every pass; pairs are shuffled 2,048 at a time, so that memory does not grow.
+    `examples` is called once for every pass; pairs are shuffled 2,048 at a time, so that memory does not grow. Weights
+    are fp32; matrices are multiplied in bf16 where `precision` is that, or "auto" and the hardware computes with it.
 
     Raises:
         ArtefactError: the checkpoint cannot be loaded.
+        InputError: no such device or precision.
         OutputError: the model cannot be written.
     """
     model_folder = folder / "model"
-    identity = fingerprint({"kind": kind, "seed": seed, **asdict(settings)})
+    half = choose_dtype(precision, [choose_device(device)]) is torch.bfloat16
+    made_by = {"kind": kind, "seed": seed, "autocast": "bf16" if half else "", **asdict(settings)}
+    identity = fingerprint(made_by)
     if model_folder.is_dir() and read_json(model_folder / MADE_BY).get("fingerprint") == identity:
         return model_folder
     writer = Writer(settings.checkpoint, kind, length=settings.length, device=device)
@@ -160,14 +173,14 @@ def train_writer(
     for number, pairs in enumerate(bar, 1):
         if number <= done:
             continue
-        _step(writer, pairs, optimiser, rate)
+        _step(writer, pairs, optimiser, rate, half)
         if number % settings.save_every == 0:
             _save(folder / STATE, identity, number, parts)
     try:
         with atomic_folder(model_folder, marker=MADE_BY) as temporary:
             writer.model.save_pretrained(temporary)
             writer.tokenizer.save_pretrained(temporary)
-            write_json(temporary / MADE_BY, {"fingerprint": identity, "kind": kind, "seed": seed, **asdict(settings)})
+            write_json(temporary / MADE_BY, {"fingerprint": identity, **made_by})
     except (OSError, SafetensorError) as error:
         raise OutputError(f"{model_folder}: cannot be written ({error}); check free space.") from error
     (folder / STATE).unlink(missing_ok=True)
@@ -181,10 +194,12 @@ def _batches(examples: Examples, settings: Training, seed: int) -> Iterator[list
         yield from batched(shuffled, settings.rows)
 
 
-def _step(writer: Writer, pairs: list[Pair], optimiser: torch.optim.Optimizer, rate: Any) -> None:
+def _step(writer: Writer, pairs: list[Pair], optimiser: torch.optim.Optimizer, rate: Any, half: bool) -> None:
     writer.model.train()
     optimiser.zero_grad()
-    writer.loss(pairs).mean().backward()  # type: ignore[no-untyped-call]
+    with torch.autocast(writer.model.device.type, torch.bfloat16, enabled=half):
+        loss = writer.loss(pairs).mean()
+    loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(writer.model.parameters(), 1.0)
     optimiser.step()
     rate.step()

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mpir.errors import ArtefactError
+from mpir.files import read_json
 from mpir.sia.filters import Filters
 from mpir.sia.generated import Writers, generate_items, read_sources
 from mpir.sia.writer import Decoding, Training, Writer, train_writer
@@ -102,6 +103,20 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     resumed = train(checkpoint, tmp_path / "cut", epochs=6, save_every=2)
     losses = [Writer(folder, "query", device="cpu").loss(PAIRS) for folder in (whole, resumed)]
     assert torch.equal(*losses)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(
+    checkpoint: str, tmp_path: Path, precision: str
+) -> None:
+    settings = Training(checkpoint, epochs=40, rows=3, learning_rate=0.01, length=40)
+    folder = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu", precision=precision)
+    writer = Writer(folder, "query", device="cpu")
+    assert writer.model.dtype == torch.float32 and (writer.loss(PAIRS) < 0.5).all()
+    assert read_json(folder / "made_by.json")["autocast"] == ("bf16" if precision == "bf16" else "")
+    half = Writer(folder, "query", device="cpu", precision="bf16")
+    assert half.model.dtype == torch.bfloat16
+    assert [w.text for w in half.write([source for source, _ in PAIRS], DECODING, 1)] == [text for _, text in PAIRS]
 
 
 def test_a_finished_writer_is_kept_and_says_what_made_it(checkpoint: str, trained: Path) -> None:
