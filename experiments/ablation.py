@@ -8,9 +8,10 @@ ranking loss; and the first perspective with other losses. All runs have the sam
 whole mixture's), so that what is left in is seen more often. Printed, for the last checkpoint on dev: the perspectives'
 own figures (MAP of relevance, Pearson of STS, Spearman of SIA), MAP of a blend on the first perspective's dev rows, its
 difference from everything, and the p-value of a paired randomisation test. The blend's weights are chosen on one half
-of the questions and measured on the other. The blend is also shown without each column of the run with everything. The
-test knows the noise of the questions, not that of training: another --seed shows how far short runs scatter. Finished
-runs are kept: the same command goes on.
+of the questions and measured on the other. The blend is also shown without each column of the run with everything. With
+several --seeds figures are means over the runs, the blend's with the least and the most, and the test is of the
+questions' means: it knows the noise of the questions, not that of training, which the least and the most show.
+Finished runs are kept: the same command goes on, also with more seeds.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
-    parser.add_argument("--seed", type=int, help="of the order, the sampling and the heads")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", metavar="N", help="of the order, the sampling and the heads (the mixture's)"
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
     parser.add_argument("--list", action="store_true", help="only say which runs there would be, and how long")
     arguments = parser.parse_args()
@@ -73,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """All runs and the table."""
     from mpir.train.mixture import read_mixture, schedule
 
-    settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint, "seed": arguments.seed})
+    settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.rows, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
     settings = replace(settings, batches=count, evaluate_every=count)
@@ -81,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
         return 0
-    found = {one.name: figures(one, settings, arguments) for one in chosen}
+    seeds = [replace(settings, seed=seed) for seed in arguments.seeds or [settings.seed]]
+    runs = [{one.name: figures(one, settings, arguments) for one in chosen} for settings in seeds]
+    found = {one.name: [run[one.name] for run in runs] for one in chosen}
     print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
     write_json(arguments.output / "ablation.json", found)
     return 0
@@ -131,8 +136,8 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
 
 
 def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Train one variant (unless that is done) and measure it on dev."""
-    folder = arguments.output / "".join(c if c.isalnum() else "-" for c in one.name)
+    """Train one variant with one seed (unless that is done) and measure it on dev."""
+    folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
     if (folder / "figures.json").exists():
         return read_json(folder / "figures.json")
     from mpir.train.fine_tune import FineTuner
@@ -142,7 +147,7 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> 
     tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
     if one.losses:
         tasks[0] = replace(tasks[0], losses=one.losses)
-    print(f"{one.name}: {settings.batches} batches", file=sys.stderr)
+    print(f"{one.name}: {settings.batches} batches, seed {settings.seed}", file=sys.stderr)
     tuner = FineTuner(settings, tasks, folder, device=arguments.device)
     tuner.run(progress=sys.stderr.isatty())
     _, looks = read_log(folder / "log.jsonl")
@@ -188,19 +193,32 @@ def headers(found: dict[str, Any]) -> list[str]:
 
 def perspectives(found: dict[str, Any]) -> list[str]:
     """The names of all perspectives."""
-    return [name for name in found[EVERYTHING]["dev"] if name != "mean"]
+    return [name for name in found[EVERYTHING][0]["dev"] if name != "mean"]
 
 
 def table(found: dict[str, Any]) -> Iterator[list[object]]:
-    """A row for each run, and for each column left out of the blend of everything."""
-    base = np.array(found[EVERYTHING]["blend"][""])
-    for name, one in found.items():
-        own = [one["dev"].get(p, "") for p in perspectives(found)]
-        for left_out, values in one["blend"].items():
+    """A row for each variant, and for each column left out of the blend of everything; all are means over the seeds."""
+    base = np.mean([one["blend"][""] for one in found[EVERYTHING]], axis=0)
+    for name, runs in found.items():
+        own = [mean_of(runs, p) for p in perspectives(found)]
+        for left_out in runs[0]["blend"]:
             label = f"{name}, its blend without {left_out}" if left_out else name
+            blends = np.array([one["blend"][left_out] for one in runs])
+            values = blends.mean(axis=0)
             same = name == EVERYTHING and not left_out
-            test = ["", ""] if same else [float(np.mean(values) - base.mean()), randomisation_test(values, base)]
-            yield [label, *([""] * len(own) if left_out else own), float(np.mean(values)), *test]
+            test = ["", ""] if same else [float((values - base).mean()), randomisation_test(values, base)]
+            yield [label, *([""] * len(own) if left_out else own), spread(blends.mean(axis=1)), *test]
+
+
+def mean_of(runs: Sequence[dict[str, Any]], perspective: str) -> float | str:
+    """A perspective's own figure on dev, or nothing where it was left out."""
+    return float(np.mean([one["dev"][perspective] for one in runs])) if perspective in runs[0]["dev"] else ""
+
+
+def spread(values: Floats) -> str:
+    """The mean, and the least and the most where there are several."""
+    bounds = f" ({values.min():.4f} to {values.max():.4f})" if len(values) > 1 else ""
+    return f"{values.mean():.4f}{bounds}"
 
 
 if __name__ == "__main__":

@@ -67,6 +67,17 @@ def test_the_blend_is_measured_on_the_other_half_of_the_questions() -> None:
     np.testing.assert_allclose(SCRIPT["blended"](groups, labels, scores[:, :1]), [0.5, 1.0])
 
 
+def test_the_table_shows_means_over_seeds_and_their_spread() -> None:
+    def run(dev: float, *values: float) -> dict[str, Any]:
+        return {"dev": {"relevance": dev, "mean": dev}, "blend": {"": list(values)}}
+
+    found = {"everything": [run(0.5, 0.4, 0.6), run(0.7, 0.6, 0.8)], "without a": [run(0.1, 0.5, 0.5), run(0.3, 0, 0)]}
+    whole, without = SCRIPT["table"](found)
+    assert whole == ["everything", pytest.approx(0.6), "0.6000 (0.5000 to 0.7000)", "", ""]
+    assert without[:4] == ["without a", pytest.approx(0.2), "0.2500 (0.0000 to 0.5000)", pytest.approx(-0.35)]
+    assert next(iter(SCRIPT["table"]({"everything": found["everything"][:1]})))[2] == "0.5000"
+
+
 def test_runs_of_equal_length_and_a_table(
     mixture: Path,
     tiny_checkpoint: Path,
@@ -76,17 +87,17 @@ def test_runs_of_equal_length_and_a_table(
 ) -> None:
     output = tmp_path / "runs"
     options = ["--mixture", mixture, "--checkpoint", tiny_checkpoint, "--output", output, "--share", "0.5"]
-    options += ["--device", "cpu", "--parts", "perspectives", "losses"]
+    options += ["--device", "cpu", "--parts", "perspectives", "losses", "--seeds", 1, 2]
     assert call(monkeypatch, *options) == 0
     table = capsys.readouterr().out
     assert "everything, its blend without sts" in table
     assert "lambda, not bce + listwise" in table
-    logs = [log.read_text().splitlines() for log in output.glob("*/log.jsonl")]
+    logs = [log.read_text().splitlines() for log in output.glob("*/*/log.jsonl")]
     assert len({sum("loss" in line for line in log) for log in logs}) == 1
     results = json.loads((output / "ablation.json").read_text())
-    assert set(results["without sts"]["dev"]) == {"relevance", "mean"}
-    assert len(results["everything"]["blend"]["relevance"]) == 6
-    for checkpoint in output.glob("*/best"):
+    assert [set(one["dev"]) for one in results["without sts"]] == [{"relevance", "mean"}] * 2
+    assert len(results["everything"][0]["blend"]["relevance"]) == 6
+    for checkpoint in output.glob("*/*/best"):
         (checkpoint / "model.safetensors").unlink()
     assert call(monkeypatch, *options) == 0  # finished runs are not trained again
     assert capsys.readouterr().out == table
