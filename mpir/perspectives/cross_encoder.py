@@ -17,7 +17,14 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from mpir.errors import ArtefactError, DeviceError
-from mpir.perspectives.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory
+from mpir.perspectives.device import (
+    choose_budget,
+    choose_devices,
+    choose_dtype,
+    free_memory,
+    is_out_of_memory,
+    trim_memory,
+)
 from mpir.perspectives.encoded import CrossEncoderPerspective, identity_of
 from mpir.perspectives.packed import PackedBert, packs
 from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad
@@ -30,6 +37,9 @@ log = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
+TRIMMED_FROM = 2_000
+"""Pairs of a call after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
+between them, which would add up over many such calls; after small ones the next would only have to ask for it again."""
 HALVINGS = 8
 """How often a batch that found no memory is halved before that is an error."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
@@ -166,6 +176,8 @@ class CrossEncoder:
                 for rows, logits in self._logits(tokens):
                     np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                     bar.update(int(first[rows].sum()))
+        if len(pairs) >= TRIMMED_FROM:
+            trim_memory()
         return values, windowed
 
     def _with_contrasts(self, logits: Floats) -> Floats:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 
 import torch
 
@@ -77,3 +79,9 @@ def free_memory() -> None:
     """Hand back what torch keeps of a GPU's memory for later use."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def trim_memory() -> None:
+    """Hand the free pages between the C library's buffers back to the system, where it can do that (glibc)."""
+    with suppress(AttributeError, OSError, TypeError):  # of another C library, which keeps what it has
+        ctypes.CDLL(None).malloc_trim(0)
