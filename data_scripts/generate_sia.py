@@ -81,6 +81,9 @@ def _add_writer(new: argparse.ArgumentParser) -> None:
     group.add_argument("--temperature", type=float, default=0.8, help="(%(default)s)")
     group.add_argument("--most-loss", type=float, default=4.0, help="filter: nats a token (%(default)s)")
     group.add_argument("--most-copied", type=float, default=0.8, help="filter: share of the text (%(default)s)")
+    group.add_argument(
+        "--least-relevance", type=float, default=0.6, help="filter: of a sentence for its query (%(default)s)"
+    )
 
 
 def main() -> int:
@@ -104,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},
         decoding={"top_p": arguments.top_p, "temperature": arguments.temperature},
-        filters=Filters(most_loss=arguments.most_loss, most_copied=arguments.most_copied),
+        filters=Filters(**{name: getattr(arguments, name) for name in ("most_loss", "most_copied", "least_relevance")}),
     )
     progress = not arguments.quiet and sys.stderr.isatty()
     found = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()

@@ -2,22 +2,27 @@
 
     python experiments/sia_sources.py --data ../shared/data --vectors runs/vectors --checkpoint ENCODER \\
         --output runs/sia-sources
+    python experiments/sia_sources.py … --writer GPT2 --written 3000
 
 Generates SIA data from QASC and from BioASQ `train`, and from the `dev` questions to judge by; trains, with each seed,
 one small perspective on as many rows of each source; and prints for each source (1) Spearman's correlation with labels
-of every source that are held out, and (2) what the perspective adds to relevance and STS when the sentences of golden
-documents are ranked: MAP as in sentence_ranking.py, the blend's weights chosen on one half of the dev questions and
-measured on the other. A figure is the mean over the seeds, with the least and the most; p is that of the questions'
-mean gains. A seed decides which rows a model sees, in which order, and its new output's first weights; the data are
-generated once. Finished parts are kept: the same command goes on, also with more seeds.
+of every source that are held out, and with those of people (annotated.py), and (2) what the perspective adds to
+relevance and STS when the sentences of golden documents are ranked: MAP as in sentence_ranking.py, the blend's weights
+chosen on one half of the dev questions and measured on the other. A figure is the mean over the seeds, with the least
+and the most; p is that of the questions' mean gains. A seed decides which rows a model sees, in which order, and its
+new output's first weights; the data are generated once. With --writer, a causal language model is trained on QASC's
+training rows and writes for sentences of BioASQ `train`'s snippets: one more source. Finished parts are kept: the same
+command goes on, also with more seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -25,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from annotated import read_annotated
 from scipy.stats import spearmanr
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
@@ -32,11 +38,12 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import read_json, read_json_lines, write_json
+from mpir.files import atomic_write, read_json, read_json_lines, write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
 from mpir.rank.reranker import Reranker
 from mpir.sia.pipeline import Generation, Settings
+from mpir.sia.rows import one_line
 from mpir.train.fine_tune import FineTuner
 from mpir.train.fine_tune import Settings as Training
 from mpir.train.mixture import Row, Task
@@ -57,6 +64,8 @@ SOURCES = {
     "coverage": FAMILIES["coverage"],
     "all": FAMILIES["qasc"] + FAMILIES["graded"] + FAMILIES["coverage"],
 }
+WRITTEN = ("generated-combined", "generated-partial", "generated-similar")
+WRITTEN_STEPS = ("combined", "partial", "similar", "generated")
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """What the blend's weights of STS and SIA are chosen from; relevance has 1."""
 DEV_ROWS = 300
@@ -73,6 +82,10 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=3000, help="training rows of each source (%(default)s)")
     parser.add_argument("--epochs", type=int, default=6, help="passes over them (%(default)s)")
     parser.add_argument("--questions", type=int, metavar="N", help="only the first N BioASQ questions")
+    parser.add_argument("--writer", metavar="CHECKPOINT", help="causal checkpoint: also judge what it writes")
+    parser.add_argument(
+        "--written", type=int, default=3000, metavar="N", help="sentences that it writes for (%(default)s)"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], metavar="N", help="default: 1 2 3")
     arguments = parser.parse_args()
     return guarded("sia_sources", lambda: run(arguments))
@@ -95,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def judged(kept: Path, score: Score, dev: dict[str, list[Row]], yardstick: Yardstick) -> dict[str, Any]:
     """A perspective's figures, and what it gains for each question, from the file where they are kept."""
-    if not kept.exists():
+    if not kept.exists() or {f"ρ {family}" for family in dev} - set(read_json(kept)["figures"]):
         alone, blended = yardstick.measure(score)
         gains = blended - yardstick.base
         figures = {f"ρ {family}": correlation(score, rows) for family, rows in dev.items()}
@@ -129,15 +142,35 @@ def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str,
         "bioasq": Settings(bioasq=(str(folder / "bioasq/training.json"),), exclude=sum(golden.values(), ()), **limited),
         "dev": Settings(bioasq=golden[5], **limited),
     }
-    for name, one in settings.items():
-        if not (arguments.output / name / "report.json").exists():
-            Generation(one, arguments.output / name, resume=True, progress=sys.stderr.isatty()).run()
-    files = {name: [arguments.output / name / f"{split}.jsonl" for split in ("train", "dev")] for name in settings}
+    files = {name: generated(one, arguments.output / name) for name, one in settings.items()}
     training, judging = [files["qasc"][0], *files["bioasq"]], [files["qasc"][1], *files["dev"]]
+    if arguments.writer:
+        rows = training_part(folder / "qasc/dev.jsonl", files["qasc"][1], arguments.output / "qasc.train.jsonl")
+        written = replace(settings["bioasq"], steps=WRITTEN_STEPS, qasc=str(rows), writer=arguments.writer)
+        written = replace(written, sources=written.bioasq, limit=arguments.written)
+        training += generated(written, arguments.output / "written")
     chooser = random.Random(0)
     by_method, held = rows_by_method(training), rows_by_method(judging)
     dev = {family: [row for method in methods for row in held.get(method, [])] for family, methods in FAMILIES.items()}
-    return by_method, {name: chooser.sample(rows, min(DEV_ROWS, len(rows))) for name, rows in dev.items()}
+    dev = {name: chooser.sample(rows, min(DEV_ROWS, len(rows))) for name, rows in dev.items()}
+    return by_method, dev | read_annotated(folder, "dev")
+
+
+def generated(settings: Settings, folder: Path) -> list[Path]:
+    """The files of training and dev rows of a generation, made unless they are there."""
+    if not (folder / "report.json").exists():
+        Generation(settings, folder, resume=True, progress=sys.stderr.isatty()).run()
+    return [folder / f"{split}.jsonl" for split in ("train", "dev")]
+
+
+def training_part(qasc: Path, held: Path, target: Path) -> Path:
+    """QASC's rows without the questions that are held out to judge by, so that no writer learns from those."""
+    queries = {row["query"] for _, row in read_json_lines(held)}
+    with atomic_write(target) as stream:
+        for _, item in read_json_lines(qasc):
+            if one_line(item["question"]["stem"]) not in queries:
+                stream.write(json.dumps(item) + "\n")
+    return target
 
 
 def rows_by_method(paths: Iterable[Path]) -> dict[str, list[Row]]:
@@ -162,7 +195,7 @@ def trained(
     arguments: argparse.Namespace, train: dict[str, list[Row]], dev: dict[str, list[Row]]
 ) -> Iterator[tuple[str, Iterator[Judged]]]:
     """For each source a perspective for each seed, trained on a random sample of the source's rows."""
-    for name, methods in SOURCES.items():
+    for name, methods in (SOURCES | ({"written": WRITTEN} if arguments.writer else {})).items():
         rows = [row for method in methods for row in train.get(method, [])]
         if not rows:
             raise InputError(f"source {name!r}: no rows were generated; look at the reports in {arguments.output}.")

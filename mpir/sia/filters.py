@@ -1,4 +1,4 @@
-"""What generated text has to pass: length, repetition, copying, and the language model's own doubt."""
+"""What generated text has to pass: length, repetition, copying, the model's own doubt; a query also a round trip."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from mpir.train.leakage import normalise
 
+ASKING = {"what", "which", "who", "whom", "whose", "where", "when", "why", "how"}
+ASKING |= {"is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "will", "would", "should"}
+"""Words that English questions begin with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -15,7 +19,9 @@ class Filters:
 
     `shortest` and `longest` count words; `most_repeated` is the greatest share of three-word sequences that occurred
     before in the text; `most_copied` the longest run of words that also stands in the source, as a share of the text;
-    `most_loss` the mean negative log-likelihood of a token, in nats.
+    `most_loss` the mean negative log-likelihood of a token, in nats; `least_relevance` what a query's own sentence has
+    to have for it: the way back from query to sentence (Alberti et al., "Synthetic QA Corpora Generation with Roundtrip
+    Consistency", 2019).
     """
 
     shortest: int = 4
@@ -23,6 +29,7 @@ class Filters:
     most_repeated: float = 0.2
     most_copied: float = 0.8
     most_loss: float = 4.0
+    least_relevance: float = 0.6
 
     def fault(self, text: str, source: str, loss: float) -> str:
         """Why the text that was generated from `source` is no good, or "" if it is."""
@@ -34,6 +41,21 @@ class Filters:
         if copied_share(words, normalise(source).split()) > self.most_copied:
             return "copying"
         return "language-model loss" if loss > self.most_loss else ""
+
+    def query_fault(self, text: str, source: str, loss: float, relevance: float) -> str:
+        """The same of a query, which also has to ask, and whose source has to be a sentence, and relevant to it."""
+        if len(normalise(source).split()) < self.shortest:
+            return "its sentence's length"
+        if fault := self.fault(text, source, loss):
+            return fault
+        if not asks(text):
+            return "no question"
+        return "relevance of its sentence" if relevance < self.least_relevance else ""
+
+
+def asks(text: str) -> bool:
+    """Whether an English text is a question: by its mark, or by its first word."""
+    return text.rstrip().endswith("?") or normalise(text).partition(" ")[0] in ASKING
 
 
 def repeated_share(words: Sequence[str], size: int = 3) -> float:

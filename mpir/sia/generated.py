@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mpir.corpora import read_corpus, read_questions
+from mpir.perspectives import Perspective, score_pairs
 from mpir.sia.filters import Filters
 from mpir.sia.rows import Item, one_line, random_of
 from mpir.sia.writer import Decoding, Writer
@@ -45,17 +46,27 @@ def read_sources(paths: Iterable[str], evaluation: EvaluationQuestions) -> Itera
 
 
 def generate_items(
-    sources: Sequence[Source], writers: Writers, decoding: Decoding, filters: Filters, *, seed: int
+    sources: Sequence[Source],
+    writers: Writers,
+    relevance: Perspective,
+    decoding: Decoding,
+    filters: Filters,
+    *,
+    seed: int,
 ) -> tuple[list[Item], Counter[str]]:
-    """An item for every sentence whose query passes the filters; its partial fact is there if that passes them, too."""
+    """An item for every sentence whose query passes the filters; its partial fact is there if that passes them, too.
+
+    `relevance` is what the filters judge a sentence by that should answer its own query.
+    """
     texts = [text for _, text in sources]
     purpose = [identity for identity, _ in sources]
     queries = writers.query.write(texts, decoding, random_of(seed, "query", *purpose).getrandbits(62))
     facts = writers.partial.write(texts, decoding, random_of(seed, "partial", *purpose).getrandbits(62))
+    back = score_pairs([relevance], [(asked.text, text) for asked, text in zip(queries, texts, strict=True)])
     items, counts = [], Counter[str]()
-    for (identity, text), asked, fact in zip(sources, queries, facts, strict=True):
+    for (identity, text), asked, fact, value in zip(sources, queries, facts, back.values[:, 0].tolist(), strict=True):
         counts["sentences"] += 1
-        if fault := filters.fault(asked.text, text, asked.loss):
+        if fault := filters.query_fault(asked.text, text, asked.loss, value):
             counts[f"query removed: {fault}"] += 1
             continue
         fault = filters.fault(fact.text, text, fact.loss)

@@ -196,10 +196,11 @@ class Generation:
         shared = {"length": training["length"], "device": settings.device, "precision": settings.precision}
         writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
         sources = islice(read_sources(settings.sources, self._evaluation()), settings.limit)
+        relevance = self._perspective("relevance")
         identity = {
             "training": [training, items.fingerprint],
             "decoding": [asdict(decoding), str(writers.query.model.dtype)],
-            "filters": asdict(settings.filters),
+            "filters": [asdict(settings.filters), relevance.fingerprint],
             "sources": [_identity(path) for path in settings.sources],
             "limit": settings.limit,
             "seed": settings.seed,
@@ -207,7 +208,9 @@ class Generation:
         step = self._step(
             "generated-items",
             sources,
-            lambda part: _dicts(*generate_items(part, writers, decoding, settings.filters, seed=settings.seed)),
+            lambda part: _dicts(
+                *generate_items(part, writers, relevance, decoding, settings.filters, seed=settings.seed)
+            ),
             identity,
             size=PER_CHUNK,
         )

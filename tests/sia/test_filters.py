@@ -24,6 +24,21 @@ def test_the_first_fault_is_named(text: str, loss: float, fault: str) -> None:
     assert Filters().fault(text, SOURCE, loss) == fault
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "relevance", "fault"),
+    [
+        ("what does insulin lower in patients", SOURCE, 0.6, ""),
+        ("insulin lowers what in patients ?", SOURCE, 0.9, ""),
+        ("insulin lowers sugar in some patients.", SOURCE, 0.9, "no question"),
+        ("what does insulin lower in patients", SOURCE, 0.59, "relevance of its sentence"),
+        ("what does insulin lower in patients", "T.", 0.9, "its sentence's length"),
+        ("insulin lowers the sugar in the blood", SOURCE, 0.9, "copying"),
+    ],
+)
+def test_a_query_has_to_ask_for_what_its_sentence_says(text: str, source: str, relevance: float, fault: str) -> None:
+    assert Filters().query_fault(text, source, 1.0, relevance) == fault
+
+
 def test_shares_by_hand() -> None:
     assert repeated_share(["a", "b", "c", "a", "b", "c"]) == pytest.approx(1 / 4)  # abc bca cab abc
     assert copied_share(["x", "a", "b", "c", "y"], ["a", "b", "c", "d", "a", "b"]) == 3 / 5

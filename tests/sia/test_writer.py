@@ -13,7 +13,7 @@ from mpir.sia.generated import Writers, generate_items, read_sources
 from mpir.sia.writer import Decoding, Training, Writer, train_writer
 from mpir.train.leakage import EvaluationQuestions
 
-from .conftest import write_lines
+from .conftest import Overlap, write_lines
 
 PAIRS = [
     ("insulin lowers sugar in the blood", "what does insulin lower now"),
@@ -135,16 +135,21 @@ def test_a_checkpoint_that_cannot_be_loaded() -> None:
 def test_items_need_a_good_query_and_may_lack_the_partial_fact(checkpoint: str, trained: Path) -> None:
     writers = Writers(Writer(trained, "query", device="cpu"), Writer(checkpoint, "partial", device="cpu"))
     sources = [(str(n), source) for n, (source, _) in enumerate(PAIRS)]
-    items, counts = generate_items(sources, writers, DECODING, Filters(most_loss=2.0), seed=1)
+    relevance = Overlap("relevance")  # the words that query and sentence share: one each
+    items, counts = generate_items(sources, writers, relevance, DECODING, Filters(most_loss=2.0), seed=1)
     assert [(item.id, item.question, item.full) for item in items] == [
         (str(n), query, source) for n, (source, query) in enumerate(PAIRS)
     ]
     assert all(item.partial == () and item.origin == "generated-" for item in items)
     assert counts["sentences"] == 3
     assert sum(n for name, n in counts.items() if name.startswith("partial fact removed: ")) == 3
-    none, counts = generate_items(sources, writers, DECODING, Filters(shortest=30), seed=1)
-    assert none == []
-    assert counts["query removed: length"] == 3
+    for filters, fault in [
+        (Filters(most_copied=0.0), "copying"),
+        (Filters(least_relevance=1.1), "relevance of its sentence"),
+    ]:
+        none, counts = generate_items(sources, writers, relevance, DECODING, filters, seed=1)
+        assert none == []
+        assert counts[f"query removed: {fault}"] == 3
 
 
 def test_sources_are_sentences_of_corpora_and_of_snippets(tmp_path: Path) -> None:
