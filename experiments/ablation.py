@@ -20,7 +20,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,9 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import fingerprint, read_json, write_json
+from mpir.files import fingerprint, read_json, sha256, write_json
 from mpir.train.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.train.mixture import read_mixture, schedule
 
     settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
+    if len(set(arguments.seeds or ())) < len(arguments.seeds or ()):
+        raise InputError(f"--seeds {' '.join(map(str, arguments.seeds))}: one stands there twice; give each once.")
     whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.rows, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
     settings = replace(settings, batches=count, evaluate_every=count)
@@ -138,8 +141,12 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
 def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> dict[str, Any]:
     """Train one variant with one seed (unless that is done) and measure it on dev."""
     folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
-    if (folder / "figures.json").exists():
-        return read_json(folder / "figures.json")
+    made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": _data(arguments)})
+    kept = read_json(folder / "figures.json") if (folder / "figures.json").exists() else {}
+    if kept and kept.get("made_by") != made_by:
+        raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")
+    if kept:
+        return kept
     from mpir.train.fine_tune import FineTuner
     from mpir.train.mixture import read_mixture
     from mpir.train.plots import read_log
@@ -157,9 +164,18 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> 
     for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
         columns = [i for i, name in enumerate(names) if name != left_out]
         values[left_out] = blended([row.group for row in judged], [row.label for row in judged], scores[:, columns])
-    result = {"dev": looks[max(looks)], "blend": {name: list(found) for name, found in values.items()}}
+    blend = {name: list(found) for name, found in values.items()}
+    result = {"made_by": made_by, "dev": looks[max(looks)], "blend": blend}
     write_json(folder / "figures.json", result)
     return result
+
+
+def _data(arguments: argparse.Namespace) -> dict[str, str]:
+    """The content of the mixture and of every file that it names."""
+    declared = read_json(arguments.mixture)["perspectives"]
+    names = {name for item in declared for name in (item["dev"], *(file["file"] for file in item["train"]))}
+    folder = arguments.data or arguments.mixture.parent
+    return {path.name: sha256(path) for path in (arguments.mixture, *(folder / name for name in sorted(names)))}
 
 
 def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> Floats:

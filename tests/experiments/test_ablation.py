@@ -101,3 +101,8 @@ def test_runs_of_equal_length_and_a_table(
         (checkpoint / "model.safetensors").unlink()
     assert call(monkeypatch, *options) == 0  # finished runs are not trained again
     assert capsys.readouterr().out == table
+    assert call(monkeypatch, *options[:-3], "--seeds", 1, 1) == 2
+    assert "one stands there twice" in capsys.readouterr().err
+    (mixture.parent / "sts.jsonl").open("a").write((mixture.parent / "sts.jsonl").read_text().splitlines()[0] + "\n")
+    assert call(monkeypatch, *options) == 2  # nor are runs on other data mixed with them
+    assert f"{output / '1/everything'}: was made with other settings or data" in capsys.readouterr().err
