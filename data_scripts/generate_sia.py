@@ -75,6 +75,7 @@ def _add_writer(new: argparse.ArgumentParser) -> None:
     group = new.add_argument_group("without annotation, by language models trained on the rows: generated")
     group.add_argument("--writer", default="", metavar="CHECKPOINT", help="causal checkpoint: a folder or hub name")
     group.add_argument("--sources", nargs="+", default=[], metavar="PATH", help="corpora, or BioASQ .json (snippets)")
+    group.add_argument("--sentences", type=int, metavar="N", help="write for at most N of their sentences (as --limit)")
     group.add_argument("--epochs", type=int, default=3, help="passes over the rows (%(default)s)")
     group.add_argument("--learning-rate", type=float, default=5e-5, help="(%(default)s)")
     group.add_argument("--top-p", type=float, default=0.9, help="nucleus sampling (%(default)s)")
@@ -82,7 +83,10 @@ def _add_writer(new: argparse.ArgumentParser) -> None:
     group.add_argument("--most-loss", type=float, default=4.0, help="filter: nats a token (%(default)s)")
     group.add_argument("--most-copied", type=float, default=0.8, help="filter: share of the text (%(default)s)")
     group.add_argument(
-        "--least-relevance", type=float, default=0.6, help="filter: of a sentence for its query (%(default)s)"
+        "--least-relevance",
+        type=float,
+        default=0.6,
+        help="filter: of a sentence for its query, in the bundle's units (%(default)s)",
     )
 
 
@@ -98,11 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.sia.filters import Filters
     from mpir.sia.pipeline import Generation, Settings
 
-    if arguments.limit is not None and arguments.limit < 1:
-        raise InputError(f"--limit is {arguments.limit}; expected at least 1.")
-    same = ("qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision")
+    for name in ("limit", "sentences"):
+        if (most := getattr(arguments, name)) is not None and most < 1:
+            raise InputError(f"--{name} is {most}; expected at least 1.")
+    same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
+    same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     settings = Settings(
-        **{name: getattr(arguments, name) for name in (*same, "seed", "limit", "skip_bad", "tokens_per_batch")},
+        **{
+            name: getattr(arguments, name)
+            for name in (*same, "seed", "limit", "sentences", "skip_bad", "tokens_per_batch")
+        },
         **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},

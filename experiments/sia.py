@@ -50,10 +50,10 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The measurement."""
+    sources = read_sources(arguments)
     perspectives = open_bundle(arguments.bundle).perspectives()
     if "sia" not in [perspective.name for perspective in perspectives]:
         raise InputError(f"bundle {arguments.bundle!r} has no perspective named 'sia'; choose one that has.")
-    sources = read_sources(arguments)
     found = {name: measured(rows, perspectives) for name, rows in sources.items()}
     for name, rows in sources.items():
         show(f"{name}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[name])

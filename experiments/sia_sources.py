@@ -20,9 +20,10 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, astuple, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -38,7 +39,7 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import atomic_write, read_json, read_json_lines, write_json
+from mpir.files import atomic_write, fingerprint, read_json, read_json_lines, write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
 from mpir.rank.reranker import Reranker
@@ -74,7 +75,7 @@ DEV_ROWS = 300
 def main() -> int:
     """Generate, train, judge, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/ and qasc/")
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, qasc/, scitail/ …")
     parser.add_argument("--vectors", required=True, help="word vectors, for the swaps")
     parser.add_argument("--checkpoint", required=True, help="encoder to train from: a folder or hub name")
     parser.add_argument("--bundle", default="default", help="relevance and STS (%(default)s)")
@@ -93,6 +94,8 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole judgement."""
+    if len(set(arguments.seeds)) < len(arguments.seeds):
+        raise InputError(f"--seeds {' '.join(map(str, arguments.seeds))}: one stands there twice; give each once.")
     train, dev = data(arguments)
     yardstick = Yardstick(arguments)
     figures = {
@@ -107,13 +110,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def judged(kept: Path, score: Score, dev: dict[str, list[Row]], yardstick: Yardstick) -> dict[str, Any]:
-    """A perspective's figures, and what it gains for each question, from the file where they are kept."""
-    if not kept.exists() or {f"ρ {family}" for family in dev} - set(read_json(kept)["figures"]):
+    """A perspective's figures, and each question's gain, from the file where they are kept for the same rows."""
+    judges = fingerprint({"dev": {name: list(map(astuple, rows)) for name, rows in dev.items()}, **yardstick.identity})
+    if not kept.exists() or read_json(kept).get("judges") != judges:
         alone, blended = yardstick.measure(score)
         gains = blended - yardstick.base
         figures = {f"ρ {family}": correlation(score, rows) for family, rows in dev.items()}
         figures |= {"MAP alone": alone.mean(), "MAP with": blended.mean(), "gain": gains.mean()}
-        write_json(kept, {"figures": figures, "gains": gains.tolist()})
+        write_json(kept, {"judges": judges, "figures": figures, "gains": gains.tolist()})
     found: dict[str, Any] = read_json(kept)
     return found
 
@@ -133,6 +137,7 @@ def spread(values: list[float]) -> str:
 
 def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
     """Training rows by method, and dev rows by family: QASC questions held out, and BioASQ's dev questions."""
+    people = read_annotated(arguments.data, "dev")
     folder, shared = arguments.data, {"bundle": arguments.bundle}
     golden = {n: tuple(map(str, sorted((folder / "bioasq").glob(f"{n}B*_golden.json")))) for n in (5, 6, 7, 11)}
     limited = {**shared, "limit": arguments.questions}
@@ -144,22 +149,22 @@ def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str,
     }
     files = {name: generated(one, arguments.output / name) for name, one in settings.items()}
     training, judging = [files["qasc"][0], *files["bioasq"]], [files["qasc"][1], *files["dev"]]
-    if arguments.writer:
-        rows = training_part(folder / "qasc/dev.jsonl", files["qasc"][1], arguments.output / "qasc.train.jsonl")
-        written = replace(settings["bioasq"], steps=WRITTEN_STEPS, qasc=str(rows), writer=arguments.writer)
-        written = replace(written, sources=written.bioasq, limit=arguments.written)
-        training += generated(written, arguments.output / "written")
     chooser = random.Random(0)
     by_method, held = rows_by_method(training), rows_by_method(judging)
     dev = {family: [row for method in methods for row in held.get(method, [])] for family, methods in FAMILIES.items()}
     dev = {name: chooser.sample(rows, min(DEV_ROWS, len(rows))) for name, rows in dev.items()}
-    return by_method, dev | read_annotated(folder, "dev")
+    if arguments.writer:
+        rows = training_part(folder / "qasc/dev.jsonl", files["qasc"][1], arguments.output / "qasc.train.jsonl")
+        written = replace(settings["bioasq"], steps=WRITTEN_STEPS, qasc=str(rows), writer=arguments.writer, limit=None)
+        written = replace(written, sources=written.bioasq, sentences=arguments.written)
+        found = rows_by_method(generated(written, arguments.output / "written"))
+        by_method |= {method: found.get(method, []) for method in WRITTEN}  # the others are QASC's once more
+    return by_method, dev | people
 
 
 def generated(settings: Settings, folder: Path) -> list[Path]:
-    """The files of training and dev rows of a generation, made unless they are there."""
-    if not (folder / "report.json").exists():
-        Generation(settings, folder, resume=True, progress=sys.stderr.isatty()).run()
+    """The files of training and dev rows of a generation; of its steps those are made anew whose settings changed."""
+    Generation(settings, folder, resume=True, progress=sys.stderr.isatty()).run()
     return [folder / f"{split}.jsonl" for split in ("train", "dev")]
 
 
@@ -205,14 +210,16 @@ def trained(
 
 
 def model(arguments: argparse.Namespace, rows: list[Row], dev: list[Row], parent: Path, seed: int) -> Judged:
-    """A perspective trained on some of the rows, unless it stands in the seed's folder."""
-    folder = parent / str(seed)
-    if not (folder / "done").exists():
-        chosen, never = random.Random(seed).sample(rows, min(arguments.rows, len(rows))), 10**9
-        settings = Training(arguments.checkpoint, learning_rate=1e-4, seed=seed, evaluate_every=never, save_every=never)
+    """A perspective trained on some of the rows, unless that very one stands in the seed's folder."""
+    folder, never = parent / str(seed), 10**9
+    chosen = random.Random(seed).sample(rows, min(arguments.rows, len(rows)))
+    settings = Training(arguments.checkpoint, learning_rate=1e-4, seed=seed, evaluate_every=never, save_every=never)
+    made_by = {"made_by": fingerprint({"rows": list(map(astuple, chosen)), "settings": asdict(settings)})}
+    if not (folder / "done.json").exists() or read_json(folder / "done.json") != made_by:
+        shutil.rmtree(folder, ignore_errors=True)
         task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev)
         FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
-        (folder / "done").touch()
+        write_json(folder / "done.json", made_by)
     perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
     return folder / "judged.json", scorer(perspective)
 
@@ -245,6 +252,7 @@ class Yardstick:
             for i, name in enumerate(kept[0][0].columns.perspectives)
         }
         self.questions = len(kept)
+        self.identity = {"pairs": self.pairs, "columns": {name: x.tolist() for name, x in self.columns.items()}}
         self.base = self._crossed([(sts, 0.0) for sts in WEIGHTS], np.zeros(len(self.pairs)))
 
     def measure(self, score: Score) -> tuple[Floats, Floats]:

@@ -1,16 +1,19 @@
-"""What generated text has to pass: length, repetition, copying, the model's own doubt; a query also a round trip."""
+"""What generated text has to pass: length, repetition, copying, the model's own doubt; a query also the way back."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import inf, isnan
 
+from mpir.errors import InputError
 from mpir.train.leakage import normalise
 
 ASKING = {"what", "which", "who", "whom", "whose", "where", "when", "why", "how"}
 ASKING |= {"is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "will", "would", "should"}
-"""Words that English questions begin with."""
+ASKING |= {"list", "name", "mention", "describe", "explain", "define", "give", "compare", "summarize", "please"}
+"""Words that English questions and requests begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +23,11 @@ class Filters:
     `shortest` and `longest` count words; `most_repeated` is the greatest share of three-word sequences that occurred
     before in the text; `most_copied` the longest run of words that also stands in the source, as a share of the text;
     `most_loss` the mean negative log-likelihood of a token, in nats; `least_relevance` what a query's own sentence has
-    to have for it: the way back from query to sentence (Alberti et al., "Synthetic QA Corpora Generation with Roundtrip
-    Consistency", 2019).
+    to have for it, in the units of the perspective that judges: the way back, after the idea of Alberti et al.,
+    "Synthetic QA Corpora Generation with Roundtrip Consistency" (2019), who have a reader find the answer again.
+
+    Raises:
+        InputError: a bound that is no number, or a share outside 0 to 1.
     """
 
     shortest: int = 4
@@ -30,6 +36,13 @@ class Filters:
     most_copied: float = 0.8
     most_loss: float = 4.0
     least_relevance: float = 0.6
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            top = 1.0 if name in ("most_repeated", "most_copied") else inf
+            if isnan(value) or value > top:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} is {value}; expected a number{', at most 1' if top == 1 else ''}.")
 
     def fault(self, text: str, source: str, loss: float) -> str:
         """Why the text that was generated from `source` is no good, or "" if it is."""

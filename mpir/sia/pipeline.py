@@ -19,7 +19,7 @@ from mpir.sia import facts, graded, similar
 from mpir.sia.answers import read_answers
 from mpir.sia.collect import Collected, collect
 from mpir.sia.entities import EntityFinder, TermEntities, entity_finder
-from mpir.sia.filters import Filters
+from mpir.sia.filters import Filters, asks
 from mpir.sia.qasc import read_items
 from mpir.sia.report import write_dataset, write_report
 from mpir.sia.rows import Item, SiaRow
@@ -45,7 +45,10 @@ QUESTIONS_PER_CHUNK = 64
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the rows depend on. `steps` empty means every step whose input is there."""
+    """Everything the rows depend on. `steps` empty means every step whose input is there.
+
+    `limit` is the most rows, questions and sentences that are taken of each source, `sentences` the most of `sources`.
+    """
 
     steps: tuple[str, ...] = ()
     qasc: str = ""
@@ -67,6 +70,7 @@ class Settings:
     tokens_per_batch: int | None = None
     seed: int = 1
     limit: int | None = None
+    sentences: int | None = None
     skip_bad: bool = False
 
     def chosen(self) -> tuple[str, ...]:
@@ -98,6 +102,7 @@ class Generation:
         self.space = Workspace(folder, resume=resume, progress=progress)
         self.counts: dict[str, Mapping[str, int]] = {}
         self._perspectives: dict[str, Perspective] = {}
+        self._computed: dict[str, str] = {}
 
     def _load_swapping(self) -> tuple[EntityFinder, Neighbours]:
         """What may be missing is loaded before anything is made."""
@@ -110,7 +115,7 @@ class Generation:
         found = collect(records, self.space.folder, self.settings.seed)
         made_by = {"mpir": mpir.__version__, **asdict(self.settings), "steps": list(self.steps)}
         if "generated" in self.steps:
-            made_by |= {"training": self._training(), "decoding": asdict(self._decoding())}
+            made_by |= {"training": self._training(), "decoding": asdict(self._decoding()) | self._computed}
         write_report(self.space.folder, found, self.counts, made_by)
         write_dataset(self.space.folder, found, made_by)
         return found
@@ -195,14 +200,16 @@ class Generation:
         made = {kind: self._train(kind, items) for kind in CUES}
         shared = {"length": training["length"], "device": settings.device, "precision": settings.precision}
         writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
-        sources = islice(read_sources(settings.sources, self._evaluation()), settings.limit)
+        self._computed = {"precision": str(writers.query.model.dtype).removeprefix("torch.")}
+        most = settings.limit if settings.sentences is None else settings.sentences
+        sources = islice(read_sources(settings.sources, self._evaluation()), most)
         relevance = self._perspective("relevance")
         identity = {
             "training": [training, items.fingerprint],
-            "decoding": [asdict(decoding), str(writers.query.model.dtype)],
+            "decoding": asdict(decoding) | self._computed,
             "filters": [asdict(settings.filters), relevance.fingerprint],
             "sources": [_identity(path) for path in settings.sources],
-            "limit": settings.limit,
+            "limit": most,
             "seed": settings.seed,
         }
         step = self._step(
@@ -232,7 +239,7 @@ class Generation:
 
         def examples() -> Iterable[tuple[str, str]]:
             if kind == "query":
-                return ((item.full, item.question) for item in _items(items))
+                return ((item.full, item.question) for item in _items(items) if asks(item.question))
             return ((item.full, record["sentence"]) for item, record in _joined(items, partial))
 
         return train_writer(

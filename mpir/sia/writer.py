@@ -68,9 +68,10 @@ class Writer:
             InputError: no such device or precision.
         """
         where = choose_device(device)
+        dtype = choose_dtype(precision, [where])
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(checkpoint), padding_side="left")
-            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=choose_dtype(precision, [where]))
+            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=dtype)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:160]
             raise ArtefactError(
@@ -82,6 +83,7 @@ class Writer:
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
         self.cue, self.length = CUES[kind], length
         self.model.to(where)
+        _compute_logits_in_fp32(self.model)
 
     def loss(self, pairs: Sequence[Pair]) -> torch.Tensor:
         """Mean negative log-likelihood of each pair's target tokens, the end included: (N,)."""
@@ -94,7 +96,7 @@ class Writer:
             labels[row, start : len(tokens)] = ids[row, start : len(tokens)]
             mask[row, : len(tokens)] = 1
         device = self.model.device
-        logits = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits[:, :-1].float()
+        logits = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits[:, :-1]
         wanted = labels[:, 1:].to(device)
         losses = torch.nn.functional.cross_entropy(
             logits.transpose(1, 2), wanted, ignore_index=IGNORED, reduction="none"
@@ -132,6 +134,19 @@ class Writer:
         texts = [" ".join(tail.split()) for tail in tails]
         losses = self.loss(list(zip(sources, texts, strict=True))).tolist()
         return [Written(text, value) for text, value in zip(texts, losses, strict=True)]
+
+
+def _compute_logits_in_fp32(model: Any) -> None:
+    """Leave half precision before the output layer: GPT-2's logits lie near -100, where bf16 knows halves only."""
+    head = model.get_output_embeddings()
+    if head.weight.dtype != torch.float32:  # a copy of its own, where the input layer has the same weights
+        head.weight = torch.nn.Parameter(head.weight.float())
+
+    def forward(states: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(states.device.type, enabled=False):
+            return torch.nn.functional.linear(states.float(), head.weight, head.bias)
+
+    head.forward = forward
 
 
 def train_writer(

@@ -1,6 +1,7 @@
 """SIA's correlation with held-out grades: by hand, and through the script on a tiny bundle."""
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -52,8 +53,9 @@ def write_annotated(folder: Path, label: str = "E") -> Path:
     lines = [pair, {**pair, "sentence1": "no gene", "gold_label": "N"}]
     (folder / "scitail/test.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (folder / "trecqa_wang/test.csv").write_text("qtext,label,atext\ngene,1,blood\ngene,0,aspirin\n")
-    rows = ['1,"blood\ncell",the trial,Refutes', "2,aspirin,the trial,Neutral"]
-    (folder / "healthver/healthver_test.csv").write_text("\n".join(["id,evidence,claim,label", *rows]))
+    head = "id,evidence,claim,label,question"
+    rows = ['1,"blood\ncell",the trial,Refutes,gene', "2,aspirin,the trial,Neutral,gene"]
+    (folder / "healthver/healthver_test.csv").write_text("\n".join([head, *rows, rows[0]]))
     return folder
 
 
@@ -71,7 +73,7 @@ def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
         "HealthVer": [4.0, 0.0],
     }
     assert found["SciTail"][0].question == "the trial" and found["SciTail"][0].sentence == "blood cell"
-    assert found["HealthVer"][0].sentence == "blood cell" and found["HealthVer"][0].group == "the trial"
+    assert found["HealthVer"][0].sentence == "blood cell" and found["HealthVer"][0].group == "gene"
 
 
 def test_the_script_measures_on_annotated_sets(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -84,6 +86,21 @@ def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(tiny_b
     done = annotated(write_annotated(tmp_path / "data", "maybe"), tiny_bundle)
     assert done.returncode == 2
     path = tmp_path / "data/scitail/test.jsonl"
-    assert done.stderr == f"sia: {path}:1: the label is 'maybe'; expected one of E, N.\n"
+    assert done.stderr == f"sia: {path}:1: gold_label is 'maybe'; expected one of E, N.\n"
     alone = subprocess.run([sys.executable, str(SCRIPT)], check=False, capture_output=True, text=True)
     assert alone.returncode == 2 and "give --rows FILE" in alone.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "fault"),
+    [
+        ("scitail/test.jsonl", '{"sentence2": "x", "gold_label": "E"}', ":1: sentence1 is None; expected a text."),
+        ("trecqa_wang/test.csv", "qtext,label,atext\nwho,1", ": row 1: atext is None; expected a text."),
+        ("healthver/healthver_test.csv", "id,evidence,claim,label,question\n1,x, ,Neutral,q", ": row 1: claim is ' '"),
+        ("scitail/test.jsonl", "", "SciTail has no rows in its test split"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, file: str, content: str, fault: str) -> None:
+    (write_annotated(tmp_path) / file).write_text(content)
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        MODULE["read_annotated"](tmp_path, "test")

@@ -23,7 +23,7 @@ class OneQuestion:
     base = np.array([0.5])
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.asked, self.identity = 0, {"pairs": [("q", "a")]}
 
     def measure(self, score: Any) -> tuple[Any, Any]:
         self.asked += 1
@@ -42,15 +42,17 @@ def test_a_writer_learns_from_no_question_that_is_held_out(tmp_path: Path) -> No
     assert [json.loads(line) for line in found.read_text().splitlines()] == rows[1:]
 
 
-def test_kept_figures_count_only_where_they_have_every_family(tmp_path: Path) -> None:
+def test_kept_figures_count_only_for_the_same_rows(tmp_path: Path) -> None:
     yardstick, kept = OneQuestion(), tmp_path / "judged.json"
     dev = {"short": [Row("q", "q", "a" * n, n) for n in range(1, 4)]}
     first = SCRIPT["judged"](kept, length_of, dev, yardstick)
     assert first["figures"]["ρ short"] == pytest.approx(1) and first["gains"] == [0.25]
     assert SCRIPT["judged"](kept, length_of, dev, yardstick) == first and yardstick.asked == 1
-    dev["reversed"] = [Row("q", "q", "a" * n, -n) for n in range(1, 4)]
-    assert SCRIPT["judged"](kept, length_of, dev, yardstick)["figures"]["ρ reversed"] == pytest.approx(-1)
-    assert yardstick.asked == 2
+    dev["short"] = [Row("q", "q", "a" * n, -n) for n in range(1, 4)]
+    assert SCRIPT["judged"](kept, length_of, dev, yardstick)["figures"]["ρ short"] == pytest.approx(-1)
+    yardstick.identity = {"pairs": [("q", "b")]}
+    SCRIPT["judged"](kept, length_of, dev, yardstick)
+    assert yardstick.asked == 3
 
 
 def test_a_source_is_the_mean_of_its_seeds() -> None:

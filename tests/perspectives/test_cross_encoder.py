@@ -195,3 +195,13 @@ def test_an_output_that_does_not_exist_is_refused(encoder: CrossEncoder) -> None
         CrossEncoderPerspective("sts", encoder, output=3)
     with pytest.raises(InputError, match="unknown scale"):
         CrossEncoderPerspective("sts", encoder, scale="0-7")
+
+
+def test_big_calls_hand_memory_back(encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(cross_encoder, "trim_memory", lambda: calls.append(1))
+    monkeypatch.setattr(cross_encoder, "TRIMMED_FROM", 3)
+    encoder.outputs([("gene", "cell")] * 2)
+    assert not calls
+    encoder.outputs([("gene", "cell")] * 3)
+    assert calls == [1]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpir.errors import InputError
 from mpir.sia.filters import Filters, copied_share, repeated_share
 
 SOURCE = "insulin lowers the sugar in the blood of patients"
@@ -37,6 +38,18 @@ def test_the_first_fault_is_named(text: str, loss: float, fault: str) -> None:
 )
 def test_a_query_has_to_ask_for_what_its_sentence_says(text: str, source: str, relevance: float, fault: str) -> None:
     assert Filters().query_fault(text, source, 1.0, relevance) == fault
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "fault"),
+    [
+        ("least_relevance", float("nan"), "--least-relevance is nan; expected a number."),
+        ("most_copied", 80, "--most-copied is 80; expected a number, at most 1."),
+    ],
+)
+def test_a_bound_that_is_none(bound: str, value: float, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        Filters(**{bound: value})  # type: ignore[arg-type]
 
 
 def test_shares_by_hand() -> None:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import resource
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,7 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
         filters=Filters(least_relevance=0.0),  # the bundle is random
         bundle=str(tiny_bundle),
         device="cpu",
+        precision="fp32",
     )
     Generation(settings, tmp_path / "out").run()
     made = [row for row in rows(tmp_path / "out") if row["method"].startswith("generated-")]
@@ -173,8 +175,12 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
     }
     assert made
     report = json.loads((tmp_path / "out/report.json").read_text())
-    assert report["made_by"]["decoding"] == {"temperature": 0.1, "most_tokens": 8, "top_p": 0.9}
+    decoding = report["made_by"]["decoding"]
+    assert decoding == {"temperature": 0.1, "most_tokens": 8, "top_p": 0.9, "precision": "float32"}
     assert report["counts"]["generated-items"]["sentences"] == 2
+    stricter = replace(settings, filters=Filters(least_relevance=1.1), sentences=1)
+    with pytest.raises(InputError, match=r"removed every query .*'sentences': 1, .*relevance of its sentence': 1"):
+        Generation(stricter, tmp_path / "out", resume=True).run()  # what other filters had let pass is not kept
 
 
 def test_resuming_keeps_what_is_finished(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, InputError
 from mpir.files import read_json
 from mpir.sia.filters import Filters
 from mpir.sia.generated import Writers, generate_items, read_sources
@@ -105,18 +105,28 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     assert torch.equal(*losses)
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp32"])
-def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(
-    checkpoint: str, tmp_path: Path, precision: str
-) -> None:
-    settings = Training(checkpoint, epochs=40, rows=3, learning_rate=0.01, length=40)
-    folder = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu", precision=precision)
-    writer = Writer(folder, "query", device="cpu")
-    assert writer.model.dtype == torch.float32 and (writer.loss(PAIRS) < 0.5).all()
-    assert read_json(folder / "made_by.json")["autocast"] == ("bf16" if precision == "bf16" else "")
-    half = Writer(folder, "query", device="cpu", precision="bf16")
+def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(checkpoint: str, tmp_path: Path) -> None:
+    settings, found = Training(checkpoint, epochs=40, rows=3, learning_rate=0.01, length=40), {}
+    for precision, autocast in [("bf16", "bf16"), ("fp32", "")]:
+        folder = tmp_path / precision
+        model = train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu", precision=precision)
+        found[precision] = Writer(model, "query", device="cpu")
+        assert read_json(model / "made_by.json")["autocast"] == autocast
+    assert all(writer.model.dtype == torch.float32 and (writer.loss(PAIRS) < 0.5).all() for writer in found.values())
+    weights = [next(writer.model.parameters()) for writer in found.values()]
+    assert not torch.equal(*weights)
+
+
+def test_a_writer_in_half_precision_has_logits_in_whole(trained: Path) -> None:
+    half, whole = (Writer(trained, "query", device="cpu", precision=name) for name in ("bf16", "fp32"))
     assert half.model.dtype == torch.bfloat16
+    tokens = torch.tensor([[1, 2, 3]])
+    logits = half.model(tokens).logits
+    assert logits.dtype == torch.float32 and not torch.equal(logits, logits.bfloat16().float())
     assert [w.text for w in half.write([source for source, _ in PAIRS], DECODING, 1)] == [text for _, text in PAIRS]
+    assert torch.allclose(half.loss(PAIRS), whole.loss(PAIRS), atol=0.05)
+    with pytest.raises(InputError, match="precision 'bf17' is unknown"):
+        Writer(trained, "query", precision="bf17")
 
 
 def test_a_finished_writer_is_kept_and_says_what_made_it(checkpoint: str, trained: Path) -> None:
