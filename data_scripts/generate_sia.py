@@ -88,6 +88,12 @@ def _add_writer(new: argparse.ArgumentParser) -> None:
         default=0.6,
         help="filter: of a sentence for its query, in the bundle's units (%(default)s)",
     )
+    group.add_argument(
+        "--least-grounded",
+        type=float,
+        default=0.6,
+        help="filter: share of a partial fact's terms that its sentence has (%(default)s)",
+    )
 
 
 def main() -> int:
@@ -107,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(f"--{name} is {most}; expected at least 1.")
     same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
+    filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]
     settings = Settings(
         **{
             name: getattr(arguments, name)
@@ -116,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},
         decoding={"top_p": arguments.top_p, "temperature": arguments.temperature},
-        filters=Filters(**{name: getattr(arguments, name) for name in ("most_loss", "most_copied", "least_relevance")}),
+        filters=Filters(**{name: getattr(arguments, name) for name in filters}),
     )
     progress = not arguments.quiet and sys.stderr.isatty()
     found = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from math import inf, isnan
 
 from mpir.errors import InputError
+from mpir.sia.rows import words_of
 from mpir.train.leakage import normalise
 
 ASKING = {"what", "which", "who", "whom", "whose", "where", "when", "why", "how"}
@@ -24,7 +25,8 @@ class Filters:
     before in the text; `most_copied` the longest run of words that also stands in the source, as a share of the text;
     `most_loss` the mean negative log-likelihood of a token, in nats; `least_relevance` what a query's own sentence has
     to have for it, in the units of the perspective that judges: the way back, after the idea of Alberti et al.,
-    "Synthetic QA Corpora Generation with Roundtrip Consistency" (2019), who have a reader find the answer again.
+    "Synthetic QA Corpora Generation with Roundtrip Consistency" (2019), who have a reader find the answer again;
+    `least_grounded` the share of a partial fact's terms that its sentence has: the others are invented.
 
     Raises:
         InputError: a bound that is no number, or a share outside 0 to 1.
@@ -36,10 +38,11 @@ class Filters:
     most_copied: float = 0.8
     most_loss: float = 4.0
     least_relevance: float = 0.6
+    least_grounded: float = 0.6
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            top = 1.0 if name in ("most_repeated", "most_copied") else inf
+            top = 1.0 if name in ("most_repeated", "most_copied", "least_grounded") else inf
             if isnan(value) or value > top:
                 option = name.replace("_", "-")
                 raise InputError(f"--{option} is {value}; expected a number{', at most 1' if top == 1 else ''}.")
@@ -64,6 +67,12 @@ class Filters:
         if not asks(text):
             return "no question"
         return "relevance of its sentence" if relevance < self.least_relevance else ""
+
+    def fact_fault(self, text: str, source: str, loss: float) -> str:
+        """The same of a partial fact, which also has to be about what its source says."""
+        terms = words_of([text])
+        grounded = len(terms & words_of([source])) / max(1, len(terms))
+        return self.fault(text, source, loss) or ("invention" if grounded < self.least_grounded else "")
 
 
 def asks(text: str) -> bool:

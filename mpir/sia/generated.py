@@ -69,7 +69,7 @@ def generate_items(
         if fault := filters.query_fault(asked.text, text, asked.loss, value):
             counts[f"query removed: {fault}"] += 1
             continue
-        fault = filters.fault(fact.text, text, fact.loss)
+        fault = filters.fact_fault(fact.text, text, fact.loss)
         if fault:
             counts[f"partial fact removed: {fault}"] += 1
         items.append(Item(identity, asked.text, text, () if fault else (fact.text,), "", ORIGIN))

@@ -41,6 +41,18 @@ def test_a_query_has_to_ask_for_what_its_sentence_says(text: str, source: str, r
 
 
 @pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("insulin acts on blood sugar", ""),  # insulin, blood and sugar, but not act: 3 of 4
+        ("insulin acts on the liver and heart", "invention"),
+        ("insulin", "length"),
+    ],
+)
+def test_a_partial_fact_is_about_what_its_sentence_says(text: str, fault: str) -> None:
+    assert Filters().fact_fault(text, SOURCE, 1.0) == fault
+
+
+@pytest.mark.parametrize(
     ("bound", "value", "fault"),
     [
         ("least_relevance", float("nan"), "--least-relevance is nan; expected a number."),
