@@ -20,8 +20,8 @@ sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia
 	$(BIN)/python data_scripts/tiny_writer.py mpir/sample/documents.jsonl --output runs/sia/tiny-gpt2
 	$(BIN)/python data_scripts/generate_sia.py --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
 		--bioasq mpir/sample/questions.json --corpus mpir/sample/documents.jsonl \
-		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 --least-relevance 0 \
-		--output runs/sia/data
+		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 \
+		--least-relevance 0 --least-grounded 0 --output runs/sia/data
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest
