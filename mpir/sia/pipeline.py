@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,7 @@ class Generation:
             if "generated" in self.steps:
                 yield from self._from_items("generated-", self._generate(items))
         if {"graded", "coverage"} & set(self.steps):
-            yield self._from_bioasq()
+            yield self._bioasq
 
     def _read_items(self) -> Step:
         """QASC rows as items, checked."""
@@ -192,7 +193,10 @@ class Generation:
         )
 
     def _generate(self, items: Step) -> Step:
-        """Train both writers on the items, then write a query and a partial fact for every source sentence."""
+        """Train both writers, then write a query and a partial fact for every source sentence.
+
+        Both learn from the items, and the one for queries from BioASQ's golden sentences as well, where those are made.
+        """
         from mpir.sia.generated import PER_CHUNK, Writers, generate_items, read_sources
         from mpir.sia.writer import CUES, Writer
 
@@ -205,7 +209,7 @@ class Generation:
         sources = islice(read_sources(settings.sources, self._evaluation()), most)
         relevance = self._perspective("relevance")
         identity = {
-            "training": [training, items.fingerprint],
+            "training": [training, items.fingerprint, self._bioasq.fingerprint if "graded" in self.steps else ""],
             "decoding": asdict(decoding) | self._computed,
             "filters": [asdict(settings.filters), relevance.fingerprint],
             "sources": [_identity(path) for path in settings.sources],
@@ -234,13 +238,19 @@ class Generation:
 
         settings, training = self.settings, self._training()
         partial = self._partial("", items)
-        identity = fingerprint({"kind": kind, "rows": partial.fingerprint, "training": training, "seed": settings.seed})
+        golden = self._bioasq if "graded" in self.steps and kind == "query" else None
+        rows = [step.fingerprint for step in (partial, golden) if step]
+        identity = fingerprint({"kind": kind, "rows": rows, "training": training, "seed": settings.seed})
         folder = self.space.prepare(f"writer-{kind}", identity)
 
-        def examples() -> Iterable[tuple[str, str]]:
-            if kind == "query":
-                return ((item.full, item.question) for item in _items(items) if asks(item.question))
-            return ((item.full, record["sentence"]) for item, record in _joined(items, partial))
+        def examples() -> Iterator[tuple[str, str]]:
+            if kind == "partial":
+                yield from ((item.full, record["sentence"]) for item, record in _joined(items, partial))
+                return
+            yield from ((item.full, item.question) for item in _items(items) if asks(item.question))
+            for record in golden.records() if golden else ():
+                if record["method"] == "golden" and asks(record["query"]):
+                    yield record["sentence"], record["query"]
 
         return train_writer(
             kind,
@@ -253,7 +263,8 @@ class Generation:
             progress=self.progress,
         )
 
-    def _from_bioasq(self) -> Step:
+    @cached_property
+    def _bioasq(self) -> Step:
         """Graded rows of BioASQ questions, without those that are kept for evaluation."""
         settings, counts = self.settings, Counter[str]()
         answers = {identity: answer for path in settings.bioasq for identity, answer in read_answers(path).items()}

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import resource
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mpir.sia.collect import collect
 from mpir.sia.filters import Filters
 from mpir.sia.pipeline import Generation, Settings
 from mpir.sia.workspace import Workspace
+from mpir.sia.writer import Writer
 
 from .conftest import ITEMS, Overlap, qasc_record, write_lines
 from .test_writer import make_gpt2
@@ -181,6 +183,32 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
     stricter = replace(settings, filters=Filters(least_relevance=1.1), sentences=1)
     with pytest.raises(InputError, match=r"removed every query .*'sentences': 1, .*relevance of its sentence': 1"):
         Generation(stricter, tmp_path / "out", resume=True).run()  # what other filters had let pass is not kept
+
+
+def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    sample = ROOT / "mpir/sample"
+    corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Insulin is a hormone. Birds fly with wings."}])
+    settings = Settings(
+        qasc=str(qasc),
+        bioasq=(str(sample / "questions.json"),),
+        corpus=(str(sample / "documents.jsonl"),),
+        limit=3,
+        writer=make_gpt2(tmp_path, (sample / "questions.json").read_text()),
+        sources=(str(corpus),),
+        training={"epochs": 20, "rows": 3, "learning_rate": 0.01, "length": 60},
+        decoding={"most_tokens": 8},
+        bundle=str(tiny_bundle),
+        device="cpu",
+    )
+    Generation(replace(settings, steps=("graded",)), tmp_path / "graded").run()
+    golden = next(row for row in rows(tmp_path / "graded") if row["method"] == "golden")
+    losses = []
+    for steps in (("combined", "graded", "generated"), ("combined", "generated")):
+        with suppress(InputError):  # what the small writer writes passes no filter; this is about what it learned
+            Generation(replace(settings, steps=steps), tmp_path / "out", resume=True).run()
+        writer = Writer(tmp_path / "out/.steps/writer-query/model", "query", length=60, device="cpu")
+        losses.append(float(writer.loss([(golden["sentence"], golden["query"])]).detach()))
+    assert losses[0] < losses[1] / 2
 
 
 def test_resuming_keeps_what_is_finished(tmp_path: Path) -> None:
