@@ -115,10 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]
     settings = Settings(
-        **{
-            name: getattr(arguments, name)
-            for name in (*same, "seed", "limit", "sentences", "skip_bad", "tokens_per_batch")
-        },
+        **{name: getattr(arguments, name) for name in same},
         **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},

@@ -88,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
         return 0
     seeds = [replace(settings, seed=seed) for seed in arguments.seeds or [settings.seed]]
-    runs = [{one.name: figures(one, settings, arguments) for one in chosen} for settings in seeds]
+    data = fingerprint(_data(arguments))
+    runs = [{one.name: figures(one, settings, arguments, data) for one in chosen} for settings in seeds]
     found = {one.name: [run[one.name] for run in runs] for one in chosen}
     print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
     write_json(arguments.output / "ablation.json", found)
@@ -138,10 +139,10 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
         yield from (Variant(f"{' + '.join(x)}, not {' + '.join(usual)}", losses=x) for x in LOSSES if x != usual)
 
 
-def figures(one: Variant, settings: Settings, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Train one variant with one seed (unless that is done) and measure it on dev."""
+def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
+    """Train one variant with one seed (unless that is done with the same `data`) and measure it on dev."""
     folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
-    made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": _data(arguments)})
+    made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": data})
     kept = read_json(folder / "figures.json") if (folder / "figures.json").exists() else {}
     if kept and kept.get("made_by") != made_by:
         raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")

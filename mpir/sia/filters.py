@@ -29,7 +29,7 @@ class Filters:
     `least_grounded` the share of a partial fact's terms that its sentence has: the others are invented.
 
     Raises:
-        InputError: a bound that is no number, or a share outside 0 to 1.
+        InputError: a bound that is no number, or a share above 1.
     """
 
     shortest: int = 4

@@ -15,6 +15,7 @@ from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
 from mpir.errors import InputError
 from mpir.files import sha256
 from mpir.perspectives import Perspective, open_bundle, score_pairs
+from mpir.perspectives.device import choose_device, choose_dtype
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia import facts, graded, similar
 from mpir.sia.answers import read_answers
@@ -103,7 +104,6 @@ class Generation:
         self.space = Workspace(folder, resume=resume, progress=progress)
         self.counts: dict[str, Mapping[str, int]] = {}
         self._perspectives: dict[str, Perspective] = {}
-        self._computed: dict[str, str] = {}
 
     def _load_swapping(self) -> tuple[EntityFinder, Neighbours]:
         """What may be missing is loaded before anything is made."""
@@ -116,7 +116,7 @@ class Generation:
         found = collect(records, self.space.folder, self.settings.seed)
         made_by = {"mpir": mpir.__version__, **asdict(self.settings), "steps": list(self.steps)}
         if "generated" in self.steps:
-            made_by |= {"training": self._training(), "decoding": asdict(self._decoding()) | self._computed}
+            made_by |= {"training": self._training(), "decoding": self._written()}
         write_report(self.space.folder, found, self.counts, made_by)
         write_dataset(self.space.folder, found, made_by)
         return found
@@ -204,13 +204,12 @@ class Generation:
         made = {kind: self._train(kind, items) for kind in CUES}
         shared = {"length": training["length"], "device": settings.device, "precision": settings.precision}
         writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
-        self._computed = {"precision": str(writers.query.model.dtype).removeprefix("torch.")}
         most = settings.limit if settings.sentences is None else settings.sentences
         sources = islice(read_sources(settings.sources, self._evaluation()), most)
         relevance = self._perspective("relevance")
         identity = {
             "training": [training, items.fingerprint, self._bioasq.fingerprint if "graded" in self.steps else ""],
-            "decoding": asdict(decoding) | self._computed,
+            "decoding": self._written(),
             "filters": [asdict(settings.filters), relevance.fingerprint],
             "sources": [_identity(path) for path in settings.sources],
             "limit": most,
@@ -244,6 +243,7 @@ class Generation:
         folder = self.space.prepare(f"writer-{kind}", identity)
 
         def examples() -> Iterator[tuple[str, str]]:
+            """(source, target) of everything that this kind of writer learns from."""
             if kind == "partial":
                 yield from ((item.full, record["sentence"]) for item, record in _joined(items, partial))
                 return
@@ -315,6 +315,11 @@ class Generation:
         from mpir.sia.writer import Decoding
 
         return Decoding(**self.settings.decoding)
+
+    def _written(self) -> dict[str, Any]:
+        """How text is sampled, and in which number format, which the hardware may decide."""
+        dtype = choose_dtype(self.settings.precision, [choose_device(self.settings.device)])
+        return {**asdict(self._decoding()), "precision": str(dtype).removeprefix("torch.")}
 
     def _perspective(self, name: str) -> Perspective:
         if not self._perspectives:
