@@ -36,6 +36,7 @@ from mpir.files import fingerprint, read_json, sha256, write_json
 from mpir.train.settings import Settings
 
 if TYPE_CHECKING:
+    from mpir.train.fine_tune import FineTuner
     from mpir.train.mixture import Row
 
 Floats = npt.NDArray[np.float64]
@@ -160,7 +161,7 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
     tuner.run(progress=sys.stderr.isatty())
     _, looks = read_log(folder / "log.jsonl")
     judged = read_mixture(arguments.mixture, arguments.data)[0].dev
-    scores = 1 / (1 + np.exp(-tuner.outputs(judged).astype(np.float64)))
+    scores = np.stack([shares(tuner, judged, index) for index in range(len(tasks))], axis=1)
     names, values = [task.name for task in tasks], {}
     for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
         columns = [i for i, name in enumerate(names) if name != left_out]
@@ -169,6 +170,12 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
     result = {"made_by": made_by, "dev": looks[max(looks)], "blend": blend}
     write_json(folder / "figures.json", result)
     return result
+
+
+def shares(tuner: FineTuner, rows: list[Row], task: int) -> Floats:
+    """A perspective's scores (N,) for rows, as shares of its scale."""
+    outputs = tuner.outputs(rows, task).astype(np.float64)
+    return outputs.clip(0.0, 1.0) if tuner.tasks[task].is_bi_encoder else 1 / (1 + np.exp(-outputs))
 
 
 def _data(arguments: argparse.Namespace) -> dict[str, str]:

@@ -78,20 +78,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def export(best: Path, tuner: FineTuner, folder: Path) -> None:
     """Make the bundle: calibrate every probability on its dev rows, and begin the card."""
-    from mpir.train.export import SCALES, calibration_error, describe, export_bundle, platt
+    from mpir.train.export import calibration_error, declare, describe, export_bundle, platt
 
     tuner.load(best)
-    heads = [(task.name, SCALES[task.losses[0]]) for task in tuner.tasks]
+    perspectives = declare(tuner.tasks)
     calibration, lines = {}, []
-    for output, ((name, scale), task) in enumerate(zip(heads, tuner.tasks, strict=True)):
-        if scale == "probability":
-            logits = tuner.outputs(task.dev)[:, output].astype(np.float64)
+    for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
+        if item["scale"] == "probability":
+            logits = tuner.outputs(task.dev, index).astype(np.float64)
             labels = np.array([float(row.label > 0) for row in task.dev])
-            slope, shift = calibration[output] = platt(logits, labels)
+            slope, shift = calibration[item["output"]] = platt(logits, labels)
             before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, slope * logits + shift))
-            lines.append(f"{name}: expected calibration error on dev {before:.4f} before, {after:.4f} after scaling")
+            lines.append(
+                f"{task.name}: expected calibration error on dev {before:.4f} before, {after:.4f} after scaling"
+            )
     card = describe(folder.name, tuner.settings, tuner.tasks, tuner.evaluate(), lines)
-    export_bundle(best, folder, heads, name=folder.name, card=card, calibration=calibration)
+    export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration)
     print("\n".join([*lines, f"bundle: {folder}"]))
 
 

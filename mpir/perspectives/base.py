@@ -32,6 +32,30 @@ class Perspective(ABC):
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.floating[Any]]:
         """Score each sentence for the question, higher is better: shape (len(sentences),), finite."""
 
+    def score_pairs(
+        self, pairs: Sequence[tuple[str, str]], *, progress: bool = False
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Scores (N,) of (question, sentence) pairs, and which (N,) a model saw in windows: here question by question.
+
+        A perspective that can share work between questions, or show progress, does it here.
+
+        Raises:
+            InputError: `score` gave another number of scores than there were sentences.
+        """
+        rows: dict[str, list[int]] = {}
+        for row, (question, _) in enumerate(pairs):
+            rows.setdefault(question, []).append(row)
+        values = np.zeros(len(pairs))
+        for question, members in rows.items():
+            found = np.asarray(self.score(question, [pairs[row][1] for row in members]), np.float64)
+            if found.shape != (len(members),):
+                raise InputError(
+                    f"perspective {self.name!r} gave scores of shape {found.shape} for {len(members)} sentences; "
+                    "expected one score for each sentence."
+                )
+            values[members] = found
+        return values, np.zeros(len(pairs), bool)
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """A JSON-able description of everything the scores depend on."""

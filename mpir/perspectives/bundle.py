@@ -57,7 +57,8 @@ class Bundle:
         self, *, device: str = "auto", precision: str = "auto", tokens_per_batch: int | None = None
     ) -> tuple[Perspective, ...]:
         """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder."""
-        import mpir.perspectives.encoded  # noqa: F401  (registers its kind)
+        import mpir.perspectives.bi_encoder
+        import mpir.perspectives.encoded  # noqa: F401  (both register their kind)
 
         loading = Loading(self.folder, device, precision, tokens_per_batch)
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])

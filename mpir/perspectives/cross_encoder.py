@@ -1,4 +1,7 @@
-"""The cross-encoder: one transformer reads question and sentence together; each output can be a perspective."""
+"""The cross-encoder: one transformer reads question and sentence together; each output can be a perspective.
+
+The same transformer reads single texts for a bi-encoder (bi_encoder.py).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +29,8 @@ from mpir.perspectives.device import (
     trim_memory,
 )
 from mpir.perspectives.encoded import CrossEncoderPerspective, identity_of
-from mpir.perspectives.packed import PackedBert, packs
-from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad
+from mpir.perspectives.packed import PackedBert, mean_states, packs
+from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad, read_alone
 from mpir.perspectives.workers import Workers
 
 __all__ = ["CrossEncoder", "CrossEncoderPerspective"]
@@ -35,6 +38,8 @@ __all__ = ["CrossEncoder", "CrossEncoderPerspective"]
 log = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float32]
+Reading = Literal["outputs", "vector"]
+"""What is read off a sequence: the outputs of the classifier, or the mean of the last states."""
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
 TRIMMED_FROM = 2_000
@@ -173,7 +178,7 @@ class CrossEncoder:
                 tokens = self._reader.read(pairs[part])
                 windowed[part] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                for rows, logits in self._logits(tokens):
+                for rows, logits in self._run_all(tokens, "outputs"):
                     np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                     bar.update(int(first[rows].sum()))
         if len(pairs) >= TRIMMED_FROM:
@@ -183,15 +188,34 @@ class CrossEncoder:
     def _with_contrasts(self, logits: Floats) -> Floats:
         return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
 
-    def _logits(self, tokens: TokenisedPairs) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
-        """Rows and their logits, batch by batch: longest first, each of a bounded number of tokens."""
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Unit vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
+
+        R ≥ N: a text that is longer than `length` has one vector for each of its overlapping windows.
+
+        Raises:
+            ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
+            DeviceError: no memory for a single text, or no worker process is left.
+        """
+        tokens = read_alone(self.tokenizer, self.length, texts)
+        values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
+        with tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress) as bar:
+            for rows, found in self._run_all(tokens, "vector"):
+                values[rows] = found
+                bar.update(len(rows))
+        if len(texts) >= TRIMMED_FROM:
+            trim_memory()
+        return values, tokens.pair_of
+
+    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""
         found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
         if len(self.devices) > 1:
-            return self.workers.run(found)
-        return ((rows, self.run(sequences)) for rows, sequences in found)
+            return self.workers.run(found, reading)
+        return ((rows, self.run(sequences, reading)) for rows, sequences in found)
 
-    def run(self, sequences: Sequence[Tokens], halvings: int = HALVINGS) -> Floats:
-        """Logits (n, K) of a batch on the first device; where it finds no memory, of its halves one after the other.
+    def run(self, sequences: Sequence[Tokens], reading: Reading = "outputs", halvings: int = HALVINGS) -> Floats:
+        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
 
         Raises:
             DeviceError: no memory for a single sequence, or still none after `halvings`.
@@ -199,7 +223,7 @@ class CrossEncoder:
         size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
         if size <= self._fits or len(sequences) == 1:
             try:
-                return self._forward(sequences)
+                return self._forward(sequences, reading)
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
@@ -214,18 +238,20 @@ class CrossEncoder:
             log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
             free_memory()
         middle = len(sequences) // 2
-        return np.concatenate([self.run(part, halvings) for part in (sequences[:middle], sequences[middle:])])
+        halves = (sequences[:middle], sequences[middle:])
+        return np.concatenate([self.run(half, reading, halvings) for half in halves])
 
     @torch.inference_mode()
-    def _forward(self, sequences: Sequence[Tokens]) -> Floats:
-        """Logits (n, K) of a batch in one forward pass."""
+    def _forward(self, sequences: Sequence[Tokens], reading: Reading) -> Floats:
+        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
         if self._packed is not None:
-            return np.asarray(self._packed(sequences).float().numpy(force=True))
+            read = self._packed if reading == "outputs" else self._packed.vectors
+            return np.asarray(read(sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
-        logits: Floats = self.model(**tensors).logits.float().numpy(force=True)
-        return logits
+        found = self.model(**tensors).logits if reading == "outputs" else mean_states(self.model, tensors)
+        return np.asarray(found.float().numpy(force=True))
 
 
 def _positions(config: Any) -> int:

@@ -158,6 +158,12 @@ class CrossEncoderPerspective(Perspective):
 @register("cross-encoder")
 def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    encoder, reading = shared_encoder(options, loading)
+    return CrossEncoderPerspective(name, encoder, **reading)
+
+
+def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEncoder, dict[str, Any]]:
+    """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys."""
     reading = dict(options)
     inside = loading.folder / str(reading.pop("checkpoint"))
     checkpoint = inside if inside.exists() else Path(options["checkpoint"])
@@ -171,7 +177,7 @@ def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) 
             precision=loading.precision,
             tokens_per_batch=loading.tokens_per_batch,
         )
-    return CrossEncoderPerspective(name, loading.shared[key], **reading)
+    return loading.shared[key], reading
 
 
 def identity_of(checkpoint: str, revision: str | None, length: int, precision: str) -> dict[str, Any]:

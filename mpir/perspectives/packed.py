@@ -1,4 +1,4 @@
-"""A forward pass for BERT classifiers without padding, and without the part of the last layer that nobody reads.
+"""A forward pass for BERT without padding, and for its classifier without the part of the last layer nobody reads.
 
 Weights and arithmetic are those of transformers' `BertForSequenceClassification`; what is left out is work without
 effect. The tokens of a batch lie one after another in one matrix, so that no linear layer sees padding (Zeng et al.,
@@ -8,7 +8,7 @@ token's last state, so the last layer computes attention and feed-forward block 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,14 @@ class PackedBert:
         logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
         return logits[: len(sequences)]
 
+    def vectors(self, sequences: Sequence[Tokens]) -> Tensor:
+        """Unit vectors (N, W): the mean of each sequence's last states, in single precision."""
+        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        states = self._embed(sequences, batch)
+        for layer in self.layers:
+            states = layer.all_tokens(states, batch)
+        return functional.normalize(batch.mean(states), dim=1)[: len(sequences)]
+
     def _embed(self, sequences: Sequence[Tokens], batch: _Batch) -> Tensor:
         tables = self.embeddings
         device = batch.positions.device
@@ -66,6 +74,13 @@ class PackedBert:
         normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
         dropped: Tensor = tables.dropout(normed)
         return dropped
+
+
+def mean_states(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+    """The same vectors (N, W) by transformers' own pass, for a padded batch and any classifier over an encoder."""
+    states = model.base_model(**inputs).last_hidden_state.float()
+    kept = inputs["attention_mask"].unsqueeze(-1)
+    return functional.normalize((states * kept).sum(dim=1) / kept.sum(dim=1), dim=1)
 
 
 def _filled(count: int) -> int:
@@ -83,6 +98,7 @@ class _Batch:
     def __init__(self, sizes: list[int], device: torch.device) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
         lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
+        self.lengths = lengths.clamp(min=1).to(device)
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
         self.even = bool(inside.all())
@@ -101,6 +117,10 @@ class _Batch:
             empty = states.new_zeros(self.count * self.longest, width)
             states = empty.index_copy_(0, self.places[: self.tokens], states)
         return states.view(self.count, self.longest, width)
+
+    def mean(self, states: Tensor) -> Tensor:
+        """The mean (N, W) of each sequence's states (T, W)."""
+        return self.pad(states.float()).sum(dim=1) / self.lengths[:, None]
 
     def unpad(self, states: Tensor) -> Tensor:
         """(N, longest, W) as (T, W)."""

@@ -92,32 +92,19 @@ class _Table:
     def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
         """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
         pairs = [self.pairs[row] for row in rows]
-        first, windowed = self.perspectives[columns[0]], np.zeros(len(rows), bool)
+        first = self.perspectives[columns[0]]
         if isinstance(first, CrossEncoderPerspective):
             outputs, windowed = first.encoder.outputs(pairs, progress=progress)
         for column in columns:
             one = self.perspectives[column]
-            values = one.read(outputs) if isinstance(one, CrossEncoderPerspective) else _by_question(one, pairs)
+            if isinstance(one, CrossEncoderPerspective):
+                values = one.read(outputs)
+            else:
+                values, windowed = one.score_pairs(pairs, progress=progress)
             _check(one, values, pairs)
             self.values[rows, column], self.windowed[rows, column] = values, windowed
             if place := self.caches[column]:
                 place[0].keep(place[1], pairs, values, windowed)
-
-
-def _by_question(perspective: Perspective, pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
-    rows: dict[str, list[int]] = {}
-    for row, (question, _) in enumerate(pairs):
-        rows.setdefault(question, []).append(row)
-    values = np.zeros(len(pairs))
-    for question, members in rows.items():
-        found = np.asarray(perspective.score(question, [pairs[row][1] for row in members]), np.float64)
-        if found.shape != (len(members),):
-            raise InputError(
-                f"perspective {perspective.name!r} gave scores of shape {found.shape} for {len(members)} sentences; "
-                "expected one score for each sentence."
-            )
-        values[members] = found
-    return values
 
 
 def _check(perspective: Perspective, values: npt.NDArray[np.float64], pairs: Sequence[Pair]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
 from mpir.files import fingerprint
 from mpir.retrieve.record import without_surrogates
 
@@ -180,6 +180,40 @@ class _Whole:
     def sequences(self, rows: npt.NDArray[np.int64]) -> list[Tokens]:
         """The sequences of these rows."""
         return [self._tokens[row] for row in rows]
+
+
+class _Alone:
+    """Single texts' windows, tokenised with the tokenizer's own special tokens."""
+
+    def __init__(self, found: Any) -> None:
+        self._ids = [np.array(ids, np.int32) for ids in found["input_ids"]]
+        self.pair_of = np.array(found["overflow_to_sample_mapping"], np.int64)
+        self.lengths = _lengths(self._ids)
+
+    def sequences(self, rows: npt.NDArray[np.int64]) -> list[Tokens]:
+        """The sequences of these rows."""
+        return [Tokens(self._ids[row], np.zeros_like(self._ids[row])) for row in rows]
+
+
+def read_alone(tokenizer: Any, length: int, texts: Sequence[str]) -> TokenisedPairs:
+    """Single texts as sequences of at most `length` tokens: longer ones in windows that overlap by half.
+
+    Raises:
+        ArtefactError: the tokenizer is not a fast one.
+    """
+    if not tokenizer.is_fast:
+        raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
+    found = tokenizer(
+        [without_surrogates(text) for text in texts],
+        truncation=True,
+        max_length=length,
+        stride=(length - tokenizer.num_special_tokens_to_add()) // 2,
+        return_overflowing_tokens=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        verbose=False,
+    )
+    return _Alone(found)
 
 
 def find_template(tokenizer: Any) -> Template | None:

@@ -51,9 +51,9 @@ class Worker:
         """Wait until its model is loaded. Raises what `call` does."""
         self.call((dict(self._settings), self._threads))
 
-    def run(self, sequences: Sequence[Tokens]) -> Floats:
-        """Logits (n, K) of a batch. Raises what `call` does."""
-        found: Floats = self.call(_packed(sequences))
+    def run(self, sequences: Sequence[Tokens], reading: str) -> Floats:
+        """What `CrossEncoder.run` gives for a batch. Raises what `call` does."""
+        found: Floats = self.call((reading, *_packed(sequences)))
         return found
 
     def call(self, message: Any) -> Any:
@@ -96,8 +96,8 @@ class Workers:
         """Stop all of them; the next run starts new ones."""
         _end(self.alive)
 
-    def run(self, jobs: Iterator[Job]) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
-        """Answer (rows, logits) for each (rows, batch), in the order in which they are done.
+    def run(self, jobs: Iterator[Job], reading: str = "outputs") -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+        """Answer (rows, logits or vectors) for each (rows, batch), in the order in which they are done.
 
         Raises:
             DeviceError: workers ended and none is left, or a batch ended two of them.
@@ -107,7 +107,7 @@ class Workers:
             try:
                 if not self.alive:
                     self._start(threads)
-                yield from self._share(jobs, threads)
+                yield from self._share(jobs, reading, threads)
             except BaseException:
                 self.close()  # a worker that is still busy would answer an old question
                 raise
@@ -123,7 +123,7 @@ class Workers:
             ) from error
 
     def _share(
-        self, jobs: Iterator[Job], threads: ThreadPoolExecutor
+        self, jobs: Iterator[Job], reading: str, threads: ThreadPoolExecutor
     ) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
         idle, again = list(self.alive), deque[tuple[Job, int]]()
         busy: dict[Future[Floats], tuple[Worker, Job, int]] = {}
@@ -131,7 +131,7 @@ class Workers:
         while True:
             while idle and (given := again.popleft() if again else next(fresh, None)):
                 worker, (job, attempt) = idle.pop(0), given
-                busy[threads.submit(worker.run, job[1])] = worker, job, attempt
+                busy[threads.submit(worker.run, job[1], reading)] = worker, job, attempt
             if not busy:
                 return
             for done in wait(busy, return_when=FIRST_COMPLETED).done:
@@ -182,9 +182,9 @@ def serve() -> None:
             if encoder is None:
                 encoder = _encoder(*message)
             else:
-                ids, type_ids, ends = message
+                reading, ids, type_ids, ends = message
                 parts = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
-                answer = encoder.run([Tokens(*part) for part in parts])
+                answer = encoder.run([Tokens(*part) for part in parts], reading)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             answer = error

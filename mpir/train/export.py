@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mpir.train.mixture import Task
 from mpir.train.settings import Settings
 
 SCALES = {
+    "cosine5": "0-5",
     **dict.fromkeys(("bce", "listwise", "pairwise", "lambda", "margin-mse"), "probability"),
     "mse5": "0-5",
     "mse4": "0-4",
@@ -34,7 +36,7 @@ RELEVANCE = "relevance"
 def export_bundle(
     checkpoint: str | Path,
     folder: str | Path,
-    heads: Sequence[tuple[str, str]],
+    perspectives: Sequence[Mapping[str, Any]],
     *,
     name: str,
     card: str,
@@ -44,9 +46,9 @@ def export_bundle(
     """Write a bundle whose perspectives share one checkpoint, in place of what stands at `folder`.
 
     Args:
-        checkpoint: folder of the fine-tuned model; output i belongs to heads[i].
+        checkpoint: folder of the fine-tuned model.
         folder: where the bundle goes.
-        heads: (perspective name, scale) of each output.
+        perspectives: their entries in the manifest, see `declare`.
         name: the bundle's name.
         card: the model card, in Markdown.
         weights: how the perspectives are blended; equal weights by default.
@@ -58,19 +60,32 @@ def export_bundle(
     with atomic_folder(folder, marker=MANIFEST) as temporary:
         model.half().save_pretrained(temporary / "model")
         AutoTokenizer.from_pretrained(checkpoint).save_pretrained(temporary / "model")
-        (weights or Weights.equal([head for head, _ in heads])).save(temporary / "weights.json")
+        (weights or Weights.equal([item["name"] for item in perspectives])).save(temporary / "weights.json")
         (temporary / "CARD.md").write_text(card, encoding="utf-8")
-        write_json(temporary / MANIFEST, _manifest(name, heads))
+        write_json(temporary / MANIFEST, _manifest(name, perspectives))
         seal(temporary)
 
 
-def _manifest(name: str, heads: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    perspectives = [
-        {"name": head, "kind": "cross-encoder", "checkpoint": "model", "output": output, "scale": scale}
-        for output, (head, scale) in enumerate(heads)
+def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
+    outputs = count()
+    return [
+        {"name": task.name, "kind": "bi-encoder", "checkpoint": "model", "scale": SCALES[task.losses[0]]}
+        if task.is_bi_encoder
+        else {
+            "name": task.name,
+            "kind": "cross-encoder",
+            "checkpoint": "model",
+            "output": next(outputs),
+            "scale": SCALES[task.losses[0]],
+        }
+        for task in tasks
     ]
+
+
+def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     manifest = {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
-    return manifest | ({"agreement": RELEVANCE} if RELEVANCE in dict(heads) else {})
+    return manifest | ({"agreement": RELEVANCE} if any(item["name"] == RELEVANCE for item in perspectives) else {})
 
 
 def describe(

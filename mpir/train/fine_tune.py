@@ -1,4 +1,8 @@
-"""The training loop: one encoder, one output per perspective, batches of the mixture in a fixed order."""
+"""The training loop: one encoder for all perspectives, batches of the mixture in a fixed order.
+
+A perspective is an output of the encoder, which reads question and sentence together, or the cosine of their vectors,
+for which it reads each alone (the means of the last states: Reimers & Gurevych, "Sentence-BERT", 2019).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files import atomic_folder, atomic_write, fingerprint
 from mpir.perspectives.device import choose_budget, choose_device
-from mpir.perspectives.packed import PackedBert, packs
+from mpir.perspectives.packed import PackedBert, mean_states, packs
 from mpir.perspectives.tokens import Tokens, batches, pad
 from mpir.train.losses import LOSSES, TAUGHT
 from mpir.train.mixture import Batch, Row, Task, schedule
@@ -41,7 +45,7 @@ class FineTuner:
     """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder."""
 
     def __init__(self, settings: Settings, tasks: list[Task], folder: str | Path, *, device: str = "auto") -> None:
-        """Load the checkpoint with one output per task: its own head where that fits, else a fresh one.
+        """Load the checkpoint with one output per task that is not a bi-encoder's: its own head or a fresh one.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -52,7 +56,9 @@ class FineTuner:
         if settings.precision == "fp16" and self.device.type != "cuda":
             raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
         torch.manual_seed(settings.seed)
-        self.tokenizer, self.model = load_encoder(settings.checkpoint, len(tasks))
+        together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
+        self.output_of = {index: output for output, index in enumerate(together)}
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, max(1, len(together)))
         self.model.to(self.device)
         self.packed = PackedBert(self.model, trains=True) if packs(self.model) else None
         self.tokens_per_chunk = choose_budget(None, [self.device], settings.length)
@@ -100,50 +106,63 @@ class FineTuner:
     def evaluate(self) -> dict[str, float]:
         """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
         return {
-            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev)[:, index])
+            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev, index))
             for index, task in enumerate(self.tasks)
         }
 
     @torch.inference_mode()
-    def outputs(self, rows: list[Row]) -> np.ndarray[Any, Any]:
-        """Raw outputs (N, perspectives) of the model as it is now, in the order of the rows."""
+    def outputs(self, rows: list[Row], task: int) -> np.ndarray[Any, Any]:
+        """What the model as it is now gives for the rows (N,) of a task: raw outputs, or a bi-encoder's cosines."""
         self.model.eval()
-        parts = [self._logits(rows[start : start + 1024]).numpy(force=True) for start in range(0, len(rows), 1024)]
+        parts = [
+            self._outputs(rows[start : start + 1024], task).numpy(force=True) for start in range(0, len(rows), 1024)
+        ]
         return np.concatenate(parts)
 
-    def _logits(self, rows: list[Row]) -> torch.Tensor:
-        """Raw outputs (N, perspectives), computed in chunks of like length so that little is spent on padding."""
+    def _outputs(self, rows: list[Row], task: int) -> torch.Tensor:
+        """Raw outputs or cosines (N,)."""
+        questions, sentences = [row.question for row in rows], [row.sentence for row in rows]
+        if task in self.output_of:
+            return self._read(self._logits, questions, sentences)[:, self.output_of[task]]
+        asked, found = self._read(self._vectors, questions + sentences).chunk(2)
+        return (asked * found).sum(dim=1)
+
+    def _read(self, forward: Callable[[list[Tokens]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
+        """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
         found = self.tokenizer(
-            [row.question for row in rows],
-            [row.sentence for row in rows],
-            truncation="longest_first",
-            max_length=self.settings.length,
-            return_token_type_ids=True,
+            *texts, truncation="longest_first", max_length=self.settings.length, return_token_type_ids=True
         )
         tokens = [
             Tokens(*(np.array(part, np.int32) for part in one)) for one in zip(*map(found.get, PARTS), strict=True)
         ]
         chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
-        logits = torch.cat([self._forward([tokens[i] for i in chunk]) for chunk in chunks])
-        return logits[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(logits.device)]
-
-    def _forward(self, sequences: list[Tokens]) -> torch.Tensor:
-        """Raw outputs (n, perspectives) of a chunk, without padding where the model can do without."""
         precision = self.settings.precision
         with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
-            if self.packed is not None:
-                return self.packed(sequences).float()
-            inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-            wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
-            tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
-            logits: torch.Tensor = self.model(**tensors).logits.float()
+            values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
+        return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
+
+    def _logits(self, sequences: list[Tokens]) -> torch.Tensor:
+        """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
+        if self.packed is not None:
+            return self.packed(sequences)
+        logits: torch.Tensor = self.model(**self._padded(sequences)).logits
         return logits
+
+    def _vectors(self, sequences: list[Tokens]) -> torch.Tensor:
+        """Unit vectors (n, W) of a chunk."""
+        if self.packed is not None:
+            return self.packed.vectors(sequences)
+        return mean_states(self.model, self._padded(sequences))
+
+    def _padded(self, sequences: list[Tokens]) -> dict[str, torch.Tensor]:
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
 
     def _train_step(self, batch: Batch) -> float:
         self.model.train()
         started = time.perf_counter()
-        logits = self._logits(batch.rows)[:, batch.task]
-        loss = self._loss(logits, batch)
+        loss = self._loss(self._outputs(batch.rows, batch.task), batch)
         if not torch.isfinite(loss):
             raise MpirError(
                 f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
@@ -310,6 +329,11 @@ def pearson(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
     return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
 
 
+def pearson_of_cosines(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+    """Pearson's correlation of the values themselves with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, values, rows)
+
+
 def spearman(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
     """Spearman's rank correlation of values and labels; 0 where either is constant."""
     return _correlation(spearmanr, values, rows)
@@ -328,4 +352,5 @@ METRICS: dict[str, Callable[[list[Row], np.ndarray[Any, Any]], float]] = {
     "margin-mse": mean_average_precision,
     "mse5": pearson,
     "mse4": spearman,
+    "cosine5": pearson_of_cosines,
 }

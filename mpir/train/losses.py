@@ -97,6 +97,15 @@ def scaled_squared_error(top: float) -> Loss:
     return loss
 
 
+def cosine_squared_error(top: float) -> Loss:
+    """Mean squared error of a bi-encoder's cosine from the label's share of `top` (Reimers & Gurevych 2019)."""
+
+    def loss(cosines: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
+        return functional.mse_loss(cosines, labels / top)
+
+    return loss
+
+
 LOSSES: dict[str, Loss] = {
     "bce": binary_cross_entropy,
     "listwise": listwise_softmax,
@@ -104,8 +113,11 @@ LOSSES: dict[str, Loss] = {
     "lambda": lambda_rank,
     "mse5": scaled_squared_error(5.0),
     "mse4": scaled_squared_error(4.0),
+    "cosine5": cosine_squared_error(5.0),
     "margin-mse": margin_squared_error,
     "teacher-mse": teacher_squared_error,
 }
 TAUGHT = ("margin-mse", "teacher-mse")
 """The losses whose targets are not the labels but a teacher's raw outputs."""
+COSINE = ("cosine5",)
+"""The losses of bi-encoders: what they are given are not logits but cosines."""

@@ -7,8 +7,10 @@
 
 Paths are relative to the folder of the data. Rows are {"id", "question", "sentence", "label"}, one JSON object a line;
 they may have a "kind", by which they can be left out, and the raw output of a "teacher", which some losses learn from.
-The first loss says what the labels mean. "epochs" may be a fraction: 0.5 is a sample of half of the questions. The file
-may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
+The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
+cross-encoder), or with "cosine5" apart, for the cosine of their vectors (a bi-encoder). "epochs" may be a fraction: 0.5
+is a sample of half of the questions. The file may hold "settings", too, such as {"checkpoint": …, "learning_rate":
+3e-6}: see mpir.train.settings.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from typing import Any
 
 from mpir.errors import InputError
 from mpir.files import read_json, read_json_lines
-from mpir.train.losses import LOSSES, TAUGHT
+from mpir.train.losses import COSINE, LOSSES, TAUGHT
 
-TOP_LABEL = {"bce": 1.0, "mse4": 4.0, "mse5": 5.0}
+TOP_LABEL = {"bce": 1.0, "mse4": 4.0, "mse5": 5.0, "cosine5": 5.0}
 RANKING = {"listwise", "pairwise", "lambda"}
 MOST_ROWS_PER_QUESTION = 16
 
@@ -51,10 +53,15 @@ class Task:
     train: tuple[tuple[list[list[Row]], float], ...]
     dev: list[Row]
 
+    @property
+    def is_bi_encoder(self) -> bool:
+        """Whether the two texts are read apart, and compared by the cosine of their vectors."""
+        return self.losses[0] in COSINE
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of one perspective for one step; `task` is the perspective's index, and so the model's output."""
+    """Rows of one perspective for one step; `task` is the perspective's index."""
 
     task: int
     rows: list[Row]
@@ -92,6 +99,8 @@ def _task(item: dict[str, Any], folder: Path, place: str, without: set[str], nam
     unknown = [loss for loss in losses if loss not in LOSSES]
     if unknown or not losses:
         raise InputError(f"{place}: unknown loss {(*unknown, None)[0]!r}; choose from {', '.join(LOSSES)}.")
+    if 0 < sum(loss in COSINE for loss in losses) < len(losses):
+        raise InputError(f"{place}: {name}: losses of cosines and of logits cannot be added up; choose one kind.")
     names.add(name)
     top = min((TOP_LABEL[loss] for loss in losses if loss in TOP_LABEL), default=math.inf)
     train = tuple(

@@ -13,7 +13,8 @@ import torch
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError, MpirError
-from mpir.train.export import calibration_error, export_bundle, platt
+from mpir.perspectives import open_bundle, score_pairs
+from mpir.train.export import calibration_error, declare, export_bundle, platt
 from mpir.train.fine_tune import METRICS, FineTuner, Settings, mean_average_precision
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.losses import LOSSES
@@ -166,11 +167,45 @@ def test_a_small_model_is_taught_by_the_teachers_scores(mixture: Path, settings:
     mixture.write_text(json.dumps(declared))
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    found = tuner.outputs([Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)])[:, 0]
+    found = tuner.outputs([Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)], 0)
     np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
     with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is None, but a loss learns from it"):
+        read_mixture(mixture)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_bi_encoder_learns_beside_a_cross_encoder(
+    mixture: Path, settings: Settings, tmp_path: Path, packed: bool
+) -> None:
+    declared = json.loads(mixture.read_text())
+    alike = [{"id": "a", "question": "the heart", "sentence": "the gene", "label": 5.0}]
+    unlike = [{"id": "b", "question": "the heart", "sentence": "a risk of attack", "label": 1.0}]
+    write(mixture.parent / "sts.jsonl", (alike + unlike) * 8)
+    declared["perspectives"].reverse()  # what comes first is no output of the model
+    declared["perspectives"][0]["losses"] = ["cosine5"]
+    mixture.write_text(json.dumps(declared))
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    if not packed:
+        tuner.packed = None
+    best = tuner.run()
+    figures = tuner.evaluate()
+    assert figures["sts"] > 0.9
+    assert figures["relevance"] == 1.0
+    assert tuner.model.config.num_labels == 1
+    export_bundle(best, tmp_path / "b", declare(tuner.tasks), name="b", card="# b\n")
+    tuner.load(best)
+    sts, relevance = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
+    rows = tuner.tasks[0].dev[:9]
+    found = score_pairs([sts, relevance], [(row.question, row.sentence) for row in rows]).values
+    np.testing.assert_allclose(found[:, 0] / 5, tuner.outputs(rows, 0).clip(0, 1), atol=0.01)
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-tuner.outputs(rows, 1))), atol=0.01)
+
+
+def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
+    mixture.write_text(mixture.read_text().replace('["mse5"]', '["cosine5", "mse5"]'))
+    with pytest.raises(InputError, match="sts: losses of cosines and of logits cannot be added up; choose one kind"):
         read_mixture(mixture)
 
 
@@ -306,11 +341,12 @@ def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
 def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    from mpir.perspectives import open_bundle
     from mpir.perspectives.cross_encoder import CrossEncoder
 
-    heads = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
-    export_bundle(tiny_checkpoint, tmp_path / "b", heads, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
+    made = {"kind": "cross-encoder", "checkpoint": "model"}
+    scales = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
+    declared = [{"name": name, "output": i, "scale": scale, **made} for i, (name, scale) in enumerate(scales)]
+    export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
     raw, _ = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
     bundle = open_bundle(tmp_path / "b")
     assert bundle.agreement == "relevance"
@@ -355,4 +391,4 @@ def test_other_architectures_than_bert_are_trained_padded(mixture: Path, setting
     assert tuner.packed is None
     tuner.run()
     rows = [Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
-    assert np.diff(tuner.outputs(rows)[::-1, 0]) > 0
+    assert np.diff(tuner.outputs(rows, 0)[::-1]) > 0

@@ -1,0 +1,80 @@
+"""The bi-encoder: a transformer reads each text alone, and two texts are as alike as their vectors point alike.
+
+A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). It is the encoder of
+a `CrossEncoder` that reads here, so both can be one model with one set of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.cache import Pair
+from mpir.perspectives.encoded import LazyEncoder, shared_encoder
+from mpir.perspectives.scale import TOPS
+
+Floats = npt.NDArray[np.float32]
+COSINE = "cosine"
+SCALES = (COSINE, *TOPS)
+PAIRS_PER_PASS = 16_384
+"""Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""
+
+
+class BiEncoderPerspective(Perspective):
+    """The cosine of question and sentence, on a scale that mpir fixes."""
+
+    def __init__(self, name: str, encoder: LazyEncoder, *, scale: str = "0-5") -> None:
+        """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
+
+        Raises:
+            InputError: an unknown scale.
+        """
+        if scale not in SCALES:
+            raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
+        self.name, self.encoder, self.scale = name, encoder, scale
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each sentence for the question: (N,) on this perspective's scale."""
+        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
+
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, progress: bool = False
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Scores (N,) of pairs, and which (N,) were windowed; a text that several pairs have is read once."""
+        found = [
+            self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
+            for start in range(0, len(pairs), PAIRS_PER_PASS)
+        ]
+        cosines, windowed = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ([], [])
+        values = np.asarray(cosines, np.float64)
+        return values if self.scale == COSINE else TOPS[self.scale] * values.clip(0.0, 1.0), np.asarray(windowed, bool)
+
+    def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Cosines (N,), of a text in several windows the highest, and which have such a text."""
+        number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+        vectors, text_of = self.encoder.made.vectors(list(number), progress=progress)
+        first, parts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
+        left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
+        cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])
+        windowed = (parts[left] > 1) | (parts[right] > 1)
+        for row in np.flatnonzero(windowed):
+            one, other = (vectors[first[i] : first[i] + parts[i]] for i in (left[row], right[row]))
+            cosines[row] = (one @ other.T).max()
+        return cosines, windowed
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The encoder's identity, and that its texts are read apart."""
+        return {"name": self.name, **self.encoder.identity, "reads": "apart", "scale": self.scale}
+
+
+@register("bi-encoder")
+def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    encoder, reading = shared_encoder(options, loading)
+    return BiEncoderPerspective(name, encoder, **reading)

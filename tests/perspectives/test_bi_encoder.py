@@ -1,0 +1,141 @@
+"""The bi-encoder: the cosine of means of last states, in any batch and company, long texts read in windows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+from mpir.errors import ArtefactError, InputError
+from mpir.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
+from mpir.perspectives.base import build
+from mpir.perspectives.bi_encoder import BiEncoderPerspective
+from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.perspectives.packed import PackedBert, mean_states
+from mpir.perspectives.tokens import Tokens, read_alone
+
+WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
+LONG = " ".join(WORDS.split() * 7)
+PAIRS = [
+    ("does aspirin thin blood", "yes aspirin does thin the blood ."),
+    ("does aspirin thin blood", "the heart"),
+    ("risk of heart attack", ""),
+    ("is a gene in a cell", "is a gene in a cell"),
+]
+
+
+def loaded(checkpoint: Path, **options: object) -> BiEncoderPerspective:
+    loading = Loading(checkpoint.parent, device="cpu", precision="fp32")
+    found = build("bi-encoder", "sts", {"checkpoint": checkpoint.name, **options}, loading)
+    assert isinstance(found, BiEncoderPerspective)
+    return found
+
+
+def cosine(checkpoint: Path, one: str, other: str) -> float:
+    """The figure by transformers alone."""
+    model, tokenizer = AutoModel.from_pretrained(checkpoint).eval(), AutoTokenizer.from_pretrained(checkpoint)
+    with torch.no_grad():
+        first, second = (
+            model(**tokenizer([t], return_tensors="pt")).last_hidden_state[0].mean(0) for t in (one, other)
+        )
+    return float(torch.cosine_similarity(first, second, dim=0))
+
+
+def test_it_is_the_cosine_of_mean_states(tiny_checkpoint: Path) -> None:
+    found, windowed = loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)
+    np.testing.assert_allclose(found, [cosine(tiny_checkpoint, *pair) for pair in PAIRS], atol=1e-5)
+    assert found[3] == pytest.approx(1.0)
+    assert not windowed.any()
+    shares = loaded(tiny_checkpoint, scale="0-5").score_pairs(PAIRS)[0]
+    np.testing.assert_allclose(shares, 5 * found.clip(0, 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_company_order_and_passes_do_not_change_scores(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    one = loaded(tiny_checkpoint, scale="cosine")
+    pairs = [*PAIRS, (LONG, "the heart")]
+    expected, windowed = one.score_pairs(pairs)
+    monkeypatch.setattr(bi_encoder, "PAIRS_PER_PASS", at_once)
+    values, same = one.score_pairs(pairs[::-1])
+    np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
+    assert same[::-1].tolist() == windowed.tolist() == [False] * len(PAIRS) + [True]
+    np.testing.assert_allclose(one.score(*PAIRS[1][:1], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
+    assert one.score("q", []).shape == (0,)
+
+
+def test_a_long_text_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
+    tokens = read_alone(tokenizer, 64, ["the heart", LONG])
+    windows = [tokenizer.decode(one.ids[1:-1]) for one in tokens.sequences(np.arange(1, len(tokens.lengths)))]
+    assert len(windows) > 2
+    assert max(tokens.lengths) <= 64
+    assert windows[0].split()[31:] == windows[1].split()[:31]  # they overlap by half
+    each = [cosine(tiny_checkpoint, "the heart", window) for window in windows]
+    one = loaded(tiny_checkpoint, scale="cosine")
+    assert one.score("the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
+    assert one.score(LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
+
+
+def test_packed_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
+    model = BertForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+    generator, found = np.random.default_rng(0), []
+    sequences = [Tokens(generator.integers(1, 20, n, dtype=np.int32), np.zeros(n, np.int32)) for n in (9, 3, 6, 3, 1)]
+    longest = max(len(one.ids) for one in sequences)
+    ids = torch.tensor([[*one.ids.tolist(), *[0] * (longest - len(one.ids))] for one in sequences])
+    mask = torch.tensor([[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in sequences])
+    for vectors in (
+        PackedBert(model, trains=True).vectors(sequences),
+        mean_states(model, {"input_ids": ids, "attention_mask": mask}),
+    ):
+        model.zero_grad()
+        (vectors[0] @ vectors[1] + vectors[2] @ vectors[3]).backward()
+        found.append((vectors.detach(), model.bert.encoder.layer[0].output.dense.weight.grad.clone()))
+    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found[0][0].norm(dim=1), torch.ones(5))
+
+
+def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    expected = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32").vectors([LONG, "the heart", "a gene"])
+    two = CrossEncoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64)
+    try:
+        for one, other in zip(two.vectors([LONG, "the heart", "a gene"]), expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+        assert two.outputs([("a gene", "the heart")])[0].shape == (1, 3)  # the same workers read pairs, too
+    finally:
+        two.workers.close()
+    config = BertConfig.from_pretrained(tiny_checkpoint, hidden_act="relu", num_labels=1)
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "relu")
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "relu")
+    found = loaded(tmp_path / "relu", scale="cosine").score_pairs(PAIRS)[0]
+    np.testing.assert_allclose(found, [cosine(tmp_path / "relu", *pair) for pair in PAIRS], atol=1e-5)
+
+
+def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    loading = Loading(tiny_checkpoint.parent, device="cpu", precision="fp32")
+    options = {"checkpoint": tiny_checkpoint.name, "scale": "0-5"}
+    apart, together = (build(kind, "sts", options, loading) for kind in ("bi-encoder", "cross-encoder"))
+    assert apart.encoder is together.encoder  # type: ignore[attr-defined]
+    assert apart.fingerprint != together.fingerprint
+    cache = ScoreCache(tmp_path)
+    first = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
+    again = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
+    np.testing.assert_array_equal(first.values, again.values)
+    assert again.windowed.tolist() == first.windowed.tolist() == [False] * len(PAIRS) + [True]
+    assert (first.values[:, 0] != first.values[:, 1]).any()
+
+
+def test_what_it_cannot_be(tiny_checkpoint: Path) -> None:
+    with pytest.raises(InputError, match="unknown scale 'stars'; choose from cosine, probability, 0-5, 0-4"):
+        loaded(tiny_checkpoint, scale="stars")
+
+    class Slow(PreTrainedTokenizerFast):
+        is_fast = False
+
+    slow = Slow.from_pretrained(tiny_checkpoint)
+    with pytest.raises(ArtefactError, match="a bi-encoder needs a fast tokenizer"):
+        read_alone(slow, 64, ["a gene"])
