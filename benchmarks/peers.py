@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from measure import THREAD_VARIABLES
 
+from mpir.files import read_json
+
 Pair = tuple[str, str]
 Scores = npt.NDArray[np.float64]
 Score = Callable[[Sequence[Pair]], Scores]
@@ -39,42 +41,74 @@ def sentence_transformers_score(
     device: str | None,
     settings: Mapping[str, Any],
 ) -> Score:
-    """`CrossEncoder.predict`, once for each checkpoint.
+    """`CrossEncoder.predict` or, of a bi-encoder, `SentenceTransformer.encode`, once for each checkpoint.
 
     Settings: `dtype` of the weights, `batch_size`, `compile` (torch.compile), `processes` (predict's own pool).
     """
     load_quietly()
-    from sentence_transformers import CrossEncoder
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
     arguments = {"model_kwargs": {"dtype": settings["dtype"]}} if "dtype" in settings else {}
-    models = [CrossEncoder(str(path), device=device, **arguments) for path in checkpoints]
+    kinds = [SentenceTransformer if reads_alone(path) else CrossEncoder for path in checkpoints]
+    models = [kind(str(path), device=device, **arguments) for kind, path in zip(kinds, checkpoints, strict=True)]
     call = {"batch_size": settings["batch_size"]} if "batch_size" in settings else {}
     calls = [call for _ in models]
     if settings.get("compile"):
         for model in models:
-            model.compile(dynamic=True)
+            model.compile(dynamic=True)  # type: ignore[attr-defined]
     if processes := settings.get("processes"):
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # together as many threads as everyone else has
-        calls = [{**call, "pool": model.start_multi_process_pool(["cpu"] * processes)} for model in models]
+        pools = [model.start_multi_process_pool(["cpu"] * processes) for model in models]  # type: ignore[attr-defined]
+        calls = [{**call, "pool": pool} for pool in pools]
 
     def score(pairs: Sequence[Pair]) -> Scores:
-        found = [model.predict(list(pairs), **call) for model, call in zip(models, calls, strict=True)]
+        found = [
+            model.predict(list(pairs), **call) if isinstance(model, CrossEncoder) else cosines(model, pairs, call)
+            for model, call in zip(models, calls, strict=True)
+        ]
         return np.stack(found, axis=1).astype(np.float64)
 
     return score
 
 
+def reads_alone(checkpoint: Path) -> bool:
+    """Whether a checkpoint that `cut_outputs` saved is a bi-encoder's: a model without a classifier."""
+    return not any("Classification" in name for name in read_json(checkpoint / "config.json")["architectures"])
+
+
+def cosines(model: Any, pairs: Sequence[Pair], call: Mapping[str, Any]) -> Scores:
+    """What a SentenceTransformer says of pairs (N,), 0 to 1: each text is read once."""
+    number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+    vectors = model.encode(list(number), normalize_embeddings=True, **call)
+    left, right = (vectors[[number[pair[side]] for pair in pairs]] for side in (0, 1))
+    found: Scores = (left * right).sum(axis=1).astype(np.float64).clip(0.0, 1.0)
+    return found
+
+
 def rerankers_score(checkpoints: Sequence[Path], device: str | None) -> Score:
-    """The rerankers package's cross-encoder with its defaults: `rank` for each question and each checkpoint."""
+    """The rerankers package's cross-encoder with its defaults: `rank` for each question and each checkpoint.
+
+    It has no bi-encoders of this kind; a checkpoint of one is read by sentence-transformers with its defaults.
+    """
     load_quietly()
     from rerankers import Reranker
 
-    models = [Reranker(str(path), model_type="cross-encoder", device=device, verbose=0) for path in checkpoints]
+    scores = [
+        sentence_transformers_score([path], device, {})
+        if reads_alone(path)
+        else by_rank(Reranker(str(path), model_type="cross-encoder", device=device, verbose=0))
+        for path in checkpoints
+    ]
+    return lambda pairs: np.column_stack([score(pairs) for score in scores])
+
+
+def by_rank(model: Any) -> Score:
+    """A rerankers model's probabilities (N, 1)."""
 
     def score(pairs: Sequence[Pair]) -> Scores:
         groups = [(question, [text for _, text in part]) for question, part in groupby(pairs, key=lambda pair: pair[0])]
-        columns = [[logit for question, texts in groups for logit in rank(model, question, texts)] for model in models]
-        return 1 / (1 + np.exp(-np.array(columns, np.float64).T))
+        logits = np.array([logit for question, texts in groups for logit in rank(model, question, texts)], np.float64)
+        return 1 / (1 + np.exp(-logits[:, None]))
 
     return score
 
@@ -96,20 +130,27 @@ def load_quietly() -> None:
 
 
 def cut_outputs(bundle: str, folder: str) -> list[Path]:
-    """Save each perspective of a bundle as a checkpoint of its own with one output, in fp32, as peers load models.
+    """Save each perspective of a bundle as a checkpoint of its own, in fp32, as peers load models.
+
+    A cross-encoder's has one output, a bi-encoder's none.
 
     Raises:
         ValueError: a perspective that is no single output of a checkpoint with a linear `classifier`.
     """
     load_quietly()
     import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
     from mpir.perspectives import open_bundle
 
     opened, saved = open_bundle(bundle), []
     for item in opened.manifest["perspectives"]:
         checkpoint = opened.folder / item["checkpoint"]
+        saved.append(Path(folder) / item["name"])
+        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(saved[-1])
+        if item["kind"] == "bi-encoder":
+            AutoModel.from_pretrained(checkpoint, dtype=torch.float32).save_pretrained(saved[-1])
+            continue
         model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
         head = getattr(model, "classifier", None)
         if not isinstance(head, torch.nn.Linear) or item.get("against") is not None:
@@ -117,9 +158,7 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
         rows = slice(item["output"], item["output"] + 1)
         head.weight, head.bias = torch.nn.Parameter(head.weight[rows]), torch.nn.Parameter(head.bias[rows])
         head.out_features = model.num_labels = model.config.num_labels = 1
-        saved.append(Path(folder) / item["name"])
         model.save_pretrained(saved[-1])
-        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(saved[-1])
     return saved
 
 
@@ -168,7 +207,8 @@ def gpu_name(device: str) -> str | None:
 def operations(bundle: str, pairs: Sequence[Pair]) -> float:
     """The floating-point operations that pairs need: matrix products only, on their true tokens.
 
-    2 for each weight and token, and 4 · tokens² · width for attention, in every layer.
+    2 for each weight and token, and 4 · tokens² · width for attention, in every layer; with a bi-encoder in the bundle
+    as well for each text alone.
     """
     from transformers import AutoConfig, AutoTokenizer
 
@@ -180,6 +220,9 @@ def operations(bundle: str, pairs: Sequence[Pair]) -> float:
     width, layers = config.hidden_size, config.num_hidden_layers
     weights = 4 * width**2 + 2 * width * config.intermediate_size
     asked, texts = zip(*pairs, strict=True)
-    encodings = tokenizer(list(asked), list(texts), truncation=True, max_length=config.max_position_embeddings)
-    tokens = np.array([len(ids) for ids in encodings["input_ids"]], np.float64)
+    inputs: list[tuple[list[str], ...]] = [(list(asked), list(texts))]
+    if any(item["kind"] == "bi-encoder" for item in opened.manifest["perspectives"]):
+        inputs.append((list(dict.fromkeys([*asked, *texts])),))
+    read = [tokenizer(*part, truncation=True, max_length=config.max_position_embeddings) for part in inputs]
+    tokens = np.array([len(ids) for encodings in read for ids in encodings["input_ids"]], np.float64)
     return float(layers * (2 * weights * tokens + 4 * width * tokens**2).sum())

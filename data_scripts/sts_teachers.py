@@ -1,15 +1,17 @@
-"""More STS rows from three teachers: pairs without a label, scored by bi-encoders and a cross-encoder together.
+"""More STS rows from teachers: pairs without a label, scored by bi-encoders, a cross-encoder and a language model.
 
     python data_scripts/sts_teachers.py --data ../shared/data --rows runs/data --encoder ENCODER \\
-        --cross-encoder runs/sts-alone/best --output runs/data
+        --cross-encoder runs/sts-alone/best --language-model SMOLLM2 --output runs/data
 
 A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns
 differs from what the sentence encoder knew: both together agree with people better than either. So the blend of the
 encoder's cosine, of its cosine after training on STS-B, and of a cross-encoder trained on STS-B (Thakur et al.,
-"Augmented SBERT", 2021) labels three files of new pairs: sts.augmented.train.jsonl, STS-B's training sentences, each
-with near ones and a random one; sts.biomedical.train.jsonl, the same with sentences of abstracts, from
-in_document.train.jsonl; and sts.questions.train.jsonl, questions with sentences, from relevance.train.jsonl, so that
-STS is learned where it is used.
+"Augmented SBERT", 2021) labels files of new pairs: sts.biomedical.train.jsonl, sentences of abstracts, from
+in_document.train.jsonl, each with near ones and a random one; and sts.questions.train.jsonl, questions with sentences,
+from relevance.train.jsonl, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as the first
+with STS-B's training sentences, is labelled by these and, if there is one, a small language model that is first trained
+on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges --judged pairs of
+--pairs, and the others are left out.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ import argparse
 import csv
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from language_model import LanguageModel
 from scipy.stats import pearsonr
 from torch.nn import functional
 from tqdm import tqdm
@@ -38,6 +41,7 @@ from mpir.train.leakage import normalise
 
 Pairs = list[tuple[str, str]]
 Array = npt.NDArray[np.float64]
+Judge = Callable[[Pairs], Array]
 LENGTH = 128
 NEAR = 3
 """New pairs of each sentence with its nearest neighbours, beside one with a random sentence."""
@@ -100,10 +104,10 @@ class BiEncoder:
 
 
 class Teachers:
-    """Bi-encoders and a cross-encoder, blended by least squares on STS-B dev."""
+    """Judges of how alike two texts are, blended by least squares on STS-B dev."""
 
-    def __init__(self, bi: Mapping[str, BiEncoder], cross: CrossEncoder, dev: Pairs, labels: Array) -> None:
-        self.bi, self.cross = bi, cross
+    def __init__(self, judges: Mapping[str, Judge], dev: Pairs, labels: Array) -> None:
+        self.judges = judges
         views = self._views(dev)
         self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
         self._print("STS-B dev", views, labels)
@@ -113,19 +117,29 @@ class Teachers:
         self._print(name, self._views(pairs), labels)
 
     def _print(self, name: str, views: Array, labels: Array) -> None:
-        found = {teacher: views[:, column] for column, teacher in enumerate((*self.bi, "cross-encoder"))}
+        found = {teacher: views[:, column] for column, teacher in enumerate(self.judges)}
         found["all"] = views @ self.weights
         figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in found.items())
         print(f"Pearson on {name}: {', '.join(figures)}")
 
     def _views(self, pairs: Pairs) -> Array:
-        """(N, teachers + 1): the cosines, the cross-encoder's first output, and one."""
-        cross = 1 / (1 + np.exp(-self.cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)))
-        return np.stack([*(bi.score(pairs) for bi in self.bi.values()), cross, np.ones(len(pairs))], axis=1)
+        """(N, teachers + 1): what each says of the pairs, and one."""
+        return np.stack([*(judge(pairs) for judge in self.judges.values()), np.ones(len(pairs))], axis=1)
 
     def label(self, pairs: Pairs) -> Array:
         """Labels (N,) from 0 to 5."""
         return np.clip(self._views(pairs) @ self.weights, 0.0, 5.0)
+
+
+def crossing(checkpoint: str) -> Judge:
+    """What a cross-encoder's first output says of pairs, 0 to 1."""
+    cross = CrossEncoder(checkpoint)
+
+    def score(pairs: Pairs) -> Array:
+        logits = cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)
+        return 1 / (1 + np.exp(-logits))
+
+    return score
 
 
 def read_stsb(path: Path) -> tuple[Pairs, Array]:
@@ -183,21 +197,30 @@ def run(arguments: argparse.Namespace) -> int:
     held_out |= read_biosses(folder / "biosses/biosses.tsv")
     bi, tuned = BiEncoder(arguments.encoder), BiEncoder(arguments.encoder)
     tuned.tune(train, train_labels, arguments.seed)
-    teachers = Teachers(
-        {"encoder": bi, "trained encoder": tuned}, CrossEncoder(arguments.cross_encoder), dev, dev_labels
-    )
-
+    judges = {
+        "encoder": bi.score,
+        "trained encoder": tuned.score,
+        "cross-encoder": crossing(arguments.cross_encoder),
+    }
+    quick = best = Teachers(judges, dev, dev_labels)
+    if arguments.language_model:
+        reader = LanguageModel(arguments.language_model)
+        reader.tune(train, train_labels, arguments.seed)
+        best = Teachers({**judges, "language model": reader.score}, dev, dev_labels)
     if arguments.test:
-        teachers.report("STS-B test", test, test_labels)
+        best.report("STS-B test", test, test_labels)
 
-    def label(kind: str, pairs: Pairs) -> None:
+    def label(kind: str, pairs: Pairs, teachers: Teachers = quick) -> None:
         write(arguments.output / f"sts.{kind}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{kind}"))
 
-    near = new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator)
-    label("augmented", some(near, arguments.pairs, generator))
+    near = some(
+        new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator), arguments.pairs, generator
+    )
+    if arguments.language_model:
+        near = some(near, arguments.judged, random.Random(arguments.seed))
+    label("augmented", near, best)
     texts = [item["sentence"] for _, item in read_json_lines(arguments.rows / "in_document.train.jsonl")]
-    near = new_pairs(bi, texts, [], held_out, generator)
-    label("biomedical", some(near, arguments.biomedical, generator))
+    label("biomedical", some(new_pairs(bi, texts, [], held_out, generator), arguments.biomedical, generator))
     label("questions", question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator))
     return 0
 
@@ -211,8 +234,10 @@ def main() -> int:
     )
     parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is a teacher")
     parser.add_argument("--cross-encoder", required=True, help="a checkpoint trained on STS-B: its first output is STS")
+    parser.add_argument("--language-model", help="a causal language model, which is trained on STS-B and teaches, too")
     parser.add_argument("--output", type=Path, required=True, help="where the rows go")
     parser.add_argument("--pairs", type=int, default=30_000, help="most new pairs of STS-B sentences (%(default)s)")
+    parser.add_argument("--judged", type=int, default=12_000, help="most of them with a language model (%(default)s)")
     parser.add_argument(
         "--biomedical", type=int, default=15_000, help="most pairs of abstracts' sentences (%(default)s)"
     )

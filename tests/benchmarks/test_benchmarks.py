@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,17 +47,24 @@ def is_spread(value: dict[str, float]) -> bool:
 
 
 @pytest.mark.slow
-def test_scoring(tiny_bundle: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder"])
+def test_scoring(tiny_bundle: Path, tmp_path: Path, kind: str) -> None:
     pytest.importorskip("sentence_transformers")
-    arguments = ["--bundle", tiny_bundle, "--pairs", 96, "--rounds", 1, "--settings", 1, "--device", "cpu"]
+    bundle = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    manifest = json.loads((bundle / "bundle.json").read_text())
+    if kind == "bi-encoder":
+        manifest["perspectives"][1] = {"name": "sts", "kind": kind, "checkpoint": "model", "scale": "0-5"}
+    (bundle / "bundle.json").write_text(json.dumps(manifest))
+    arguments = ["--bundle", bundle, "--pairs", 96, "--rounds", 1, "--settings", 1, "--device", "cpu"]
     figures, printed = run("scoring", tmp_path, *arguments)
     ratios, contenders = figures["ratios"], figures["contenders"]
     assert {"three_vs_default", "three_vs_best", "one_vs_default"} <= ratios.keys()
     rates = {name: one["pairs_per_second"]["median"] for name, one in contenders.items()}
     assert ratios["three_vs_default"] == pytest.approx(rates["mpir"] / rates["sentence-transformers, default"])
     assert ratios["three_vs_best"] == pytest.approx(rates["mpir"] / rates[figures["best_peer"]])
-    once = 3 * rates["sentence-transformers, default"]
+    once = rates["sentence-transformers, default, 1 perspective"]
     assert ratios["one_vs_default"] == pytest.approx(rates["mpir, 1 perspective"] / once)
+    assert ratios["three_vs_one_default"] == pytest.approx(rates["mpir"] / once)
     assert all(is_spread(one["pairs_per_second"]) and one["peak_mib"] > 50 for one in contenders.values())
     assert figures["agreement"]["mpir, fp32"]["max_difference"] <= 1e-4
     assert figures["best_setting"] in figures["settings_tried"]

@@ -1,0 +1,101 @@
+"""A causal language model as a judge of how alike two texts are: one of the teachers of sts_teachers.py."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+from tqdm import tqdm
+from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
+
+Pairs = Sequence[tuple[str, str]]
+Array = npt.NDArray[np.float64]
+BETWEEN, AFTER = "\nmeans the same as:\n", "\nsimilarity:"
+TOKENS = 100
+"""Most tokens of a text."""
+EPOCHS, ROWS, LEARNING_RATE, WARMUP = 3, 24, 5e-5, 0.1
+HEAD_RATE = 10
+"""How much faster the new output learns than the model."""
+BUCKET = 20
+"""Batches whose rows are sorted by length together, so that little is spent on padding."""
+
+
+class LanguageModel:
+    """Reads both texts in one line of thought; a linear output on the last token's state is their likeness."""
+
+    def __init__(self, checkpoint: str) -> None:
+        self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        self.model = AutoModel.from_pretrained(checkpoint, dtype=torch.float32).eval()
+        self.output = torch.nn.Linear(self.model.config.hidden_size, 1)
+        self._between, self._after = self.tokenizer.encode(BETWEEN), self.tokenizer.encode(AFTER)
+
+    def tune(self, pairs: Pairs, labels: Array, seed: int) -> None:
+        """Train on pairs, in either order, and labels 0 to 5: mean squared error of the share of 5."""
+        torch.manual_seed(seed)
+        torch.nn.init.normal_(self.output.weight, std=0.01)
+        torch.nn.init.zeros_(self.output.bias)
+        generator = random.Random(seed)
+        orders = [[self._ids(one, other), self._ids(other, one)] for one, other in pairs]
+        lengths = [len(both[0]) for both in orders]
+        batches = [batch for _ in range(EPOCHS) for batch in _bucketed(lengths, generator)]
+        groups = [
+            {"params": self.model.parameters(), "lr": LEARNING_RATE},
+            {"params": self.output.parameters(), "lr": HEAD_RATE * LEARNING_RATE},
+        ]
+        optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
+        schedule = get_linear_schedule_with_warmup(optimiser, int(WARMUP * len(batches)), len(batches))
+        self.model.train()
+        for batch in tqdm(batches, desc="language model", unit="batch", disable=not sys.stderr.isatty()):
+            read = self._read([orders[row][generator.random() >= 0.5] for row in batch])
+            functional.mse_loss(torch.sigmoid(read), torch.from_numpy(labels[batch] / 5).float()).backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+        self.model.eval()
+
+    @torch.inference_mode()
+    def score(self, pairs: Pairs) -> Array:
+        """The likeness (N,) of each pair, 0 to 1: the mean of both orders, which are read differently."""
+        return np.mean([self._score(pairs), self._score([(other, one) for one, other in pairs])], axis=0)
+
+    def _score(self, pairs: Pairs) -> Array:
+        rows = [self._ids(*pair) for pair in pairs]
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        values = np.zeros(len(rows))
+        starts = range(0, len(order), ROWS)
+        for start in tqdm(starts, desc="language model", unit="batch", disable=not sys.stderr.isatty()):
+            batch = order[start : start + ROWS]
+            values[batch] = torch.sigmoid(self._read([rows[row] for row in batch])).numpy()
+        return values
+
+    def _ids(self, one: str, other: str) -> list[int]:
+        first, second = (self.tokenizer.encode(text)[:TOKENS] for text in (one, other))
+        return [*first, *self._between, *second, *self._after]
+
+    def _read(self, rows: list[list[int]]) -> torch.Tensor:
+        """Logits (N,); padding comes last, where a causal model does not see it."""
+        lengths = torch.tensor([len(row) for row in rows])
+        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
+        with torch.autocast("cpu", torch.bfloat16):
+            states = self.model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+        last = states[torch.arange(len(rows)), lengths - 1].float()
+        logits: torch.Tensor = self.output(last)[:, 0]
+        return logits
+
+
+def _bucketed(lengths: Sequence[int], generator: random.Random) -> list[list[int]]:
+    """An epoch's batches of rows of like length, in random order."""
+    order = generator.sample(range(len(lengths)), len(lengths))
+    batches = []
+    for start in range(0, len(order), ROWS * BUCKET):
+        near = sorted(order[start : start + ROWS * BUCKET], key=lengths.__getitem__)
+        batches += [near[first : first + ROWS] for first in range(0, len(near), ROWS)]
+    generator.shuffle(batches)
+    return batches
