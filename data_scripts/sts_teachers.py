@@ -210,18 +210,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.test:
         best.report("STS-B test", test, test_labels)
 
-    def label(kind: str, pairs: Pairs, teachers: Teachers = quick) -> None:
+    def label(kind: str, pairs: Pairs, teachers: Teachers) -> None:
         write(arguments.output / f"sts.{kind}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{kind}"))
 
-    near = some(
-        new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator), arguments.pairs, generator
-    )
-    if arguments.language_model:
-        near = some(near, arguments.judged, random.Random(arguments.seed))
-    label("augmented", near, best)
+    near = new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator)
+    near = some(near, arguments.pairs, generator)
+    judged = some(near, arguments.judged, random.Random(arguments.seed)) if arguments.language_model else near
+    label("augmented", judged, best)
     texts = [item["sentence"] for _, item in read_json_lines(arguments.rows / "in_document.train.jsonl")]
-    label("biomedical", some(new_pairs(bi, texts, [], held_out, generator), arguments.biomedical, generator))
-    label("questions", question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator))
+    near = new_pairs(bi, texts, [], held_out, generator)
+    label("biomedical", some(near, arguments.biomedical, generator), quick)
+    questions = question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator)
+    label("questions", questions, quick)
     return 0
 
 
