@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from seeds import check_seeds, spread
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -79,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.train.mixture import read_mixture, schedule
 
     settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
-    if len(set(arguments.seeds or ())) < len(arguments.seeds or ()):
-        raise InputError(f"--seeds {' '.join(map(str, arguments.seeds))}: one stands there twice; give each once.")
+    check_seeds(arguments.seeds or ())
     whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.rows, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
     settings = replace(settings, batches=count, evaluate_every=count)
@@ -231,18 +231,12 @@ def table(found: dict[str, Any]) -> Iterator[list[object]]:
             values = blends.mean(axis=0)
             same = name == EVERYTHING and not left_out
             test = ["", ""] if same else [float((values - base).mean()), randomisation_test(values, base)]
-            yield [label, *([""] * len(own) if left_out else own), spread(blends.mean(axis=1)), *test]
+            yield [label, *([""] * len(own) if left_out else own), spread(blends.mean(axis=1).tolist()), *test]
 
 
 def mean_of(runs: Sequence[dict[str, Any]], perspective: str) -> float | str:
     """A perspective's own figure on dev, or nothing where it was left out."""
     return float(np.mean([one["dev"][perspective] for one in runs])) if perspective in runs[0]["dev"] else ""
-
-
-def spread(values: Floats) -> str:
-    """The mean, and the least and the most where there are several."""
-    bounds = f" ({values.min():.4f} to {values.max():.4f})" if len(values) > 1 else ""
-    return f"{values.mean():.4f}{bounds}"
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated import read_annotated
 from scipy.stats import spearmanr
+from seeds import check_seeds, spread
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
 
@@ -94,8 +95,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole judgement."""
-    if len(set(arguments.seeds)) < len(arguments.seeds):
-        raise InputError(f"--seeds {' '.join(map(str, arguments.seeds))}: one stands there twice; give each once.")
+    check_seeds(arguments.seeds)
     train, dev = data(arguments)
     yardstick = Yardstick(arguments)
     figures = {
@@ -127,12 +127,6 @@ def summary(found: list[dict[str, Any]]) -> dict[str, list[float]]:
     gains = np.mean([one["gains"] for one in found], axis=0)
     figures = {name: [one["figures"][name] for one in found] for name in found[0]["figures"]}
     return {**figures, "p": [randomisation_test(gains, np.zeros_like(gains))]}
-
-
-def spread(values: list[float]) -> str:
-    """The mean, and the least and the most where there are several."""
-    bounds = f" ({min(values):.4f} to {max(values):.4f})" if len(values) > 1 else ""
-    return f"{np.mean(values):.4f}{bounds}"
 
 
 def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:

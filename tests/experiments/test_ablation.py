@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "experiments/ablation.py"))
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports scripts beside it
+SCRIPT: dict[str, Any] = runpy.run_path(str(EXPERIMENTS / "ablation.py"))
+sys.path.remove(str(EXPERIMENTS))
 GOOD, BAD, WORSE = "yes aspirin does thin blood", "the cell is in a gene", "placebo and a trial"
 
 

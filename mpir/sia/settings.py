@@ -1,0 +1,68 @@
+"""What a generation of SIA data depends on, and which steps its inputs allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpir.errors import InputError
+from mpir.sia.filters import Filters
+
+STEPS = {
+    "combined": ("qasc",),
+    "partial": ("qasc",),
+    "similar": ("qasc",),
+    "swap": ("qasc", "vectors"),
+    "generated": ("qasc", "writer", "sources"),
+    "graded": ("bioasq", "corpus"),
+    "coverage": ("bioasq", "corpus"),
+}
+"""What each step needs besides the bundle."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the rows depend on. `steps` empty means every step whose input is there.
+
+    `limit` is the most rows, questions and sentences that are taken of each source, `sentences` the most of `sources`.
+    """
+
+    steps: tuple[str, ...] = ()
+    qasc: str = ""
+    entities: str = "terms"
+    vectors: str = ""
+    threshold: float = 1.0
+    probability: float = 0.5
+    bioasq: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    corpus: tuple[str, ...] = ()
+    writer: str = ""
+    sources: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    filters: Filters = field(default_factory=Filters)
+    bundle: str = "default"
+    device: str = "auto"
+    precision: str = "auto"
+    tokens_per_batch: int | None = None
+    seed: int = 1
+    limit: int | None = None
+    sentences: int | None = None
+    skip_bad: bool = False
+
+    def chosen(self) -> tuple[str, ...]:
+        """The steps to run, in order. Raises InputError for an unknown one, or one whose input is missing."""
+        for name in self.steps:
+            if name not in STEPS:
+                raise InputError(f"--methods: {name!r} is unknown; choose from {', '.join(STEPS)}.")
+            for need in STEPS[name]:
+                if not getattr(self, need):
+                    raise InputError(f"--methods: {name} needs --{need}; give it, or leave the method out.")
+        able = [name for name, needs in STEPS.items() if all(getattr(self, need) for need in needs)]
+        chosen = [name for name in able if not self.steps or name in self.steps]
+        if not chosen:
+            raise InputError(
+                "there is nothing to generate from; give --qasc FILE, or --bioasq FILE with --corpus PATH."
+            )
+        return tuple(chosen)
