@@ -88,6 +88,7 @@ class CrossEncoder:
         self._reader = PairTokenizer(self.tokenizer, self.length)
         self._contrasts: list[tuple[int, int]] = []
         self._fits = float("inf")
+        self._missing: list[str] = []
 
     def _load(self, load: Callable[..., Any], **options: Any) -> Any:
         """What a loader of transformers gives, without the bar that it shows by itself."""
@@ -107,15 +108,11 @@ class CrossEncoder:
 
     @cached_property
     def model(self) -> Any:
-        """The model on the first device. Raises ArtefactError for a checkpoint without a trained head."""
+        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `outputs`."""
         load = AutoModelForSequenceClassification.from_pretrained
         with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
             model, report = self._load(load, dtype=torch.float32, output_loading_info=True)
-        if report["missing_keys"]:
-            raise ArtefactError(
-                f"{self.checkpoint}: the weights {sorted(report['missing_keys'])[:3]} are missing and would be random; "
-                "give a checkpoint that was trained for sequence classification."
-            )
+        self._missing = sorted(report["missing_keys"])
         return model.to(device=self.device, dtype=self.dtype).eval()
 
     @cached_property
@@ -241,9 +238,28 @@ class CrossEncoder:
         halves = (sequences[:middle], sequences[middle:])
         return np.concatenate([self.run(half, reading, halvings) for half in halves])
 
+    def _check_trained(self, reading: Reading) -> None:
+        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
+        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
+        if not missing:
+            return
+        body = f"{model.base_model_prefix}."
+        random = [
+            name
+            for name in missing
+            if reading == "outputs" or (name.startswith(body) and not name.startswith(f"{body}pooler."))
+        ]
+        if random:
+            kind = "sequence classification" if reading == "outputs" else "sentence encoding"
+            raise ArtefactError(
+                f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
+                f"was trained for {kind}."
+            )
+
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[Tokens], reading: Reading) -> Floats:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
+        self._check_trained(reading)
         if self._packed is not None:
             read = self._packed if reading == "outputs" else self._packed.vectors
             return np.asarray(read(sequences).float().numpy(force=True))

@@ -5,7 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    PreTrainedTokenizerFast,
+)
 
 from mpir.errors import ArtefactError, InputError
 from mpir.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
@@ -127,6 +135,22 @@ def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
     np.testing.assert_array_equal(first.values, again.values)
     assert again.windowed.tolist() == first.windowed.tolist() == [False] * len(PAIRS) + [True]
     assert (first.values[:, 0] != first.values[:, 1]).any()
+
+
+def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    """Such checkpoints, as of sentence-transformers, have no classifier, and some no pooler."""
+    model = BertModel.from_pretrained(tiny_checkpoint, add_pooling_layer=False)
+    model.save_pretrained(tmp_path / "plain")
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "plain")
+    found = loaded(tmp_path / "plain", scale="cosine").score_pairs(PAIRS)[0]
+    np.testing.assert_allclose(found, loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)[0], atol=1e-5)
+    with pytest.raises(ArtefactError, match="would be random; give a checkpoint that was trained for sequence"):
+        CrossEncoder(tmp_path / "plain", device="cpu").outputs(PAIRS)
+    weights = load_file(tmp_path / "plain/model.safetensors")
+    kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
+    save_file(kept, tmp_path / "plain/model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ArtefactError, match=r"layer\.1\.output.* would be random; .* trained for sentence encoding"):
+        loaded(tmp_path / "plain").score_pairs(PAIRS)
 
 
 def test_what_it_cannot_be(tiny_checkpoint: Path) -> None:
