@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import pearsonr, spearmanr
 from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
@@ -29,6 +28,7 @@ from mpir.perspectives.device import choose_budget, choose_device
 from mpir.perspectives.packed import PackedBert, mean_states, packs
 from mpir.perspectives.tokens import Tokens, batches, pad
 from mpir.train.losses import LOSSES, TAUGHT
+from mpir.train.metrics import METRICS, spearman
 from mpir.train.mixture import Batch, Row, Task, schedule
 from mpir.train.settings import Settings
 
@@ -307,50 +307,3 @@ def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
         checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
     )
     return model, report["mismatched_keys"]
-
-
-def mean_average_precision(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Mean over questions with a positive of the average precision of their rows ranked by value."""
-    groups: dict[str, list[tuple[float, bool]]] = {}
-    for row, value in zip(rows, values, strict=True):
-        groups.setdefault(row.group, []).append((-float(value), row.label > 0))
-    found = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
-    kept = [value for value in found if value is not None]
-    return float(np.mean(kept)) if kept else 0.0
-
-
-def _average_precision(hits: list[bool]) -> float | None:
-    ranks = np.flatnonzero(hits) + 1
-    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else None
-
-
-def pearson(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Pearson's correlation of the sigmoid of the values with the labels; 0 where either is constant."""
-    return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
-
-
-def pearson_of_cosines(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Pearson's correlation of the values themselves with the labels; 0 where either is constant."""
-    return _correlation(pearsonr, values, rows)
-
-
-def spearman(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
-    """Spearman's rank correlation of values and labels; 0 where either is constant."""
-    return _correlation(spearmanr, values, rows)
-
-
-def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Row]) -> float:
-    labels = np.array([row.label for row in rows])
-    return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
-
-
-METRICS: dict[str, Callable[[list[Row], np.ndarray[Any, Any]], float]] = {
-    "bce": mean_average_precision,
-    "listwise": mean_average_precision,
-    "pairwise": mean_average_precision,
-    "lambda": mean_average_precision,
-    "margin-mse": mean_average_precision,
-    "mse5": pearson,
-    "mse4": spearman,
-    "cosine5": pearson_of_cosines,
-}

@@ -15,9 +15,10 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceC
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.train.export import calibration_error, declare, export_bundle, platt
-from mpir.train.fine_tune import METRICS, FineTuner, Settings, mean_average_precision
+from mpir.train.fine_tune import FineTuner, Settings
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.losses import LOSSES
+from mpir.train.metrics import METRICS, mean_average_precision
 from mpir.train.mixture import Row, read_mixture, schedule
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"

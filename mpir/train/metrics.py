@@ -1,0 +1,58 @@
+"""The figure of a perspective on its dev rows, by its first loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.stats import pearsonr, spearmanr
+
+from mpir.train.mixture import Row
+
+
+def mean_average_precision(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+    """Mean over questions with a positive of the average precision of their rows ranked by value."""
+    groups: dict[str, list[tuple[float, bool]]] = {}
+    for row, value in zip(rows, values, strict=True):
+        groups.setdefault(row.group, []).append((-float(value), row.label > 0))
+    found = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
+    kept = [value for value in found if value is not None]
+    return float(np.mean(kept)) if kept else 0.0
+
+
+def _average_precision(hits: list[bool]) -> float | None:
+    ranks = np.flatnonzero(hits) + 1
+    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else None
+
+
+def pearson(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+    """Pearson's correlation of the sigmoid of the values with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
+
+
+def pearson_of_cosines(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+    """Pearson's correlation of the values themselves with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, values, rows)
+
+
+def spearman(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+    """Spearman's rank correlation of values and labels; 0 where either is constant."""
+    return _correlation(spearmanr, values, rows)
+
+
+def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Row]) -> float:
+    labels = np.array([row.label for row in rows])
+    return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
+
+
+METRICS: dict[str, Callable[[list[Row], np.ndarray[Any, Any]], float]] = {
+    "bce": mean_average_precision,
+    "listwise": mean_average_precision,
+    "pairwise": mean_average_precision,
+    "lambda": mean_average_precision,
+    "margin-mse": mean_average_precision,
+    "mse5": pearson,
+    "mse4": spearman,
+    "cosine5": pearson_of_cosines,
+}
