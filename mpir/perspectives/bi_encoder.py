@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cache import Pair
-from mpir.perspectives.encoded import LazyEncoder, shared_encoder
+from mpir.perspectives.encoded import Encoder, shared_encoder
 from mpir.perspectives.scale import TOPS
 
 Floats = npt.NDArray[np.float32]
@@ -28,7 +28,7 @@ PAIRS_PER_PASS = 16_384
 class BiEncoderPerspective(Perspective):
     """The cosine of question and sentence, on a scale that mpir fixes."""
 
-    def __init__(self, name: str, encoder: LazyEncoder, *, scale: str = "0-5") -> None:
+    def __init__(self, name: str, encoder: Encoder, *, scale: str = "0-5") -> None:
         """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
 
         Raises:
@@ -57,7 +57,7 @@ class BiEncoderPerspective(Perspective):
     def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Cosines (N,), of a text in several windows the highest, and which have such a text."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-        vectors, text_of = self.encoder.made.vectors(list(number), progress=progress)
+        vectors, text_of = self.encoder.vectors(list(number), progress=progress)
         first, parts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
         left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
         cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])

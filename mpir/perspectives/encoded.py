@@ -32,7 +32,7 @@ GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
 
 
 class Encoder(Protocol):
-    """What a perspective asks of a cross-encoder."""
+    """What perspectives ask of a cross-encoder."""
 
     checkpoint: str
 
@@ -49,6 +49,9 @@ class Encoder(Protocol):
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Outputs (N, …) of N pairs, and which (N,) were windowed."""
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Unit vectors (R, W) of N texts or their windows, and the text (R,) of each."""
 
 
 class LazyEncoder:
@@ -107,6 +110,10 @@ class LazyEncoder:
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """See `CrossEncoder.outputs`."""
         return self.made.outputs(pairs, progress=progress)
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """See `CrossEncoder.vectors`."""
+        return self.made.vectors(texts, progress=progress)
 
 
 class CrossEncoderPerspective(Perspective):

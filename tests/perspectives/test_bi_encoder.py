@@ -55,7 +55,8 @@ def test_it_is_the_cosine_of_mean_states(tiny_checkpoint: Path) -> None:
     np.testing.assert_allclose(found, [cosine(tiny_checkpoint, *pair) for pair in PAIRS], atol=1e-5)
     assert found[3] == pytest.approx(1.0)
     assert not windowed.any()
-    shares = loaded(tiny_checkpoint, scale="0-5").score_pairs(PAIRS)[0]
+    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    shares = BiEncoderPerspective("sts", encoder).score_pairs(PAIRS)[0]
     np.testing.assert_allclose(shares, 5 * found.clip(0, 1), atol=1e-5)
 
 
