@@ -1,7 +1,7 @@
 """More STS rows from teachers: pairs without a label, scored by bi-encoders, a cross-encoder and a language model.
 
     python data_scripts/sts_teachers.py --data ../shared/data --rows runs/data --encoder ENCODER \\
-        --cross-encoder runs/sts-alone/best --language-model SMOLLM2 --output runs/data
+        --cross-encoder runs/sts-alone/best --output runs/data
 
 A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns
 differs from what the sentence encoder knew: both together agree with people better than either. So the blend of the
@@ -9,9 +9,9 @@ encoder's cosine, of its cosine after training on STS-B, and of a cross-encoder 
 "Augmented SBERT", 2021) labels files of new pairs: sts.biomedical.train.jsonl, sentences of abstracts, from
 in_document.train.jsonl, each with near ones and a random one; and sts.questions.train.jsonl, questions with sentences,
 from relevance.train.jsonl, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as the first
-with STS-B's training sentences, is labelled by these and, if there is one, a small language model that is first trained
-on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges --judged pairs of
---pairs, and the others are left out.
+with STS-B's training sentences, is labelled by these and, with --language-model, a small language model that is first
+trained on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges --judged pairs
+of --pairs, and the others are left out: choose another --output than the rows of the default mixture.
 """
 
 from __future__ import annotations

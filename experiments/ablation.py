@@ -161,7 +161,7 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
     tuner.run(progress=sys.stderr.isatty())
     _, looks = read_log(folder / "log.jsonl")
     judged = read_mixture(arguments.mixture, arguments.data)[0].dev
-    scores = np.stack([shares(tuner, judged, index) for index in range(len(tasks))], axis=1)
+    scores = shares(tuner, judged)
     names, values = [task.name for task in tasks], {}
     for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
         columns = [i for i, name in enumerate(names) if name != left_out]
@@ -172,10 +172,12 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
     return result
 
 
-def shares(tuner: FineTuner, rows: list[Row], task: int) -> Floats:
-    """A perspective's scores (N,) for rows, as shares of its scale."""
-    outputs = tuner.outputs(rows, task).astype(np.float64)
-    return outputs.clip(0.0, 1.0) if tuner.tasks[task].is_bi_encoder else 1 / (1 + np.exp(-outputs))
+def shares(tuner: FineTuner, rows: list[Row]) -> Floats:
+    """The perspectives' scores (N, P) for rows, as shares of their scales."""
+    outputs = tuner.outputs(rows, range(len(tuner.tasks))).astype(np.float64)
+    cosines = [task.is_bi_encoder for task in tuner.tasks]
+    found: Floats = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
+    return found
 
 
 def _data(arguments: argparse.Namespace) -> dict[str, str]:

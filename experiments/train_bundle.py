@@ -85,7 +85,7 @@ def export(best: Path, tuner: FineTuner, folder: Path) -> None:
     calibration, lines = {}, []
     for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
         if item["scale"] == "probability":
-            logits = tuner.outputs(task.dev, index).astype(np.float64)
+            logits = tuner.outputs(task.dev, [index])[:, 0].astype(np.float64)
             labels = np.array([float(row.label > 0) for row in task.dev])
             slope, shift = calibration[item["output"]] = platt(logits, labels)
             before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, slope * logits + shift))

@@ -98,7 +98,7 @@ class _Batch:
     def __init__(self, sizes: list[int], device: torch.device) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
         lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
-        self.lengths = lengths.clamp(min=1).to(device)
+        self.lengths = lengths
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
         self.even = bool(inside.all())
@@ -120,7 +120,7 @@ class _Batch:
 
     def mean(self, states: Tensor) -> Tensor:
         """The mean (N, W) of each sequence's states (T, W)."""
-        return self.pad(states.float()).sum(dim=1) / self.lengths[:, None]
+        return self.pad(states.float()).sum(dim=1) / self.lengths.clamp(min=1)[:, None].to(states.device)
 
     def unpad(self, states: Tensor) -> Tensor:
         """(N, longest, W) as (T, W)."""

@@ -69,17 +69,13 @@ def export_bundle(
 def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
     outputs = count()
-    return [
-        {"name": task.name, "kind": "bi-encoder", "checkpoint": "model", "scale": SCALES[task.losses[0]]}
-        if task.is_bi_encoder
-        else {
-            "name": task.name,
-            "kind": "cross-encoder",
-            "checkpoint": "model",
-            "output": next(outputs),
-            "scale": SCALES[task.losses[0]],
-        }
+    read = [
+        {"kind": "bi-encoder"} if task.is_bi_encoder else {"kind": "cross-encoder", "output": next(outputs)}
         for task in tasks
+    ]
+    return [
+        {"name": task.name, **how, "checkpoint": "model", "scale": SCALES[task.losses[0]]}
+        for task, how in zip(tasks, read, strict=True)
     ]
 
 

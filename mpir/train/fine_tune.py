@@ -11,7 +11,7 @@ import logging
 import math
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -106,26 +106,28 @@ class FineTuner:
     def evaluate(self) -> dict[str, float]:
         """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
         return {
-            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev, index))
+            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev, [index])[:, 0])
             for index, task in enumerate(self.tasks)
         }
 
     @torch.inference_mode()
-    def outputs(self, rows: list[Row], task: int) -> np.ndarray[Any, Any]:
-        """What the model as it is now gives for the rows (N,) of a task: raw outputs, or a bi-encoder's cosines."""
+    def outputs(self, rows: list[Row], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
+        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's cosines."""
         self.model.eval()
-        parts = [
-            self._outputs(rows[start : start + 1024], task).numpy(force=True) for start in range(0, len(rows), 1024)
-        ]
-        return np.concatenate(parts)
+        parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
+        return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
 
-    def _outputs(self, rows: list[Row], task: int) -> torch.Tensor:
-        """Raw outputs or cosines (N,)."""
+    def _outputs(self, rows: list[Row], tasks: Sequence[int]) -> torch.Tensor:
+        """Raw outputs or cosines (N, tasks); either way of reading happens at most once, and only if it is needed."""
         questions, sentences = [row.question for row in rows], [row.sentence for row in rows]
-        if task in self.output_of:
-            return self._read(self._logits, questions, sentences)[:, self.output_of[task]]
-        asked, found = self._read(self._vectors, questions + sentences).chunk(2)
-        return (asked * found).sum(dim=1)
+        found: dict[int, torch.Tensor] = {}
+        if together := [task for task in tasks if task in self.output_of]:
+            logits = self._read(self._logits, questions, sentences)
+            found |= {task: logits[:, self.output_of[task]] for task in together}
+        if apart := [task for task in tasks if task not in self.output_of]:
+            left, right = self._read(self._vectors, questions + sentences).chunk(2)
+            found |= dict.fromkeys(apart, (left * right).sum(dim=1))
+        return torch.stack([found[task] for task in tasks], dim=1)
 
     def _read(self, forward: Callable[[list[Tokens]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
         """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
@@ -162,7 +164,7 @@ class FineTuner:
     def _train_step(self, batch: Batch) -> float:
         self.model.train()
         started = time.perf_counter()
-        loss = self._loss(self._outputs(batch.rows, batch.task), batch)
+        loss = self._loss(self._outputs(batch.rows, [batch.task])[:, 0], batch)
         if not torch.isfinite(loss):
             raise MpirError(
                 f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "

@@ -168,7 +168,7 @@ def test_a_small_model_is_taught_by_the_teachers_scores(mixture: Path, settings:
     mixture.write_text(json.dumps(declared))
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    found = tuner.outputs([Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)], 0)
+    found = tuner.outputs([Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)], [0])[:, 0]
     np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
@@ -200,8 +200,11 @@ def test_a_bi_encoder_learns_beside_a_cross_encoder(
     sts, relevance = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
     rows = tuner.tasks[0].dev[:9]
     found = score_pairs([sts, relevance], [(row.question, row.sentence) for row in rows]).values
-    np.testing.assert_allclose(found[:, 0] / 5, tuner.outputs(rows, 0).clip(0, 1), atol=0.01)
-    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-tuner.outputs(rows, 1))), atol=0.01)
+    cosines, logits = tuner.outputs(rows, [0, 1]).T
+    np.testing.assert_allclose(found[:, 0] / 5, cosines.clip(0, 1), atol=0.01)
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-logits)), atol=0.01)
+    np.testing.assert_allclose(tuner.outputs(rows, [1, 0]).T, [logits, cosines], atol=1e-6)
+    np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], cosines, atol=1e-6)
 
 
 def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
@@ -392,4 +395,4 @@ def test_other_architectures_than_bert_are_trained_padded(mixture: Path, setting
     assert tuner.packed is None
     tuner.run()
     rows = [Row("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
-    assert np.diff(tuner.outputs(rows, 0)[::-1]) > 0
+    assert np.diff(tuner.outputs(rows, [0])[::-1, 0]) > 0
