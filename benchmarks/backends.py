@@ -40,7 +40,7 @@ from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.errors import MpirError
-from mpir.files import write_json
+from mpir.io.write import write_json
 
 Outputs = npt.NDArray[np.floating]
 BASE, TOKENS = "transformers, fp32", 4096

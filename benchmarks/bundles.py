@@ -15,7 +15,7 @@ from measure import alternate, default_threads, describe, machine, show, spread,
 from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.files import write_json
+from mpir.io.write import write_json
 
 
 def main() -> int:

@@ -28,12 +28,14 @@ def main() -> None:
         (f"Is gene {i // 1000} mutated in cystic fibrosis?", f"Sentence {i}, " + "of an abstract " * 9)
         for i in range(count)
     ]
-    values, windowed = np.random.default_rng(0).random(count), np.zeros(count, bool)
+    values, in_passages = np.random.default_rng(0).random(count), np.zeros(count, bool)
     parts = [slice(start, start + PAIRS_PER_WINDOW) for start in range(0, count, PAIRS_PER_WINDOW)]
     with tempfile.TemporaryDirectory() as folder:
         cache = ScoreCache(folder, limit=2**40)
         jobs = [(name, part) for part in parts for name in PERSPECTIVES]
-        written = seconds(lambda: [cache.keep(name, pairs[part], values[part], windowed[part]) for name, part in jobs])
+        written = seconds(
+            lambda: [cache.keep(name, pairs[part], values[part], in_passages[part]) for name, part in jobs]
+        )
         read = seconds(lambda: [cache.look_up(name, pairs[part]) for name, part in jobs])
         cache.close()
         size = sum(file.stat().st_size for file in Path(folder).iterdir())

@@ -34,7 +34,7 @@ from workload import corpus_files, make_pairs, read_asked, read_documents
 from mpir.cli import guarded
 from mpir.corpora import read_corpus
 from mpir.errors import MpirError
-from mpir.files import write_json
+from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences as split_sentences
 
@@ -95,8 +95,8 @@ def submitter(folder: Path, bundle: str, device: str) -> Callable[[Sequence[Ques
     load_quietly()
     from mpir import Reranker
     from mpir.corpora import write_submission
-    from mpir.rank.phase_a import System, answer
     from mpir.retrieve import LuceneIndex
+    from mpir.tasks.bioasq import System, answer
 
     index, reranker = LuceneIndex(folder), Reranker(bundle, device=device, cache=None)
     take_apart = inside_of_scoring(bundle)

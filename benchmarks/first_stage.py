@@ -23,7 +23,7 @@ from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
 from mpir.corpora import read_corpus
-from mpir.files import write_json
+from mpir.io.write import write_json
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
 K = 10

@@ -22,20 +22,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from mpir.evaluate import evaluate
-from mpir.files import write_json
+from mpir.io.write import write_json
 from mpir.rank.blend import Columns
-from mpir.rank.phase_a import System, answer
+from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import rank
-from mpir.rank.scored import Scored
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
+from mpir.tasks.bioasq import System, answer
 from mpir.text import Document, Question, Sentence, Snippet
+from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 
 DOCUMENTS, SENTENCES = 10, 10
 NAMES = ("a", "b", "c", "d")
-Pairs = list[tuple[Question, Scored]]
+Pairs = list[tuple[Question, Candidates]]
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
     pairs = make_questions(arguments.questions)
-    scored = ScoredSet.collect(pairs)
+    scored = Dataset.collect(pairs)
     objective, space = Objective(scored, arguments.measure), Space.of(scored.columns)
     points = np.random.default_rng(1).random((arguments.evaluations, space.dimensions))
     weights = [space.weights(point) for point in points]
@@ -106,7 +106,7 @@ def make_questions(count: int) -> Pairs:
     return [one_question(generator, number) for number in range(count)]
 
 
-def one_question(generator: np.random.Generator, number: int) -> tuple[Question, Scored]:
+def one_question(generator: np.random.Generator, number: int) -> tuple[Question, Candidates]:
     """One question with its candidates, their sentences and scores."""
     documents = tuple(
         Document(f"{number}-{i}", "", "x" * 1000, float(generator.random() * 20)) for i in range(DOCUMENTS)
@@ -126,7 +126,7 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         Snippet(name, "abstract", "abstract", begin, begin + 150, "x")
         for name, begin in zip(golden, begins, strict=True)
     )
-    scored = Scored(
+    scored = Candidates(
         f"q{number}", documents, sentences, columns, np.zeros(len(sentences)), np.zeros(len(sentences), bool)
     )
     return Question(f"q{number}", "?", "list", tuple(golden), snippets), scored

@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Both profiles in one table."""
     import torch
 
+    from mpir.models.encoder import CrossEncoder
+    from mpir.models.tokenise import PairTokenizer, batches, pad
+    from mpir.models.unpadded import UnpaddedBert
     from mpir.perspectives import open_bundle
-    from mpir.perspectives.cross_encoder import CrossEncoder
-    from mpir.perspectives.packed import PackedBert
-    from mpir.perspectives.tokens import PairTokenizer, batches, pad
 
     opened = open_bundle(arguments.bundle)
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     tokens = PairTokenizer(encoder.tokenizer, encoder.length).read(pairs)
     found = [tokens.sequences(rows) for rows in batches(tokens.lengths, encoder.tokens_per_batch)]
     padded = [{name: torch.from_numpy(part) for name, part in pad(batch, 0).items()} for batch in found]
-    packed = PackedBert(encoder.model)
+    packed = UnpaddedBert(encoder.model)
     profiles = [
         profile(lambda batch: encoder.model(**batch), padded),
         profile(packed, found),

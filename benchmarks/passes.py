@@ -1,6 +1,6 @@
 """Forward passes of one BERT classifier by several backends: what `backends.py` compares.
 
-A maker takes an mpir `CrossEncoder` (its tokenizer, and its model in the precision asked for) and gives back a function
+A maker takes an mpir `Encoder` (its tokenizer, and its model in the precision asked for) and gives back a function
 from a batch of token sequences to its raw outputs (N, K). Makers change what they like: each has its own process.
 """
 
@@ -19,15 +19,15 @@ from torch import Tensor
 from torch.ao.quantization import quantize_dynamic
 from torch.nn import Linear, Sequential, functional
 
+from mpir.models.encoder import Encoder
+from mpir.models.tokenise import PairTokenizer, TokenSequence, batches, pad
+from mpir.models.unpadded import UnpaddedBert
 from mpir.perspectives import packed
-from mpir.perspectives.cross_encoder import CrossEncoder
-from mpir.perspectives.packed import PackedBert
-from mpir.perspectives.tokens import PairTokenizer, Tokens, batches, pad
 
 Outputs = npt.NDArray[np.float32]
 Settings = tuple[str, str, int, Mapping[str, Any]]
 """A maker's name, the precision of the model it gets, tokens of a batch, and what else the maker takes."""
-Forward = Callable[[Sequence[Tokens]], Outputs]
+Forward = Callable[[Sequence[TokenSequence]], Outputs]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -35,7 +35,7 @@ def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> 
     """Reads the pairs, makes the forward pass, and gives back what runs it over all of them, longest batches first."""
     load_quietly()
     maker, precision, tokens, options = settings
-    cross = CrossEncoder(checkpoint, device="cpu", precision=precision)
+    cross = Encoder(checkpoint, device="cpu", precision=precision)
     read = PairTokenizer(cross.tokenizer, cross.length).read(pairs)
     parts = [(rows, read.sequences(rows)) for rows in batches(read.lengths, tokens)]
     forward: Forward = globals()[maker](cross, **options)
@@ -51,34 +51,34 @@ def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> 
 
 
 def whole_call(precision: str, devices: str, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], Outputs]:
-    """`CrossEncoder.outputs`, which tokenises as well, on these devices."""
+    """`Encoder.outputs`, which tokenises as well, on these devices."""
     load_quietly()
-    cross = CrossEncoder(checkpoint, device=devices, precision=precision)
+    cross = Encoder(checkpoint, device=devices, precision=precision)
     return lambda: cross.outputs(pairs)[0]
 
 
-def plain(cross: CrossEncoder) -> Forward:
+def plain(cross: Encoder) -> Forward:
     """transformers' own forward pass."""
     return _padded(cross, cross.model)
 
 
-def compiled(cross: CrossEncoder, dynamic: bool | None) -> Forward:
+def compiled(cross: Encoder, dynamic: bool | None) -> Forward:
     """transformers' own forward pass, compiled."""
     return _padded(cross, torch.compile(cross.model, dynamic=dynamic))
 
 
-def int8(cross: CrossEncoder, engine: str) -> Forward:
+def int8(cross: Encoder, engine: str) -> Forward:
     """transformers' own forward pass, its linear layers quantised while they run."""
     torch.backends.quantized.engine = engine
     return _padded(cross, quantize_dynamic(cross.model, {Linear}, torch.qint8))
 
 
-def pack(cross: CrossEncoder) -> Forward:
+def pack(cross: Encoder) -> Forward:
     """mpir's packed pass."""
-    return _packed(PackedBert(cross.model))
+    return _packed(UnpaddedBert(cross.model))
 
 
-def pack_with_fused_attention(cross: CrossEncoder) -> Forward:
+def pack_with_fused_attention(cross: Encoder) -> Forward:
     """mpir's packed pass with PyTorch's fused attention, as on a GPU."""
 
     def attend(batch: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ def pack_with_fused_attention(cross: CrossEncoder) -> Forward:
     return pack(cross)
 
 
-def pack_with_full_last_layer(cross: CrossEncoder) -> Forward:
+def pack_with_full_last_layer(cross: Encoder) -> Forward:
     """mpir's packed pass with a last layer that computes every token."""
 
     def first_tokens(layer: Any, states: Tensor, batch: Any) -> Tensor:
@@ -99,17 +99,17 @@ def pack_with_full_last_layer(cross: CrossEncoder) -> Forward:
     return pack(cross)
 
 
-def pack_compiled(cross: CrossEncoder) -> Forward:
+def pack_compiled(cross: Encoder) -> Forward:
     """mpir's packed pass with all layers compiled as one function."""
 
-    class Compiled(PackedBert):
-        def __call__(self, sequences: Sequence[Tokens]) -> Tensor:
+    class Compiled(UnpaddedBert):
+        def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
             batch = packed._Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
             logits: Tensor = trunk(self, self._embed(sequences, batch), batch)
             return logits
 
     @torch.compile(dynamic=True)
-    def trunk(bert: PackedBert, states: Tensor, batch: Any) -> Tensor:
+    def trunk(bert: UnpaddedBert, states: Tensor, batch: Any) -> Tensor:
         for layer in bert.layers[:-1]:
             states = layer.all_tokens(states, batch)
         first = bert.layers[-1].first_tokens(states, batch)
@@ -119,9 +119,9 @@ def pack_compiled(cross: CrossEncoder) -> Forward:
     return _packed(Compiled(cross.model))
 
 
-def pack_int8(cross: CrossEncoder) -> Forward:
+def pack_int8(cross: Encoder) -> Forward:
     """mpir's packed pass with int8 in the three linear layers (of four) that come after attention."""
-    bert = PackedBert(cross.model)
+    bert = UnpaddedBert(cross.model)
     for layer in bert.layers:
         layer.wide = _int8(layer.wide)
         layer.mix.dense, layer.narrow.dense = _int8(layer.mix.dense), _int8(layer.narrow.dense)
@@ -132,7 +132,7 @@ def _int8(linear: Linear) -> Any:
     return quantize_dynamic(Sequential(linear), {Linear}, torch.qint8)
 
 
-def onnx_runtime(cross: CrossEncoder, quantised: bool) -> Forward:
+def onnx_runtime(cross: Encoder, quantised: bool) -> Forward:
     """ONNX Runtime on an exported graph, in fp32 or with weights and products in int8."""
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -142,7 +142,7 @@ def onnx_runtime(cross: CrossEncoder, quantised: bool) -> Forward:
     return lambda sequences: session.run(None, _arrays(cross, sequences))[0]
 
 
-def openvino(cross: CrossEncoder, precision: str, quantised: bool = False) -> Forward:
+def openvino(cross: Encoder, precision: str, quantised: bool = False) -> Forward:
     """OpenVINO on the model converted from torch or, quantised, on ONNX Runtime's int8 graph."""
     import openvino as ov
 
@@ -154,12 +154,12 @@ def openvino(cross: CrossEncoder, precision: str, quantised: bool = False) -> Fo
     return lambda sequences: compiled_graph(_arrays(cross, sequences))[0]
 
 
-def _packed(bert: PackedBert) -> Forward:
+def _packed(bert: UnpaddedBert) -> Forward:
     return torch.inference_mode()(lambda sequences: bert(sequences).float().numpy())
 
 
-def _padded(cross: CrossEncoder, model: Any) -> Forward:
-    def forward(sequences: Sequence[Tokens]) -> Outputs:
+def _padded(cross: Encoder, model: Any) -> Forward:
+    def forward(sequences: Sequence[TokenSequence]) -> Outputs:
         tensors = {name: torch.from_numpy(array) for name, array in _arrays(cross, sequences).items()}
         outputs: Outputs = model(**tensors).logits.float().numpy()
         return outputs
@@ -167,17 +167,17 @@ def _padded(cross: CrossEncoder, model: Any) -> Forward:
     return forward
 
 
-def _arrays(cross: CrossEncoder, sequences: Sequence[Tokens]) -> dict[str, npt.NDArray[np.int64]]:
+def _arrays(cross: Encoder, sequences: Sequence[TokenSequence]) -> dict[str, npt.NDArray[np.int64]]:
     arrays = pad(sequences, cross.tokenizer.pad_token_id or 0)
     return {name: arrays[name] for name in INPUTS}
 
 
-def _example(cross: CrossEncoder) -> dict[str, npt.NDArray[np.int64]]:
+def _example(cross: Encoder) -> dict[str, npt.NDArray[np.int64]]:
     read = PairTokenizer(cross.tokenizer, cross.length).read([("one", "sentence"), ("one", "longer sentence")])
     return _arrays(cross, read.sequences(np.arange(2)))
 
 
-def _export(cross: CrossEncoder, quantised: bool) -> str:
+def _export(cross: Encoder, quantised: bool) -> str:
     """The file of the model as an ONNX graph for batches of any size."""
     file = Path(mkdtemp()) / "model.onnx"
     tensors = {name: torch.from_numpy(array) for name, array in _example(cross).items()}

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from measure import THREAD_VARIABLES
 
-from mpir.files import read_json
+from mpir.io.read import read_json
 
 Pair = tuple[str, str]
 Scores = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ Score = Callable[[Sequence[Pair]], Scores]
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
     """The first perspectives of a bundle, in one call."""
     from mpir.perspectives import open_bundle, score_pairs
-    from mpir.perspectives.scale import TOPS
+    from mpir.perspectives.scales import TOPS
 
     opened = open_bundle(bundle)
     tops = [TOPS[item["scale"]] for item in opened.manifest["perspectives"]][:perspectives]

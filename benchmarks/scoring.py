@@ -41,7 +41,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.errors import MpirError
-from mpir.files import write_json
+from mpir.io.write import write_json
 
 MPIR, MPIR_FP32, MPIR_ONE = "mpir", "mpir, fp32", "mpir, 1 perspective"
 DEFAULT, BEST, RERANKERS = "sentence-transformers, default", "sentence-transformers, best", "rerankers, default"

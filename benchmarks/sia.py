@@ -27,7 +27,8 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.files import read_json, read_json_lines, write_json
+from mpir.io.read import read_json, read_json_lines
+from mpir.io.write import write_json
 
 SCRIPT = Path(__file__).parents[1] / "data_scripts" / "generate_sia.py"
 WORD = re.compile(r"[A-Za-z]+")

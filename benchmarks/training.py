@@ -21,9 +21,9 @@ from measure import alternate, default_threads, describe, machine, show, spread,
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.files import write_json
+from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
-from mpir.train.settings import Settings
+from mpir.train.settings import TrainingSettings
 
 CONTENDERS = {
     "mpir, bf16": ("bf16", True),
@@ -41,7 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument("--bundle", default="default", help="whose first checkpoint is trained (default: default)")
-    parser.add_argument("--rows", type=int, default=48, help="pairs in a batch (default: 48)")
+    parser.add_argument("--batch-size", type=int, default=48, help="pairs in a batch (default: 48)")
     parser.add_argument("--steps", type=int, default=20, help="in each round (default: 20)")
     parser.add_argument("--rounds", type=int, default=3, help="default: 3")
     parser.add_argument("--threads", type=int, default=default_threads(), help="of each (default: all cores)")
@@ -81,16 +81,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, packed: bool) -> Callable[[], int]:
     """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
-    from mpir.train.fine_tune import FineTuner
-    from mpir.train.mixture import Row, Task
+    from mpir.train.data import Example, Task
+    from mpir.train.loop import FineTuner
 
-    count, data = arguments.rows * arguments.steps, arguments.data
+    count, data = arguments.batch_size * arguments.steps, arguments.data
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)
     chance = random.Random(1)
     chance.shuffle(pairs)
-    found = [Row(str(number), *pair, float(chance.random() < 0.5)) for number, pair in enumerate(pairs)]
+    found = [Example(str(number), *pair, float(chance.random() < 0.5)) for number, pair in enumerate(pairs)]
     task = Task("relevance", ("bce",), (([[row] for row in found], 1),), found[:1])
-    settings = Settings(checkpoint, rows=arguments.rows, precision=precision)
+    settings = TrainingSettings(checkpoint, batch_size=arguments.batch_size, precision=precision)
     tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
     if not packed:
         tuner.packed, tuner.tokens_per_chunk = None, PADDED_TOKENS

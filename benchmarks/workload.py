@@ -9,7 +9,7 @@ from pathlib import Path
 import mpir
 from mpir.corpora import read_corpus, read_questions
 from mpir.errors import InputError
-from mpir.files import read_json
+from mpir.io.read import read_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences as split_sentences
 

@@ -106,7 +106,8 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     from mpir.sia.filters import Filters
-    from mpir.sia.pipeline import Generation, Settings
+    from mpir.sia.pipeline import Generation
+    from mpir.sia.settings import GenerationSettings
 
     for name in ("limit", "sentences"):
         if (most := getattr(arguments, name)) is not None and most < 1:
@@ -114,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]
-    settings = Settings(
+    settings = GenerationSettings(
         **{name: getattr(arguments, name) for name in same},
         **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
         steps=tuple(filter(None, arguments.methods.split(","))),

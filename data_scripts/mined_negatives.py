@@ -27,12 +27,12 @@ from training_data import POSITIVES, BioASQ, Row, golden_sentences, load, row, w
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
+from mpir.io.journal import Journal
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.rank.journal import Journal
 from mpir.sia.graded import is_golden
 from mpir.text import Question
+from mpir.text.normalise import normalise
 from mpir.text.split import sentences
-from mpir.train.leakage import normalise
 
 if TYPE_CHECKING:
     from mpir.perspectives import Perspective

@@ -34,10 +34,10 @@ from training_data import Row, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.cli import guarded
-from mpir.files import read_json_lines
-from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.io.read import read_json_lines
+from mpir.models.encoder import Encoder
 from mpir.text import Question
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
 Pairs = list[tuple[str, str]]
 Array = npt.NDArray[np.float64]
@@ -133,7 +133,7 @@ class Teachers:
 
 def crossing(checkpoint: str) -> Judge:
     """What a cross-encoder's first output says of pairs, 0 to 1."""
-    cross = CrossEncoder(checkpoint)
+    cross = Encoder(checkpoint)
 
     def score(pairs: Pairs) -> Array:
         logits = cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)

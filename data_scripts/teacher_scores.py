@@ -19,9 +19,10 @@ import numpy.typing as npt
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
-from mpir.files import atomic_write, read_json_lines
+from mpir.io.read import read_json_lines
+from mpir.io.write import atomic_write
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.perspectives.scale import LOGIT, TOPS
+from mpir.perspectives.scales import LOGIT, TOPS
 
 EDGE = 1e-6
 """A score this near to the end of its scale counts as that far from it: its logit is ±14."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from mpir.cli import guarded
 from mpir.corpora import read_corpus
-from mpir.files import atomic_folder
+from mpir.io.write import atomic_folder
 
 END = "<|endoftext|>"
 SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}

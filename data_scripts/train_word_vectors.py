@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     from tqdm import tqdm
 
-    from mpir.files import read_json
+    from mpir.io.read import read_json
     from mpir.sia.vectors import MADE_BY, train_vectors
 
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:

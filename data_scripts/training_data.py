@@ -30,7 +30,8 @@ import numpy.typing as npt
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
-from mpir.files import atomic_write, read_json, read_json_lines
+from mpir.io.read import read_json, read_json_lines
+from mpir.io.write import atomic_write
 from mpir.perspectives import Perspective
 from mpir.retrieve import LuceneIndex
 from mpir.sia.answers import Answer, read_answers
@@ -41,10 +42,11 @@ from mpir.sia.qasc import read_items
 from mpir.sia.rows import words_of
 from mpir.sia.similar import Models, index_items, similar_rows
 from mpir.text import Document, Question
+from mpir.text.normalise import normalise
 from mpir.text.split import sentences, split
-from mpir.train.leakage import EvaluationQuestions, normalise
+from mpir.train.leakage import EvaluationQuestions
 
-Row = dict[str, Any]
+Example = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
 MEDQUAD = 3000
 """Questions taken from MedQuAD."""
@@ -110,7 +112,7 @@ def golden_sentences(question: Question) -> list[str]:
     return [text for text in dict.fromkeys(texts) if 20 <= len(text) <= 600]
 
 
-def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Row]:
+def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     """Every sentence of the golden documents at hand: 1 in a golden snippet, 0 beside it."""
     snippets = [normalise(s.text) for s in question.snippets or ()]
     for identifier in question.documents or ():
@@ -119,7 +121,7 @@ def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Row]:
             yield row(question, sentence.text, label, "in-document")
 
 
-def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Row]:
+def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     """Some golden sentences against sentences of BM25 candidates that are not golden, whatever their rank."""
     golden = golden_sentences(question)
     snippets = [normalise(s.text) for s in question.snippets or ()]
@@ -132,7 +134,7 @@ def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Row]:
         yield row(question, text, 0.0, "bm25")
 
 
-def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Row]:
+def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Example]:
     """PubMedQA: the conclusion answers the question; the methods and background of the same abstract do not."""
     for identifier, item in read_json(data / "pubmedqa/ori_pqal.json").items():
         question = Question(f"pubmedqa-{identifier}", item["QUESTION"])
@@ -146,7 +148,7 @@ def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Row]:
                     yield row(question, text[begin:end], 0.0, "pubmedqa")
 
 
-def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.Random) -> Iterator[Row]:
+def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.Random) -> Iterator[Example]:
     """MedQuAD: sentences of a question's answer against those of the answers to other questions about the same matter.
 
     Without "What is X?", which anything about X answers.
@@ -173,7 +175,7 @@ def statements(text: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if 20 <= len(one) <= 600 and not one.endswith("?")]
 
 
-def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Row]:
+def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Example]:
     """STS-B pairs, 0 to 5, each its own group; in both orders if asked, as similarity knows no direction."""
     with open(path, encoding="utf-8", newline="") as stream:
         for number, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
@@ -195,7 +197,7 @@ class WordOverlap(Perspective):
         return np.array([5 * len(asked & words_of([text])) / max(1, len(asked)) for text in sentences])
 
 
-def qasc_rows(data: Path, seed: int) -> Iterator[Row]:
+def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
     """QASC by the steps of mpir.sia: 4 the combined fact, 2 the better of its parts, 0 a similar question's fact."""
     items = list(read_items(str(data / "qasc/dev.jsonl")))
     partial, _ = partial_rows(items, WordOverlap("relevance"), seed)
@@ -208,14 +210,14 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Row]:
         yield row(Question(f"qasc-{one.source_ids[0]}", one.query), one.sentence, one.sia_score, f"qasc-{one.method}")
 
 
-def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
+def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
     """The graded rows of mpir.sia: what golden snippets and their surroundings say about the scale."""
     for question in questions:
         for one in graded_rows(evidence(bioasq, question), seed):
             yield row(question, one.sentence, one.sia_score, one.method)
 
 
-def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Row]:
+def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
     """The coverage rows of mpir.sia, graded by the exact answers that a sentence holds."""
     for question in questions:
         for one in coverage_rows(evidence(bioasq, question), seed):
@@ -228,20 +230,20 @@ def evidence(bioasq: BioASQ, question: Question) -> Evidence:
     return Evidence(question, known, bioasq.near(question)[:NEAR], bioasq.answers.get(question.id, ()))
 
 
-def row(question: Question, sentence: str, label: float, kind: str) -> Row:
+def row(question: Question, sentence: str, label: float, kind: str) -> Example:
     """One training row."""
     return {"id": question.id, "question": question.body, "sentence": sentence, "label": label, "kind": kind}
 
 
-def complete_groups(rows: Iterable[Row]) -> list[Row]:
+def complete_groups(rows: Iterable[Example]) -> list[Example]:
     """The rows of questions that have both a positive and a negative, which a listwise loss needs."""
-    groups: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[Example]] = defaultdict(list)
     for item in rows:
         groups[item["id"]].append(item)
     return [r for group in groups.values() if len({r["label"] > 0 for r in group}) == 2 for r in group]
 
 
-def write(path: Path, rows: Iterable[Row], evaluation: EvaluationQuestions | None = None) -> None:
+def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions | None = None) -> None:
     """Write rows as JSON lines, atomically, and print how many of each kind there are.
 
     Raises:

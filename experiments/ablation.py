@@ -33,12 +33,14 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import fingerprint, read_json, sha256, write_json
-from mpir.train.settings import Settings
+from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.train.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from mpir.train.fine_tune import FineTuner
-    from mpir.train.mixture import Row
+    from mpir.train.data import Example
+    from mpir.train.loop import FineTuner
 
 Floats = npt.NDArray[np.float64]
 PARTS = ("perspectives", "files", "kinds", "losses")
@@ -77,13 +79,13 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All runs and the table."""
-    from mpir.train.mixture import read_mixture, schedule
+    from mpir.train.data import read_mixture, schedule
 
-    settings = Settings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
+    settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
-    whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.rows, settings.seed)
+    whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
-    settings = replace(settings, batches=count, evaluate_every=count)
+    settings = replace(settings, max_steps=count, evaluate_every=count)
     chosen = list(variants(arguments))
     if arguments.list:
         print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
@@ -99,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
     """The runs to compare: two that would train on the same rows are one."""
-    from mpir.train.mixture import read_mixture
+    from mpir.train.data import read_mixture
 
     declared, seen = read_json(arguments.mixture)["perspectives"], set()
     for one in _candidates(arguments, declared):
@@ -115,13 +117,13 @@ def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
             yield one
 
 
-def _kinds(groups: list[list[Row]]) -> list[Any]:
+def _kinds(groups: list[list[Example]]) -> list[Any]:
     """What tells the rows of one file from those of another: how many of each kind there are."""
     return [len(groups), sorted(Counter(row.kind for group in groups for row in group).items())]
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
-    from mpir.train.mixture import RANKING, read_rows
+    from mpir.train.data import RANKING, read_rows
 
     yield Variant(EVERYTHING)
     folder = arguments.data or arguments.mixture.parent
@@ -140,7 +142,7 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
         yield from (Variant(f"{' + '.join(x)}, not {' + '.join(usual)}", losses=x) for x in LOSSES if x != usual)
 
 
-def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
+def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
     """Train one variant with one seed (unless that is done with the same `data`) and measure it on dev."""
     folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
     made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": data})
@@ -149,14 +151,14 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
         raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")
     if kept:
         return kept
-    from mpir.train.fine_tune import FineTuner
-    from mpir.train.mixture import read_mixture
-    from mpir.train.plots import read_log
+    from mpir.plots.training import read_log
+    from mpir.train.data import read_mixture
+    from mpir.train.loop import FineTuner
 
     tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
     if one.losses:
         tasks[0] = replace(tasks[0], losses=one.losses)
-    print(f"{one.name}: {settings.batches} batches, seed {settings.seed}", file=sys.stderr)
+    print(f"{one.name}: {settings.max_steps} batches, seed {settings.seed}", file=sys.stderr)
     tuner = FineTuner(settings, tasks, folder, device=arguments.device)
     tuner.run(progress=sys.stderr.isatty())
     _, looks = read_log(folder / "log.jsonl")
@@ -172,7 +174,7 @@ def figures(one: Variant, settings: Settings, arguments: argparse.Namespace, dat
     return result
 
 
-def shares(tuner: FineTuner, rows: list[Row]) -> Floats:
+def shares(tuner: FineTuner, rows: list[Example]) -> Floats:
     """The perspectives' scores (N, P) for rows, as shares of their scales."""
     outputs = tuner.outputs(rows, range(len(tuner.tasks))).astype(np.float64)
     cosines = [task.is_bi_encoder for task in tuner.tasks]

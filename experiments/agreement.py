@@ -26,11 +26,11 @@ from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.perspectives import open_bundle
-from mpir.rank.agreement import HEARD, agreement
+from mpir.perspectives.agreement import HEARD, agreement
 from mpir.rank.blend import Floats, Integers
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
 from mpir.retrieve.memory import MemoryIndex, TermWeights
+from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
@@ -55,7 +55,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
-    scored, bundle = ScoredSet.load(arguments.scored), open_bundle(arguments.bundle)
+    scored, bundle = Dataset.load(arguments.scored), open_bundle(arguments.bundle)
     if AGREEMENT not in scored.columns.perspectives or bundle.agreement is None:
         raise InputError(f"{arguments.scored}: has no column {AGREEMENT!r}; score with a bundle that declares it.")
     weights = choose_weights(arguments, scored)
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def texts(scored: ScoredSet, corpus: list[str]) -> list[str]:
+def texts(scored: Dataset, corpus: list[str]) -> list[str]:
     """The text of every sentence. Raises InputError where the corpus lacks a document."""
     wanted = set(scored.documents.tolist())
     known = {document.id: document.sections for document in read_corpus(corpus) if document.id in wanted}
@@ -93,7 +93,7 @@ def texts(scored: ScoredSet, corpus: list[str]) -> list[str]:
     return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in places]
 
 
-def by_question(scored: ScoredSet, sentences: list[str]) -> Iterator[Part]:
+def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
     """For each question: its sentences' rows, their words, their documents counted from 0, and S_BM25 of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
     documents = columns.question_of.searchsorted(numbers)
@@ -105,7 +105,7 @@ def by_question(scored: ScoredSet, sentences: list[str]) -> Iterator[Part]:
         yield part, words, columns.document_of[part] - first, np.asarray(columns.bm25[first:last])
 
 
-def column(scored: ScoredSet, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
+def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
     """Agreement (N,) with so many documents."""
     values = np.zeros(len(scored.begin))
     for part, words, document_of, bm25 in questions:
@@ -113,7 +113,7 @@ def column(scored: ScoredSet, questions: list[Part], relevance: Floats, heard: i
     return values
 
 
-def with_column(scored: ScoredSet, values: Floats, name: str) -> ScoredSet:
+def with_column(scored: Dataset, values: Floats, name: str) -> Dataset:
     """The set with other values, and perhaps another name, in the place of agreement."""
     place = scored.columns.perspectives.index(AGREEMENT)
     scores, names = np.array(scored.columns.scores), list(scored.columns.perspectives)
@@ -121,7 +121,7 @@ def with_column(scored: ScoredSet, values: Floats, name: str) -> ScoredSet:
     return replace(scored, columns=replace(scored.columns, scores=scores, perspectives=tuple(names)))
 
 
-def figures(scored: ScoredSet, weights: Weights) -> Figures:
+def figures(scored: Dataset, weights: Weights) -> Figures:
     """What is shown of every question (Q,)."""
     answers = Objective(scored).answers(weights)
     return {name: MEASURES[name](answers, 8) for name in SHOWN}

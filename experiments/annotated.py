@@ -13,14 +13,14 @@ from typing import Any
 from generalisation import read_csv
 
 from mpir.errors import InputError
-from mpir.files import read_json_lines
-from mpir.train.mixture import Row
+from mpir.io.read import read_json_lines
+from mpir.train.data import Example
 
 Grades = Mapping[str, float]
 ALL, NOTHING = 4.0, 0.0
 
 
-def read_annotated(data: Path, split: str) -> dict[str, list[Row]]:
+def read_annotated(data: Path, split: str) -> dict[str, list[Example]]:
     """The rows of every set's split ("dev" or "test"), by the set's name; a pair that stands there twice counts once.
 
     Raises:
@@ -33,7 +33,7 @@ def read_annotated(data: Path, split: str) -> dict[str, list[Row]]:
     return found
 
 
-def read_scitail(data: Path, split: str) -> Iterator[Row]:
+def read_scitail(data: Path, split: str) -> Iterator[Example]:
     """SciTail (Khot et al. 2018): a claim made of a science question and its answer; a sentence of the web entails it.
 
     E is entailed, N neutral.
@@ -44,14 +44,14 @@ def read_scitail(data: Path, split: str) -> Iterator[Row]:
         yield labelled(item, place, "sentence2", "sentence1", "gold_label", grades=grades)
 
 
-def read_trecqa(data: Path, split: str) -> Iterator[Row]:
+def read_trecqa(data: Path, split: str) -> Iterator[Example]:
     """TREC-QA (Wang et al. 2007): a factoid question; a newspaper's sentence answers it, 1, or does not, 0."""
     path = data / f"trecqa_wang/{split}.csv"
     for number, item in enumerate(read_csv(path, "qtext", "label", "atext"), 1):
         yield labelled(item, f"{path}: row {number}", "qtext", "atext", "label", grades={"1": ALL, "0": NOTHING})
 
 
-def read_healthver(data: Path, split: str) -> Iterator[Row]:
+def read_healthver(data: Path, split: str) -> Iterator[Example]:
     """HealthVer (Sarrouti et al. 2021): a claim about health; a passage of an abstract settles it, or does not.
 
     A group is all claims about one question, as they were judged on the same passages.
@@ -64,12 +64,12 @@ def read_healthver(data: Path, split: str) -> Iterator[Row]:
         yield replace(row, group=text_of(item, "question", place))
 
 
-def labelled(item: Mapping[str, Any], place: str, asked: str, sentence: str, label: str, *, grades: Grades) -> Row:
+def labelled(item: Mapping[str, Any], place: str, asked: str, sentence: str, label: str, *, grades: Grades) -> Example:
     """A row of an item's fields. Raises InputError for a field that is no text, or a label without a grade."""
     if item.get(label) not in grades:
         raise InputError(f"{place}: {label} is {item.get(label)!r}; expected one of {', '.join(grades)}.")
     question = text_of(item, asked, place)
-    return Row(question, question, text_of(item, sentence, place), grades[item[label]])
+    return Example(question, question, text_of(item, sentence, place), grades[item[label]])
 
 
 def text_of(item: Mapping[str, Any], name: str, place: str) -> str:
@@ -79,7 +79,7 @@ def text_of(item: Mapping[str, Any], name: str, place: str) -> str:
     return " ".join(item[name].split())
 
 
-READERS: dict[str, Callable[[Path, str], Iterator[Row]]] = {
+READERS: dict[str, Callable[[Path, str], Iterator[Example]]] = {
     "SciTail": read_scitail,
     "TREC-QA": read_trecqa,
     "HealthVer": read_healthver,

@@ -33,16 +33,17 @@ from mpir.corpora import (
 )
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import evaluate
-from mpir.files import cache_folder, fingerprint
+from mpir.io.hash import fingerprint
+from mpir.io.write import cache_folder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text import Question
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
-    from mpir.rank.phase_a import System
+    from mpir.rank.candidates import Candidates
     from mpir.rank.reranker import Reranker
-    from mpir.rank.scored import Scored
     from mpir.retrieve.lucene import LuceneIndex
+    from mpir.tasks.bioasq import System
 
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = read_questions(arguments.gold) if arguments.gold else None
     if gold:  # what the measures would refuse, they refuse now
         evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
-    from mpir.rank.phase_a import System, systems
+    from mpir.tasks.bioasq import System, systems
 
     reranker = load_reranker(arguments)
     compared = systems(reranker.weights) if gold else [System("blend", reranker.weights)]
@@ -142,8 +143,8 @@ def score_and_answer(
     compared: Sequence[System],
 ) -> tuple[dict[str, list[Question]], dict[str, dict[str, float]]]:
     """Every system's answers, and the blend's scores of all candidates for a run file."""
-    from mpir.rank.journal import Journal
-    from mpir.rank.phase_a import answer, score_questions
+    from mpir.io.journal import Journal
+    from mpir.tasks.bioasq import answer, score_questions
 
     journal = Journal(f"{arguments.output}.scores.jsonl", how_scored(arguments, index, reranker))
     submissions: dict[str, list[Question]] = {system.name: [] for system in compared}
@@ -161,7 +162,7 @@ def score_and_answer(
 
 def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, object]:
     """Everything that scores depend on, so that a journal made otherwise is not taken up."""
-    from mpir.rank.agreement import identity
+    from mpir.perspectives.agreement import identity
 
     return {
         "index": dict(index.info.source),
@@ -174,7 +175,7 @@ def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Rera
     }
 
 
-def document_scores(scored: Scored, system: System) -> dict[str, float]:
+def document_scores(scored: Candidates, system: System) -> dict[str, float]:
     """The system's score of every candidate, by id."""
     return {d.id: float(s) for d, s in zip(scored.documents, system.scores(scored)[0], strict=True)}
 

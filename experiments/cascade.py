@@ -32,17 +32,17 @@ from mpir.cli import guarded
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.files import atomic_write, write_json
+from mpir.io.write import atomic_write, write_json
 from mpir.perspectives import open_bundle
+from mpir.plots.tuning import COLOURS, STYLE
 from mpir.rank.blend import Floats, Integers, blend
 from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
-from mpir.rank.scored_set import PLACES, ScoredSet
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
-from mpir.tune.answers import Pool
+from mpir.tune.dataset import PLACES, Dataset
 from mpir.tune.measures import MEASURES
-from mpir.tune.plots import COLOURS, STYLE
+from mpir.tune.submissions import Pool
 
 Promise = Callable[[Floats, Floats, Integers], Floats]
 Choose = Callable[[Floats, Floats, Integers], Integers]
@@ -86,7 +86,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
-    scored = ScoredSet.load(arguments.scored)
+    scored = Dataset.load(arguments.scored)
     weights = choose_weights(arguments, scored)
     curve = Curve(scored, weights, arguments.version)
     points = {name: [curve.point(name, share) for share in SHARES] for name in FIRST_PASSES}
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def choose_weights(arguments: argparse.Namespace, scored: ScoredSet) -> Weights:
+def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
     """The weights that are asked for. Raises InputError if they were tuned on other models than scored the set."""
     if arguments.weights == "equal":
         return Weights.equal(scored.columns.perspectives)
@@ -131,7 +131,7 @@ def choose_weights(arguments: argparse.Namespace, scored: ScoredSet) -> Weights:
     return weights.over(scored.columns.perspectives, str(source))
 
 
-def first_candidates(scored: ScoredSet, count: int) -> ScoredSet:
+def first_candidates(scored: Dataset, count: int) -> Dataset:
     """The set with the first documents of each question only, best S_BM25 first."""
     columns = scored.columns
     order = np.lexsort((np.arange(len(columns.bm25)), -columns.bm25, columns.question_of))
@@ -153,7 +153,7 @@ def first_candidates(scored: ScoredSet, count: int) -> ScoredSet:
 class Curve:
     """Measures of a scored set, all of it and with sentences left out, against the same gold."""
 
-    def __init__(self, scored: ScoredSet, weights: Weights, version: int = 8) -> None:
+    def __init__(self, scored: Dataset, weights: Weights, version: int = 8) -> None:
         """Prepare the labels. Raises InputError where there is no gold."""
         self.scored, self.weights, self.version = scored, weights, version
         self.pool = Pool(scored)

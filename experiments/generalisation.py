@@ -32,12 +32,13 @@ from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_qrels
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
-from mpir.files import read_json_lines, read_lines, write_json
+from mpir.io.read import read_json_lines, read_lines
+from mpir.io.write import write_json
 from mpir.rank.blend import Columns
-from mpir.rank.phase_a import systems
+from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
-from mpir.rank.scored import Scored
 from mpir.retrieve.memory import MemoryIndex
+from mpir.tasks.bioasq import systems
 from mpir.text import Document, Sentence
 
 MEASURES = {"nDCG@10": "nDCG@10", "AP": "MAP", "RR": "MRR"}
@@ -139,7 +140,7 @@ def candidates(test: TestSet, depth: int) -> tuple[list[list[Document]], list[li
 
 def as_sentences(
     queries: Sequence[str], documents: Sequence[Sequence[Document]], reranker: Reranker, *, progress: bool = False
-) -> list[Scored]:
+) -> list[Candidates]:
     """Score candidates that are sentences as they are: each is the only sentence of its own document, never split."""
     parts = []
     for query, part in zip(queries, documents, strict=True):
@@ -147,7 +148,7 @@ def as_sentences(
         places, zeros = np.arange(len(part)), np.zeros(len(part), np.int64)
         kept = tuple(Sentence(d.id, "abstract", 0, len(d.text), d.text) for d in part)
         columns = Columns(bm25, zeros, places, np.zeros((len(part), 0)), ())
-        parts.append(Scored(query, tuple(part), kept, columns, bm25, np.zeros(len(part), bool)))
+        parts.append(Candidates(query, tuple(part), kept, columns, bm25, np.zeros(len(part), bool)))
     return reranker.fill(parts, progress=progress)
 
 

@@ -26,13 +26,13 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.files import write_json
-from mpir.rank.phase_a import systems
+from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
+from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
 
 Floats = npt.NDArray[np.floating[Any]]
-Labels = list[npt.NDArray[np.bool_]]
+Judgements = list[npt.NDArray[np.bool_]]
 View = Mapping[str, list[Floats]]
 """Scores of the sentences (N,) of every question, by the system that gave them."""
 HEADS = ("against the first", "system", "MAP", "difference", "tau mean", "tau lowest", "tau over all", "largest gap")
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def measure(
     reranker: Reranker, questions: Sequence[Question], documents: Sequence[Sequence[Document]]
-) -> tuple[View, Labels]:
+) -> tuple[View, Judgements]:
     """Each system's scores, and which sentences are relevant, for the questions that have relevant ones."""
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
     pairs = [(one, relevant(question, one)) for question, one in zip(questions, scored, strict=True)]
@@ -85,7 +85,7 @@ def measure(
     return view, [label for _, label in kept]
 
 
-def compare(way: tuple[str, str], first: View, other: View, labels: Labels) -> Iterator[list[object]]:
+def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) -> Iterator[list[object]]:
     """A row of figures for each system. Raises InputError where the two have other systems."""
     if first.keys() != other.keys():
         raise InputError(
@@ -100,7 +100,7 @@ def compare(way: tuple[str, str], first: View, other: View, labels: Labels) -> I
         yield [" ".join(way), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
 
 
-def mean_average_precision(values: Sequence[Floats], labels: Labels) -> float:
+def mean_average_precision(values: Sequence[Floats], labels: Judgements) -> float:
     """The mean over questions of average precision."""
     return float(np.mean([average_precision(one, label) for one, label in zip(values, labels, strict=True)]))
 

@@ -23,9 +23,10 @@ from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl, read_questions
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.files import read_json, write_json
-from mpir.rank.phase_a import systems
-from mpir.rank.scored import Scored
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.rank.candidates import Candidates
+from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
 
@@ -87,7 +88,7 @@ def known_documents(data: Path, questions: list[Question]) -> list[list[Document
     return [[known[name] for name in question.documents or () if name in known] for question in questions]
 
 
-def relevant(question: Question, scored: Scored) -> npt.NDArray[np.bool_]:
+def relevant(question: Question, scored: Candidates) -> npt.NDArray[np.bool_]:
     """Which sentences (N,) a golden snippet of the question contains, or is contained in."""
     snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
     texts = [" ".join(sentence.text.split()) for sentence in scored.sentences]

@@ -25,9 +25,9 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.files import write_json
+from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.train.mixture import Row, read_rows
+from mpir.train.data import Example, read_rows
 
 RESAMPLES = 2000
 HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_sources(arguments: argparse.Namespace) -> dict[str, list[Row]]:
+def read_sources(arguments: argparse.Namespace) -> dict[str, list[Example]]:
     """The rows of each file and each annotated set, by name. Raises InputError where neither is asked for."""
     found = {str(path): read_rows(path, 4.0) for path in arguments.rows}
     if arguments.annotated:
@@ -77,7 +77,7 @@ def read_sources(arguments: argparse.Namespace) -> dict[str, list[Row]]:
     return found
 
 
-def measured(rows: list[Row], perspectives: Sequence[Perspective]) -> dict[str, Array]:
+def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, Array]:
     """The correlations (1 + RESAMPLES,) of each perspective with the rows' labels."""
     scores = score_pairs(perspectives, [(r.question, r.sentence) for r in rows], progress=sys.stderr.isatty()).values
     labels = np.array([row.label for row in rows])
@@ -92,7 +92,7 @@ def show(title: str, found: dict[str, Array]) -> None:
 
 
 def resample(groups: list[str], generator: np.random.Generator) -> list[npt.NDArray[np.int64]]:
-    """Row numbers: all of them first, then those of as many questions, drawn with replacement, RESAMPLES times."""
+    """Example numbers: all of them first, then those of as many questions, drawn with replacement, RESAMPLES times."""
     names = {name: number for number, name in enumerate(dict.fromkeys(groups))}
     numbers = np.array([names[group] for group in groups])
     members = [np.flatnonzero(numbers == number) for number in range(len(names))]

@@ -40,15 +40,19 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.files import atomic_write, fingerprint, read_json, read_json_lines, write_json
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json, read_json_lines
+from mpir.io.write import atomic_write, write_json
+from mpir.models.encoder import Encoder
 from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
+from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 from mpir.rank.reranker import Reranker
-from mpir.sia.pipeline import Generation, Settings
+from mpir.sia.pipeline import Generation
 from mpir.sia.rows import one_line
-from mpir.train.fine_tune import FineTuner
-from mpir.train.fine_tune import Settings as Training
-from mpir.train.mixture import Row, Task
+from mpir.sia.settings import GenerationSettings
+from mpir.train.data import Example, Task
+from mpir.train.loop import FineTuner
+from mpir.train.settings import TrainingSettings as Training
 
 Floats = npt.NDArray[np.float64]
 Score = Callable[[Sequence[tuple[str, str]]], Floats]
@@ -109,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def judged(kept: Path, score: Score, dev: dict[str, list[Row]], yardstick: Yardstick) -> dict[str, Any]:
+def judged(kept: Path, score: Score, dev: dict[str, list[Example]], yardstick: Yardstick) -> dict[str, Any]:
     """A perspective's figures, and each question's gain, from the file where they are kept for the same rows."""
     judges = fingerprint({"dev": {name: list(map(astuple, rows)) for name, rows in dev.items()}, **yardstick.identity})
     if not kept.exists() or read_json(kept).get("judges") != judges:
@@ -129,7 +133,7 @@ def summary(found: list[dict[str, Any]]) -> dict[str, list[float]]:
     return {**figures, "p": [randomisation_test(gains, np.zeros_like(gains))]}
 
 
-def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Example]], dict[str, list[Example]]]:
     """Training rows by method, and dev rows by family: QASC questions held out, and BioASQ's dev questions."""
     people = read_annotated(arguments.data, "dev")
     folder, shared = arguments.data, {"bundle": arguments.bundle}
@@ -137,9 +141,11 @@ def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str,
     limited = {**shared, "limit": arguments.questions}
     limited["corpus"] = (str(folder / "pubmed/abstracts.jsonl"),)
     settings = {
-        "qasc": Settings(qasc=str(folder / "qasc/dev.jsonl"), vectors=arguments.vectors, **shared),
-        "bioasq": Settings(bioasq=(str(folder / "bioasq/training.json"),), exclude=sum(golden.values(), ()), **limited),
-        "dev": Settings(bioasq=golden[5], **limited),
+        "qasc": GenerationSettings(qasc=str(folder / "qasc/dev.jsonl"), vectors=arguments.vectors, **shared),
+        "bioasq": GenerationSettings(
+            bioasq=(str(folder / "bioasq/training.json"),), exclude=sum(golden.values(), ()), **limited
+        ),
+        "dev": GenerationSettings(bioasq=golden[5], **limited),
     }
     files = {name: generated(one, arguments.output / name) for name, one in settings.items()}
     training, judging = [files["qasc"][0], *files["bioasq"]], [files["qasc"][1], *files["dev"]]
@@ -156,7 +162,7 @@ def data(arguments: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str,
     return by_method, dev | people
 
 
-def generated(settings: Settings, folder: Path) -> list[Path]:
+def generated(settings: GenerationSettings, folder: Path) -> list[Path]:
     """The files of training and dev rows of a generation; of its steps those are made anew whose settings changed."""
     Generation(settings, folder, resume=True, progress=sys.stderr.isatty()).run()
     return [folder / f"{split}.jsonl" for split in ("train", "dev")]
@@ -172,12 +178,12 @@ def training_part(qasc: Path, held: Path, target: Path) -> Path:
     return target
 
 
-def rows_by_method(paths: Iterable[Path]) -> dict[str, list[Row]]:
+def rows_by_method(paths: Iterable[Path]) -> dict[str, list[Example]]:
     """The rows of some files."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[Example]] = {}
     for path in paths:
         for _, r in read_json_lines(path):
-            row = Row(r["query"], r["query"], r["sentence"], float(r["sia_score"]))
+            row = Example(r["query"], r["query"], r["sentence"], float(r["sia_score"]))
             found.setdefault(r["method"], []).append(row)
     return found
 
@@ -191,7 +197,7 @@ def references(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Judged
 
 
 def trained(
-    arguments: argparse.Namespace, train: dict[str, list[Row]], dev: dict[str, list[Row]]
+    arguments: argparse.Namespace, train: dict[str, list[Example]], dev: dict[str, list[Example]]
 ) -> Iterator[tuple[str, Iterator[Judged]]]:
     """For each source a perspective for each seed, trained on a random sample of the source's rows."""
     for name, methods in (SOURCES | ({"written": WRITTEN} if arguments.writer else {})).items():
@@ -203,7 +209,7 @@ def trained(
         yield f"{name} ({min(arguments.rows, len(rows)):,})", map(models, arguments.seeds)
 
 
-def model(arguments: argparse.Namespace, rows: list[Row], dev: list[Row], parent: Path, seed: int) -> Judged:
+def model(arguments: argparse.Namespace, rows: list[Example], dev: list[Example], parent: Path, seed: int) -> Judged:
     """A perspective trained on some of the rows, unless that very one stands in the seed's folder."""
     folder, never = parent / str(seed), 10**9
     chosen = random.Random(seed).sample(rows, min(arguments.rows, len(rows)))
@@ -214,7 +220,7 @@ def model(arguments: argparse.Namespace, rows: list[Row], dev: list[Row], parent
         task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev)
         FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
         write_json(folder / "done.json", made_by)
-    perspective = CrossEncoderPerspective("sia", CrossEncoder(folder / "best"), scale="0-4")
+    perspective = CrossEncoderPerspective("sia", Encoder(folder / "best"), scale="0-4")
     return folder / "judged.json", scorer(perspective)
 
 
@@ -223,7 +229,7 @@ def scorer(perspective: Perspective) -> Score:
     return lambda pairs: score_pairs([perspective], pairs).values[:, 0]
 
 
-def correlation(score: Score, rows: list[Row]) -> float:
+def correlation(score: Score, rows: list[Example]) -> float:
     """Spearman's rank correlation of scores and labels."""
     values = score([(row.question, row.sentence) for row in rows])
     return float(spearmanr(values, [row.label for row in rows])[0])

@@ -20,7 +20,7 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
-from mpir.files import read_json
+from mpir.io.read import read_json
 from mpir.text.split import split
 from mpir.text.types import ABSTRACT, TITLE
 

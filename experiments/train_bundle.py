@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mpir.cli import guarded
-from mpir.train.settings import Settings
+from mpir.train.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from mpir.train.fine_tune import FineTuner
+    from mpir.train.loop import FineTuner
 
 TYPES = {"int": int, "int | None": int, "float": float, "str": str}
 
@@ -52,7 +52,7 @@ def main() -> int:
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add an option for every setting of a run."""
     group = parser.add_argument_group("settings")
-    for item in fields(Settings):
+    for item in fields(TrainingSettings):
         default = "" if item.default in (MISSING, None) else f" ({item.default})"
         meaning = item.metadata["help"] + default
         group.add_argument(f"--{item.name.replace('_', '-')}", type=TYPES[str(item.type)], help=meaning)
@@ -61,10 +61,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, and export where that is asked for."""
     logging.getLogger("mpir").setLevel(logging.INFO)
-    settings = Settings.read(arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(Settings)})
-    from mpir.train.fine_tune import FineTuner
-    from mpir.train.mixture import read_mixture
-    from mpir.train.plots import curves
+    settings = TrainingSettings.read(
+        arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(TrainingSettings)}
+    )
+    from mpir.plots.training import curves
+    from mpir.train.data import read_mixture
+    from mpir.train.loop import FineTuner
 
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without)
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)

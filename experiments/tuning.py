@@ -30,21 +30,21 @@ from tqdm import tqdm
 
 from mpir.cli import guarded
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.files import atomic_write, write_json
-from mpir.rank.journal import Journal
-from mpir.rank.scored_set import ScoredSet
+from mpir.io.journal import Journal
+from mpir.io.write import atomic_write, write_json
+from mpir.plots import tuning as plots
 from mpir.rank.weights import PUBLISHED, Weights
-from mpir.tune import plots
-from mpir.tune.adopt import split
-from mpir.tune.answers import Answers
+from mpir.tune.adoption import split
+from mpir.tune.alternating import Plan, search
+from mpir.tune.dataset import Dataset
 from mpir.tune.effects import dependence, top_shares
-from mpir.tune.fusion import Fusion
+from mpir.tune.learned import Fusion
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import GridSearch, RandomSearch
-from mpir.tune.search import Plan, search
 from mpir.tune.space import Space
+from mpir.tune.submissions import Submissions
 
-Ranker = Callable[[Objective], Answers]
+Ranker = Callable[[Objective], Submissions]
 Values = list[float]
 SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayesian")
 LEARNED = ("logistic regression", "feed-forward net")
@@ -106,7 +106,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
     job = Job(*(getattr(arguments, name) for name in Job.__dataclass_fields__))
-    dev = ScoredSet.load(job.dev)
+    dev = Dataset.load(job.dev)
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
     header = {"dev": dev.data, "job": repr(replace(job, dev=Path()))}
     journal = Journal(arguments.output / "parts.jsonl", header)
@@ -122,13 +122,13 @@ def run(arguments: argparse.Namespace) -> int:
     with atomic_write(arguments.output / "tables.md") as stream:
         stream.write("\n\n".join(tables) + "\n")
     write_json(
-        arguments.output / "results.json", {"dev": dev.data, "test": ScoredSet.load(arguments.test).data, **results}
+        arguments.output / "results.json", {"dev": dev.data, "test": Dataset.load(arguments.test).data, **results}
     )
     print("\n\n".join(tables))
     return 0
 
 
-def all_parts(measure: str, arguments: argparse.Namespace, dev: ScoredSet) -> list[Part]:
+def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:
     """Everything that is fitted for one measure."""
     seeds = range(arguments.seeds)
     folds = [*range(arguments.folds), None]
@@ -138,14 +138,14 @@ def all_parts(measure: str, arguments: argparse.Namespace, dev: ScoredSet) -> li
     return parts + ablations(measure, seeds, dev) + curve_parts(measure, seeds, dev)
 
 
-def ablations(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
+def ablations(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
     """Each perspective, the context and BM25 left out; each reading of the context."""
     changes: list[dict[str, str]] = [{"without": name} for name in (*dev.columns.perspectives, "context", "bm25")]
     changes += [{"context": context} for context in ("document", "fixpoint")]
     return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
 
 
-def curve_parts(measure: str, seeds: Iterable[int], dev: ScoredSet) -> list[Part]:
+def curve_parts(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
     """Tuning on fewer questions, another sample for each seed."""
     sizes = [size for size in SIZES if size < len(dev.questions)]
     return [Part(measure, "alternating Bayesian", seed, size=size) for size in sizes for seed in seeds]
@@ -180,7 +180,7 @@ def fit_and_measure(job: Job, part: Part) -> dict[str, Any]:
 @cache
 def load(folder: Path, measure: str) -> Objective:
     """The objective over a scored set, once for each process."""
-    return Objective(ScoredSet.load(folder), measure, version=VERSION)
+    return Objective(Dataset.load(folder), measure, version=VERSION)
 
 
 def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, Any]]:
@@ -207,7 +207,7 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
 
 
 def by_weights(weights: Weights) -> Ranker:
-    """Answers by the blend."""
+    """Submissions by the blend."""
     return lambda one: one.answers(weights)
 
 
@@ -327,7 +327,7 @@ class Report:
     def changes(self) -> dict[str, tuple[float, float, float, float]]:
         """Each ablation's difference from the full system on test: mean, interval, p after Holm."""
         full = self.values("alternating Bayesian", list(self.seeds)[:2])
-        names = ScoredSet.load(self.job.dev).columns.perspectives
+        names = Dataset.load(self.job.dev).columns.perspectives
         changes = {f"without {name}": {"without": name} for name in (*names, "context", "bm25")}
         changes |= {f"context: {context}": {"context": context} for context in ("document", "fixpoint")}
         differences = {
@@ -353,7 +353,7 @@ class Report:
 
     def learning(self) -> tuple[list[int], Any]:
         """Numbers of questions, and the test means (S, seeds)."""
-        questions = len(ScoredSet.load(self.job.dev).questions)
+        questions = len(Dataset.load(self.job.dev).questions)
         sizes = [size for size in SIZES if size < questions]
         means = [[self.mean("alternating Bayesian", seed, size=size) for seed in self.seeds] for size in sizes]
         means.append([self.mean("alternating Bayesian", seed) for seed in self.seeds])

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import mpir
 from mpir.cli import bundle, evaluate, index, rerank, score, search, tune
 from mpir.errors import MpirError
+from mpir.version import __version__
 
 DESCRIPTION = """\
 Rank documents, and the sentences inside them, for biomedical questions.
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action="version", version=f"mpir {mpir.__version__}")
+    parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (index, search, rerank, evaluate, score, tune, bundle):
         command.add_parser(subparsers)

@@ -40,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Build the index, or keep the one that matches; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.corpora.corpus import corpus_fingerprint, read_corpus
-    from mpir.files import STDIN
+    from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
 
     source = corpus_fingerprint(arguments.paths)

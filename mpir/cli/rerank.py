@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError
-from mpir.files import STDIN, cache_folder, place_of, read_json_lines
+from mpir.io.read import STDIN, place_of, read_json_lines
+from mpir.io.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
-from mpir.files import check_replaceable
+from mpir.io.write import check_replaceable
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.rank.journal import Journal
-    from mpir.rank.phase_a import score_questions
-    from mpir.rank.scored_set import MARKER, ScoredSet
+    from mpir.io.journal import Journal
     from mpir.retrieve.lucene import LuceneIndex
+    from mpir.tasks.bioasq import score_questions
+    from mpir.tune.dataset import MARKER, Dataset
 
     if arguments.candidates < 1:
         raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         scored = score_questions(
             questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
         )
-        found = ScoredSet.collect(scored, made_by).save(arguments.output)
+        found = Dataset.collect(scored, made_by).save(arguments.output)
     journal.path.unlink()
     print(
         f"{arguments.output}: {len(found.questions)} questions, {len(found.documents)} candidates, "
@@ -133,7 +133,7 @@ def _holds(index: LuceneIndex, name: str) -> bool:
 
 def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, Any]:
     """Everything that the columns depend on."""
-    from mpir.rank.agreement import identity
+    from mpir.perspectives.agreement import identity
 
     return {
         "index": {"source": dict(index.info.source), "documents": len(index)},

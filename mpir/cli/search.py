@@ -10,9 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
-from mpir.files import STDIN, parse_object, place_of, read_lines
+from mpir.io.read import STDIN, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
-from mpir.retrieve.record import without_surrogates
+from mpir.text.normalise import without_surrogates
 
 if TYPE_CHECKING:
     from mpir.text.types import Document

@@ -13,9 +13,9 @@ from mpir.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
-    from mpir.tune.adopt import Evidence
+    from mpir.tune.adoption import Comparison
+    from mpir.tune.alternating import Found, Plan
     from mpir.tune.objective import Objective
-    from mpir.tune.search import Found, Plan
     from mpir.tune.space import Space
 
 KEPT = 1
@@ -86,18 +86,18 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
-    from mpir.rank.journal import Journal
-    from mpir.rank.scored_set import ScoredSet
+    from mpir.io.journal import Journal
     from mpir.rank.weights import AGREEMENT
-    from mpir.tune.adopt import adopt, cross_validate, signed
+    from mpir.tune.adoption import adopt, cross_validate, signed
+    from mpir.tune.alternating import search, settings
+    from mpir.tune.dataset import Dataset
     from mpir.tune.measures import OF_DOCUMENTS
     from mpir.tune.objective import Objective
-    from mpir.tune.search import search, settings
     from mpir.tune.space import Space
 
     if arguments.output.is_dir():
         raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
-    scored = reduce(ScoredSet.beside, map(ScoredSet.load, arguments.scored))
+    scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = arguments.measure in OF_DOCUMENTS and AGREEMENT in scored.columns.perspectives
     bounds = ({AGREEMENT: (0.0, 0.0)} if unseen else {}) | _bounds(arguments.bounds)
@@ -125,8 +125,8 @@ def _log_beside(output: Path) -> Path:
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
+    from mpir.tune.alternating import Plan
     from mpir.tune.optimiser import Bayesian, RandomSearch
-    from mpir.tune.search import Plan
 
     halves = METHODS[arguments.method]
     # all weights at once get the calls of both halves
@@ -164,7 +164,7 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
 
 
 def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:
-    from mpir.tune import plots
+    from mpir.plots import tuning as plots
     from mpir.tune.effects import dependence, top_shares
 
     plots.best_so_far(folder / "best-so-far", {"search": [found.best_so_far]}, objective.name)
@@ -174,7 +174,7 @@ def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> Non
 
 
 def _report(
-    arguments: argparse.Namespace, space: Space, found: Found, evidence: Evidence, *, name: str, written: bool
+    arguments: argparse.Namespace, space: Space, found: Found, evidence: Comparison, *, name: str, written: bool
 ) -> None:
     from tabulate import tabulate
 

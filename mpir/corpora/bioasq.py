@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mpir.errors import InputError
-from mpir.files import read_json, write_json
+from mpir.io.read import read_json
+from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
 
 DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"

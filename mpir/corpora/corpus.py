@@ -9,7 +9,7 @@ from typing import Any
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.pubmed import read_pubmed
 from mpir.errors import InputError
-from mpir.files import STDIN
+from mpir.io.read import STDIN
 from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
-from mpir.files import place_of, read_json_lines
+from mpir.io.read import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
 ID_KEYS = ("pmid", "id", "_id", "docid")

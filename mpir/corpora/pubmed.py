@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from mpir.errors import InputError
-from mpir.files import open_bytes
+from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
 _ROOTS = ("PubmedArticleSet", "MedlineCitationSet")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from mpir.errors import InputError
-from mpir.files import atomic_write, read_lines
+from mpir.io.read import read_lines
+from mpir.io.write import atomic_write
 
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query 0 document grade"

@@ -51,7 +51,7 @@ class QuestionMeasures:
     golden: NDArray[np.int64]
 
 
-class Row(NamedTuple):
+class Measured(NamedTuple):
     """The measures of one question, and its number of golden items."""
 
     precision: float
@@ -108,18 +108,18 @@ def question_measures(
         for question in gold
         if omitted == "zero" or question.id in answers
     ]
-    documents = [(gold.id, _document_row(gold, answer, version)) for gold, answer in pairs]
-    snippets = [(gold.id, snippet_row(gold, answer, version)) for gold, answer in pairs]
+    documents = [(gold.id, _measure_documents(gold, answer, version)) for gold, answer in pairs]
+    snippets = [(gold.id, measure_snippets(gold, answer, version)) for gold, answer in pairs]
     return {"documents": _stack(documents, version), "snippets": _stack(snippets, version)}
 
 
-def _document_row(gold: Question, answer: Question, version: int) -> Row:
+def _measure_documents(gold: Question, answer: Question, version: int) -> Measured:
     golden, returned = set(gold.documents or ()), list(dict.fromkeys(answer.documents or ()))
     hits = [int(document in golden) for document in returned]
     return _row(hits, [1] * len(hits), hits, [1] * len(golden), version)
 
 
-def snippet_row(gold: Question, answer: Question, version: int) -> Row:
+def measure_snippets(gold: Question, answer: Question, version: int) -> Measured:
     """The snippet measures of one question."""
     golden, returned = spans(measurable(gold), gold.id), spans(answer.snippets or (), answer.id)
     documents = {span.document for span in golden}
@@ -131,20 +131,20 @@ def snippet_row(gold: Question, answer: Question, version: int) -> Row:
 
 def _row(
     matched: Sequence[int], sizes: Sequence[int], relevant: Sequence[int], golden_sizes: Sequence[int], version: int
-) -> Row:
+) -> Measured:
     """The measures of R returned items (R,) and G golden ones (G,); a document is an item of size 1."""
     if not matched or not golden_sizes:
-        return Row(0.0, 0.0, 0.0, 0.0, len(golden_sizes))
+        return Measured(0.0, 0.0, 0.0, 0.0, len(golden_sizes))
     precision, recall = sum(matched) / sum(sizes), sum(matched) / sum(golden_sizes)
     f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
     precision_at = np.cumsum(matched) / np.cumsum(sizes)
     average_precision = float(precision_at @ np.asarray(relevant)) / DIVISORS[version](len(golden_sizes))
-    return Row(precision, recall, f1, average_precision, len(golden_sizes))
+    return Measured(precision, recall, f1, average_precision, len(golden_sizes))
 
 
-def _stack(rows: Iterable[tuple[str, Row]], version: int) -> QuestionMeasures:
+def _stack(rows: Iterable[tuple[str, Measured]], version: int) -> QuestionMeasures:
     kept = [(question, row) for question, row in rows if row.golden or version not in SKIPS_WITHOUT_GOLDEN]
-    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(Row._fields))
+    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(Measured._fields))
     precision, recall, f1, average_precision, golden = table.T
     questions = tuple(question for question, _ in kept)
     return QuestionMeasures(questions, precision, recall, f1, average_precision, golden.astype(np.int64))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
-from mpir.files import fingerprint
+from mpir.io.hash import fingerprint
 
 ENTRY_POINTS = "mpir.perspectives"
 

@@ -1,7 +1,7 @@
 """The bi-encoder: a transformer reads each text alone, and two texts are as alike as their vectors point alike.
 
 A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). It is the encoder of
-a `CrossEncoder` that reads here, so both can be one model with one set of weights.
+a `Encoder` that reads here, so both can be one model with one set of weights.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
+from mpir.models.lazy import EncoderLike
 from mpir.perspectives.base import Loading, Perspective, register
-from mpir.perspectives.cache import Pair
-from mpir.perspectives.encoded import Encoder, shared_encoder
-from mpir.perspectives.scale import TOPS
+from mpir.perspectives.cross_encoder import shared_encoder
+from mpir.perspectives.scales import TOPS
+from mpir.text.types import Pair
 
 Floats = npt.NDArray[np.float32]
 COSINE = "cosine"
@@ -28,7 +29,7 @@ PAIRS_PER_PASS = 16_384
 class BiEncoderPerspective(Perspective):
     """The cosine of question and sentence, on a scale that mpir fixes."""
 
-    def __init__(self, name: str, encoder: Encoder, *, scale: str = "0-5") -> None:
+    def __init__(self, name: str, encoder: EncoderLike, *, scale: str = "0-5") -> None:
         """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
 
         Raises:
@@ -45,14 +46,16 @@ class BiEncoderPerspective(Perspective):
     def score_pairs(
         self, pairs: Sequence[Pair], *, progress: bool = False
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Scores (N,) of pairs, and which (N,) were windowed; a text that several pairs have is read once."""
+        """Scores (N,) of pairs, and which (N,) were in_passages; a text that several pairs have is read once."""
         found = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)
         ]
-        cosines, windowed = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ([], [])
+        cosines, in_passages = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ([], [])
         values = np.asarray(cosines, np.float64)
-        return values if self.scale == COSINE else TOPS[self.scale] * values.clip(0.0, 1.0), np.asarray(windowed, bool)
+        return values if self.scale == COSINE else TOPS[self.scale] * values.clip(0.0, 1.0), np.asarray(
+            in_passages, bool
+        )
 
     def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Cosines (N,), of a text in several windows the highest, and which have such a text."""
@@ -61,11 +64,11 @@ class BiEncoderPerspective(Perspective):
         first, parts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
         left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
         cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])
-        windowed = (parts[left] > 1) | (parts[right] > 1)
-        for row in np.flatnonzero(windowed):
+        in_passages = (parts[left] > 1) | (parts[right] > 1)
+        for row in np.flatnonzero(in_passages):
             one, other = (vectors[first[i] : first[i] + parts[i]] for i in (left[row], right[row]))
             cosines[row] = (one @ other.T).max()
-        return cosines, windowed
+        return cosines, in_passages
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mpir
 from mpir.errors import ArtefactError, MpirError
-from mpir.files import read_json, sha256, write_json
+from mpir.io.hash import sha256
+from mpir.io.read import read_json
+from mpir.io.write import write_json
 from mpir.perspectives.base import Loading, Perspective, build
+from mpir.version import __version__
 
 MANIFEST = "bundle.json"
 FORMAT = 1
@@ -34,7 +36,7 @@ FORM = {
     "card": (str, "the name of a file"),
     "agreement": (str, "the name of a perspective"),
 }
-SHIPPED = Path(mpir.__file__).parent / "bundles"
+SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Bundle:
     ) -> tuple[Perspective, ...]:
         """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder."""
         import mpir.perspectives.bi_encoder
-        import mpir.perspectives.encoded  # noqa: F401  (both register their kind)
+        import mpir.perspectives.cross_encoder  # noqa: F401  (both register their kind)
 
         loading = Loading(self.folder, device, precision, tokens_per_batch)
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
@@ -86,7 +88,7 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
         raise ArtefactError(
             f"{manifest_path}: expected format {FORMAT} and a list of perspectives, found format "
-            f"{manifest.get('format')!r}; use a bundle made for mpir {mpir.__version__}."
+            f"{manifest.get('format')!r}; use a bundle made for mpir {__version__}."
         )
     _check_form(manifest, manifest_path)
     for name, expected in (manifest.get("files") or {}).items():
@@ -151,7 +153,7 @@ def seal(folder: str | Path) -> None:
     manifest = read_json(root / MANIFEST)
     files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.name != MANIFEST)
     manifest["files"] = {path.relative_to(root).as_posix(): sha256(path) for path in files}
-    manifest["format"], manifest["mpir"] = FORMAT, mpir.__version__
+    manifest["format"], manifest["mpir"] = FORMAT, __version__
     if not manifest["files"]:
         raise MpirError(f"{root}: the bundle has no files besides its manifest; put its checkpoints there first.")
     write_json(root / MANIFEST, manifest)

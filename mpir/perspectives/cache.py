@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
-import mpir
 from mpir.errors import InputError, OutputError
+from mpir.text.types import Pair
+from mpir.version import __version__
 
 log = logging.getLogger(__name__)
 
-Pair = tuple[str, str]
 Result = TypeVar("Result")
 
 FILE, LOCK = "scores.sqlite", "scores.lock"
@@ -88,26 +88,26 @@ class ScoreCache:
     def look_up(
         self, fingerprint: str, pairs: Sequence[Pair]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """The scores (N,) of a perspective for pairs, the flags `windowed` (N,), and which of them (N,) were found."""
+        """Scores (N,) of a perspective for pairs, the flags `in_passages` (N,), and which of them (N,) were found."""
         keys = list(_keys(fingerprint, pairs))
         records = self._do(lambda database: _read(database, keys)) or {}
         found = np.array([key in records for key in keys], bool)
-        values, windowed = np.zeros(len(keys)), np.zeros(len(keys), bool)
+        values, in_passages = np.zeros(len(keys)), np.zeros(len(keys), bool)
         for row in np.flatnonzero(found):
-            values[row], windowed[row] = records[keys[row]]
+            values[row], in_passages[row] = records[keys[row]]
         self.hits += int(found.sum())
         self.misses += int((~found).sum())
-        return values, windowed, found
+        return values, in_passages, found
 
     def keep(
         self,
         fingerprint: str,
         pairs: Sequence[Pair],
         values: npt.NDArray[np.float64],
-        windowed: npt.NDArray[np.bool_],
+        in_passages: npt.NDArray[np.bool_],
     ) -> None:
-        """Keep the scores (N,) of a perspective for pairs, and the flags `windowed` (N,), in one transaction."""
-        scores = zip(values.tolist(), windowed.tolist(), strict=True)
+        """Keep the scores (N,) of a perspective for pairs, and the flags `in_passages` (N,), in one transaction."""
+        scores = zip(values.tolist(), in_passages.tolist(), strict=True)
         rows = [(key, _record(key, *score)) for key, score in zip(_keys(fingerprint, pairs), scores, strict=True)]
         self._do(lambda database: self._write(database, rows))
 
@@ -175,7 +175,7 @@ class ScoreCache:
     def _check_version(self, database: sqlite3.Connection) -> None:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         made_by = database.execute("SELECT format, mpir FROM made_by").fetchall() if "made_by" in tables else []
-        if made_by == [(FORMAT, mpir.__version__)]:
+        if made_by == [(FORMAT, __version__)]:
             return
         if tables:
             version = made_by[0][1] if made_by else "unknown"
@@ -185,7 +185,7 @@ class ScoreCache:
                 database.execute(f'DROP TABLE "{name}"')
             for statement in TABLES:
                 database.execute(statement)
-            database.execute("INSERT INTO made_by VALUES (?, ?)", (FORMAT, mpir.__version__))
+            database.execute("INSERT INTO made_by VALUES (?, ?)", (FORMAT, __version__))
 
     def _write(self, database: sqlite3.Connection, rows: Sequence[tuple[bytes, bytes]]) -> None:
         with _transaction(database):
@@ -226,7 +226,7 @@ def _make_room(database: sqlite3.Connection, size: int) -> None:
 
 def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
     """A key of 16 bytes for each pair; the question's digest comes first, so that its sentences lie together."""
-    start = blake2b(f"{FORMAT} {mpir.__version__} {fingerprint}\n".encode(), digest_size=12)
+    start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
     for question, sentence in pairs:
         asked = question.encode(errors="surrogatepass")
         digest = start.copy()
@@ -234,9 +234,9 @@ def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
         yield blake2b(asked, digest_size=4).digest() + digest.digest()
 
 
-def _record(key: bytes, value: float, windowed: bool) -> bytes:
-    checksum = zlib.crc32(key + RECORD.pack(value, windowed, 0))
-    return RECORD.pack(value, windowed, checksum)
+def _record(key: bytes, value: float, in_passages: bool) -> bytes:
+    checksum = zlib.crc32(key + RECORD.pack(value, in_passages, 0))
+    return RECORD.pack(value, in_passages, checksum)
 
 
 def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
@@ -251,9 +251,9 @@ def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tu
 
 def _score(key: bytes, record: object) -> tuple[float, bool]:
     if isinstance(record, bytes) and len(record) == RECORD.size:
-        value, windowed, _ = RECORD.unpack(record)
-        if _record(key, value, windowed) == record:
-            return value, windowed
+        value, in_passages, _ = RECORD.unpack(record)
+        if _record(key, value, in_passages) == record:
+            return value, in_passages
     raise _DamagedError("a score fails its checksum")
 
 

@@ -1,276 +1,90 @@
-"""The cross-encoder: one transformer reads question and sentence together; each output can be a perspective.
-
-The same transformer reads single texts for a bi-encoder (bi_encoder.py).
-"""
+"""A perspective that reads question and sentence together: one output of a classifier over an encoder."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from safetensors import SafetensorError
-from tqdm import tqdm
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
-from mpir.errors import ArtefactError, DeviceError
-from mpir.perspectives.device import (
-    choose_budget,
-    choose_devices,
-    choose_dtype,
-    free_memory,
-    is_out_of_memory,
-    trim_memory,
-)
-from mpir.perspectives.encoded import CrossEncoderPerspective, identity_of
-from mpir.perspectives.packed import PackedBert, mean_states, packs
-from mpir.perspectives.tokens import Pair, PairTokenizer, TokenisedPairs, Tokens, batches, pad, read_alone
-from mpir.perspectives.workers import Workers
-
-__all__ = ["CrossEncoder", "CrossEncoderPerspective"]
-
-log = logging.getLogger(__name__)
+from mpir.errors import InputError
+from mpir.models.lazy import EncoderLike, LazyEncoder
+from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.scales import SCALES, to_scale
 
 Floats = npt.NDArray[np.float32]
-Reading = Literal["outputs", "vector"]
-"""What is read off a sequence: the outputs of the classifier, or the mean of the last states."""
-PAIRS_PER_PASS = 16_384
-"""Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
-TRIMMED_FROM = 2_000
-"""Pairs of a call after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
-between them, which would add up over many such calls; after small ones the next would only have to ask for it again."""
-HALVINGS = 8
-"""How often a batch that found no memory is halved before that is an error."""
-PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
-"""Types of models that count positions from the number of their padding token on, and so read fewer tokens."""
 
 
-class CrossEncoder:
-    """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
-
-    Its model is loaded when first needed. `tokens_per_batch` counts padding; a batch that finds no memory is halved.
-    """
+class CrossEncoderPerspective(Perspective):
+    """One output of a cross-encoder, on a scale that mpir fixes. Several may share one encoder, which runs once."""
 
     def __init__(
         self,
-        checkpoint: str | Path,
+        name: str,
+        encoder: EncoderLike,
         *,
-        revision: str | None = None,
-        length: int | None = None,
-        device: str = "auto",
-        precision: str = "auto",
-        tokens_per_batch: int | None = None,
+        output: int = 0,
+        against: int | None = None,
+        scale: str = "probability",
+        linear: bool = False,
     ) -> None:
-        """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
-
-        `length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
-        device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
-        "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
+        """Read output number `output`; for two-class heads, `against` is the other class (a softmax of the two).
 
         Raises:
-            ArtefactError: the checkpoint cannot be loaded.
-            InputError: no such device or precision, or a length or batch budget too small for a pair.
+            InputError: an unknown scale, or an output that the checkpoint does not have.
         """
-        self.checkpoint, self.revision = str(checkpoint), revision
-        self.devices = choose_devices(device)
-        self.dtype = choose_dtype(precision, self.devices)
-        self.config = self._load(AutoConfig.from_pretrained)
-        self.tokenizer = self._load(AutoTokenizer.from_pretrained)
-        longest = min(_positions(self.config), self.tokenizer.model_max_length)
-        self.length = min(length or longest, longest)
-        self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.length)
-        self._reader = PairTokenizer(self.tokenizer, self.length)
-        self._contrasts: list[tuple[int, int]] = []
-        self._fits = float("inf")
-        self._missing: list[str] = []
+        if scale not in SCALES:
+            raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
+        for number in (output, *([] if against is None else [against])):
+            if not 0 <= number < encoder.outputs_count:
+                raise InputError(
+                    f"perspective {name!r}: output {number} does not exist; {encoder.checkpoint} has "
+                    f"{encoder.outputs_count} (numbered from 0)."
+                )
+        self.name, self.encoder = name, encoder
+        self.output, self.against, self.scale, self.linear = output, against, scale, linear
+        self._column = encoder.column(output, against)
 
-    def _load(self, load: Callable[..., Any], **options: Any) -> Any:
-        """What a loader of transformers gives, without the bar that it shows by itself."""
-        shown = is_progress_bar_enabled()
-        disable_progress_bar()
-        try:
-            return load(self.checkpoint, revision=self.revision, **options)
-        except (OSError, ValueError, ImportError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise ArtefactError(
-                f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "
-                "give the folder of one, or a hub name where the hub can be reached."
-            ) from error
-        finally:
-            if shown:
-                enable_progress_bar()
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each sentence for the question: (N,) on this perspective's scale."""
+        values, _ = self.encoder.outputs([(question, sentence) for sentence in sentences])
+        return self.read(values)
 
-    @cached_property
-    def model(self) -> Any:
-        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `outputs`."""
-        load = AutoModelForSequenceClassification.from_pretrained
-        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
-            model, report = self._load(load, dtype=torch.float32, output_loading_info=True)
-        self._missing = sorted(report["missing_keys"])
-        return model.to(device=self.device, dtype=self.dtype).eval()
-
-    @cached_property
-    def _packed(self) -> PackedBert | None:
-        """The model's forward pass without padding, where there is one for its kind."""
-        return PackedBert(self.model) if packs(self.model) else None
-
-    @cached_property
-    def workers(self) -> Workers:
-        """The processes that compute where there are several devices."""
-        settings = {
-            "checkpoint": self.checkpoint,
-            "revision": self.revision,
-            "length": self.length,
-            "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
-            "tokens_per_batch": self.tokens_per_batch,
-        }
-        on_cpu = sum(device.type == "cpu" for device in self.devices)
-        threads = max(1, torch.get_num_threads() // max(1, on_cpu))
-        return Workers([{**settings, "device": str(device)} for device in self.devices], threads)
+    def read(self, outputs: Floats) -> npt.NDArray[np.float64]:
+        """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
+        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
     @property
-    def device(self) -> torch.device:
-        """The device or, of several, the first."""
-        return self.devices[0]
-
-    @property
-    def outputs_count(self) -> int:
-        """How many raw outputs (K) the checkpoint gives for a pair."""
-        return int(self.config.num_labels)
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What the outputs depend on: the weights, the length and the precision."""
-        return identity_of(self.checkpoint, self.revision, self.length, str(self.dtype).removeprefix("torch."))
-
-    def column(self, output: int, against: int | None = None) -> int:
-        """The column of `outputs` with a raw output or, from now on, with the difference of two."""
-        if against is None:
-            return output
-        if (output, against) not in self._contrasts:
-            self._contrasts.append((output, against))
-        return self.outputs_count + self._contrasts.index((output, against))
-
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Outputs (N, K and the differences that `column` was asked for) of the pairs, and which (N,) were windowed.
-
-        A pair that is longer than `length` is read in overlapping windows, and each column has its highest value in
-        any of them; nothing is cut.
-
-        Raises:
-            ArtefactError: the model cannot be loaded.
-            DeviceError: no memory for a single pair, or no worker process is left.
-        """
-        values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
-        windowed = np.zeros(len(pairs), bool)
-        with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
-            for start in range(0, len(pairs), PAIRS_PER_PASS):
-                part = slice(start, start + PAIRS_PER_PASS)
-                tokens = self._reader.read(pairs[part])
-                windowed[part] = np.bincount(tokens.pair_of) > 1
-                first = np.diff(tokens.pair_of, prepend=-1) > 0
-                for rows, logits in self._run_all(tokens, "outputs"):
-                    np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
-                    bar.update(int(first[rows].sum()))
-        if len(pairs) >= TRIMMED_FROM:
-            trim_memory()
-        return values, windowed
-
-    def _with_contrasts(self, logits: Floats) -> Floats:
-        return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
-
-    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Unit vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
-
-        R ≥ N: a text that is longer than `length` has one vector for each of its overlapping windows.
-
-        Raises:
-            ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
-            DeviceError: no memory for a single text, or no worker process is left.
-        """
-        tokens = read_alone(self.tokenizer, self.length, texts)
-        values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
-        with tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress) as bar:
-            for rows, found in self._run_all(tokens, "vector"):
-                values[rows] = found
-                bar.update(len(rows))
-        if len(texts) >= TRIMMED_FROM:
-            trim_memory()
-        return values, tokens.pair_of
-
-    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
-        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""
-        found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
-        if len(self.devices) > 1:
-            return self.workers.run(found, reading)
-        return ((rows, self.run(sequences, reading)) for rows, sequences in found)
-
-    def run(self, sequences: Sequence[Tokens], reading: Reading = "outputs", halvings: int = HALVINGS) -> Floats:
-        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
-
-        Raises:
-            DeviceError: no memory for a single sequence, or still none after `halvings`.
-        """
-        size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
-        if size <= self._fits or len(sequences) == 1:
-            try:
-                return self._forward(sequences, reading)
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-                if len(sequences) == 1 or halvings == 0:
-                    raise DeviceError(
-                        f"device {str(self.device)!r} has no memory for a batch of {len(sequences)} × "
-                        f"{size // len(sequences)} tokens; free some, lower tokens_per_batch (now "
-                        f"{self.tokens_per_batch}), or choose another device."
-                    ) from error
-            halvings -= 1
-            self._fits = size // 2
-            log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
-            free_memory()
-        middle = len(sequences) // 2
-        halves = (sequences[:middle], sequences[middle:])
-        return np.concatenate([self.run(half, reading, halvings) for half in halves])
-
-    def _check_trained(self, reading: Reading) -> None:
-        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
-        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
-        if not missing:
-            return
-        body = f"{model.base_model_prefix}."
-        random = [
-            name
-            for name in missing
-            if reading == "outputs" or (name.startswith(body) and not name.startswith(f"{body}pooler."))
-        ]
-        if random:
-            kind = "sequence classification" if reading == "outputs" else "sentence encoding"
-            raise ArtefactError(
-                f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
-                f"was trained for {kind}."
-            )
-
-    @torch.inference_mode()
-    def _forward(self, sequences: Sequence[Tokens], reading: Reading) -> Floats:
-        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
-        self._check_trained(reading)
-        if self._packed is not None:
-            read = self._packed if reading == "outputs" else self._packed.vectors
-            return np.asarray(read(sequences).float().numpy(force=True))
-        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
-        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
-        found = self.model(**tensors).logits if reading == "outputs" else mean_states(self.model, tensors)
-        return np.asarray(found.float().numpy(force=True))
+    def identity(self) -> Mapping[str, Any]:
+        """The encoder's identity, and how its outputs are read."""
+        reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
+        return {"name": self.name, **self.encoder.identity, **reading}
 
 
-def _positions(config: Any) -> int:
-    """How many tokens a model reads."""
-    positions = int(getattr(config, "max_position_embeddings", None) or 512)
-    return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions
+@register("cross-encoder")
+def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    encoder, reading = shared_encoder(options, loading)
+    return CrossEncoderPerspective(name, encoder, **reading)
+
+
+def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEncoder, dict[str, Any]]:
+    """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys."""
+    reading = dict(options)
+    inside = loading.folder / str(reading.pop("checkpoint"))
+    checkpoint = inside if inside.exists() else Path(options["checkpoint"])
+    revision = reading.pop("revision", None)
+    max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called
+    key = (str(checkpoint), revision, max_length)
+    if key not in loading.shared:
+        loading.shared[key] = LazyEncoder(
+            str(checkpoint),
+            revision=revision,
+            max_length=max_length,
+            device=loading.device,
+            precision=loading.precision,
+            tokens_per_batch=loading.tokens_per_batch,
+        )
+    return loading.shared[key], reading

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
+from mpir.models.tokenise import forget
 from mpir.perspectives.base import Perspective
-from mpir.perspectives.cache import Pair, ScoreCache
-from mpir.perspectives.encoded import CrossEncoderPerspective
-from mpir.perspectives.tokens import forget
+from mpir.perspectives.cache import ScoreCache
+from mpir.perspectives.cross_encoder import CrossEncoderPerspective
+from mpir.text.types import Pair
 
 PAIRS_PER_WINDOW = 4096
 """Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
@@ -22,11 +23,11 @@ PAIRS_PER_WINDOW = 4096
 class PairScores:
     """Scores of N (question, sentence) pairs by P perspectives: `values` (N, P).
 
-    `windowed` (N,) marks the pairs that were too long for some model: their scores are those of their best windows.
+    `in_passages` (N,) marks the pairs that were too long for some model: their scores are those of their best windows.
     """
 
     values: npt.NDArray[np.float64]
-    windowed: npt.NDArray[np.bool_]
+    in_passages: npt.NDArray[np.bool_]
 
 
 def score_pairs(
@@ -54,7 +55,7 @@ def score_pairs(
             table.fill(missing[start : start + size], columns, progress)
     forget()
     rows = np.array([numbers[pair] for pair in pairs], np.int64)
-    return PairScores(table.values[rows], table.windowed[rows].any(axis=1))
+    return PairScores(table.values[rows], table.in_passages[rows].any(axis=1))
 
 
 def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
@@ -74,7 +75,7 @@ class _Table:
     pairs: Sequence[Pair]
     caches: Sequence[tuple[ScoreCache, str] | None]
     values: npt.NDArray[np.float64]
-    windowed: npt.NDArray[np.bool_]
+    in_passages: npt.NDArray[np.bool_]
     found: npt.NDArray[np.bool_]
 
     @classmethod
@@ -86,7 +87,7 @@ class _Table:
         for column, place in enumerate(caches):
             if place:
                 kept = place[0].look_up(place[1], pairs)
-                table.values[:, column], table.windowed[:, column], table.found[:, column] = kept
+                table.values[:, column], table.in_passages[:, column], table.found[:, column] = kept
         return table
 
     def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
@@ -94,17 +95,17 @@ class _Table:
         pairs = [self.pairs[row] for row in rows]
         first = self.perspectives[columns[0]]
         if isinstance(first, CrossEncoderPerspective):
-            outputs, windowed = first.encoder.outputs(pairs, progress=progress)
+            outputs, in_passages = first.encoder.outputs(pairs, progress=progress)
         for column in columns:
             one = self.perspectives[column]
             if isinstance(one, CrossEncoderPerspective):
                 values = one.read(outputs)
             else:
-                values, windowed = one.score_pairs(pairs, progress=progress)
+                values, in_passages = one.score_pairs(pairs, progress=progress)
             _check(one, values, pairs)
-            self.values[rows, column], self.windowed[rows, column] = values, windowed
+            self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if place := self.caches[column]:
-                place[0].keep(place[1], pairs, values, windowed)
+                place[0].keep(place[1], pairs, values, in_passages)
 
 
 def _check(perspective: Perspective, values: npt.NDArray[np.float64], pairs: Sequence[Pair]) -> None:

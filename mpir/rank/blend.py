@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mpir.perspectives.scales import minmax
 from mpir.rank.weights import AGREEMENT, Normalise, Weights
 
 Floats = npt.NDArray[np.float64]
@@ -172,17 +172,6 @@ def best_places(values: Floats, ranks: int) -> Integers:
         found[rank] = flat[index]
         flat[index] = -np.inf
     return np.where(found > -np.inf, places, -1).T
-
-
-def minmax(values: npt.NDArray[Any], group_of: Integers) -> Floats:
-    """Map each column to 0-1 within each group. A column that is constant in a group (or single) becomes 0.5 there."""
-    if not len(values):
-        return values.astype(np.float64)
-    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-    segment = np.cumsum(np.diff(group_of, prepend=-1) != 0) - 1
-    low = np.minimum.reduceat(values, starts, axis=0)[segment]
-    width = np.maximum.reduceat(values, starts, axis=0)[segment] - low
-    return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)
 
 
 def document_order(columns: Columns, blended: Blend) -> Integers:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats, Integers, minmax
+from mpir.perspectives.scales import minmax
+from mpir.rank.blend import Floats, Integers
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100

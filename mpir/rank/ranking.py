@@ -12,7 +12,7 @@ from tabulate import tabulate
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError
 from mpir.rank.blend import Blend, blend, document_order
-from mpir.rank.scored import Scored
+from mpir.rank.candidates import Candidates
 from mpir.rank.weights import AGREEMENT, Weights
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class RankedSentence:
     """A sentence and why it stands where it stands: ``section_text[begin:end] == text``.
 
     `scores` are the perspectives' raw scores by name; `shares` what each column adds to `score` (its weight included);
-    `windowed` says that the pair was longer than some model reads: its score is that of its best window.
+    `in_passages` says that the pair was longer than some model reads: its score is that of its best window.
     """
 
     document: str
@@ -38,7 +38,7 @@ class RankedSentence:
     score: float
     scores: Mapping[str, float]
     shares: Mapping[str, float]
-    windowed: bool
+    in_passages: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class Ranking:
         return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
 
     @property
-    def windowed(self) -> int:
+    def in_passages(self) -> int:
         """How many sentences were longer than some model reads, and have the score of their best window."""
-        return sum(sentence.windowed for document in self.documents for sentence in document.sentences)
+        return sum(sentence.in_passages for document in self.documents for sentence in document.sentences)
 
     def __str__(self) -> str:
         rows = [
@@ -194,7 +194,7 @@ def _sum(shares: Mapping[str, float]) -> str:
     return " + ".join(f"{value:.4f} ({name})" for name, value in shares.items())
 
 
-def rank(scored: Scored, weights: Weights, *, top_k: int | None = None) -> Ranking:
+def rank(scored: Candidates, weights: Weights, *, top_k: int | None = None) -> Ranking:
     """Blend a scored question into a ranking of its `top_k` best documents (all of them by default)."""
     blended = blend(scored.columns, weights)
     numbers = document_order(scored.columns, blended)[:top_k]
@@ -203,12 +203,12 @@ def rank(scored: Scored, weights: Weights, *, top_k: int | None = None) -> Ranki
     return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out)
 
 
-def _first_sentences(scored: Scored) -> list[int]:
+def _first_sentences(scored: Candidates) -> list[int]:
     bounds = range(len(scored.documents) + 1)
     return list(map(int, scored.columns.document_of.searchsorted(bounds)))
 
 
-def _document(scored: Scored, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:
+def _document(scored: Candidates, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:
     document = scored.documents[number]
     members = sorted(range(first[number], first[number + 1]), key=lambda i: (-blended.sentences[i], i))
     best = [int(i) for i in blended.best[number] if i >= 0]
@@ -230,7 +230,7 @@ def _document(scored: Scored, blended: Blend, weights: Weights, number: int, fir
     )
 
 
-def _sentence(scored: Scored, blended: Blend, weights: Weights, i: int, number: int) -> RankedSentence:
+def _sentence(scored: Candidates, blended: Blend, weights: Weights, i: int, number: int) -> RankedSentence:
     sentence, names = scored.sentences[i], scored.columns.perspectives
     raw = scored.columns.scores[i].tolist()
     shares = {name: weights.alpha[name] * value for name, value in zip(names, blended.scores[i].tolist(), strict=True)}
@@ -244,5 +244,5 @@ def _sentence(scored: Scored, blended: Blend, weights: Weights, i: int, number: 
         float(blended.sentences[i]),
         dict(zip(names, raw, strict=True)),
         shares,
-        bool(scored.windowed[i]),
+        bool(scored.in_passages[i]),
     )

@@ -14,12 +14,12 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
-from mpir.rank.agreement import agreement, identity
+from mpir.perspectives.agreement import agreement, identity
 from mpir.rank.blend import Columns, Floats
+from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
-from mpir.rank.scored import Scored
 from mpir.rank.weights import AGREEMENT, Context, Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
@@ -160,8 +160,8 @@ class Reranker:
 
     def score(
         self, queries: Sequence[str], documents: Sequence[Sequence[DocumentLike]], *, progress: bool = False
-    ) -> list[Scored]:
-        """Split, score and keep everything that blending needs: one `Scored` for each query.
+    ) -> list[Candidates]:
+        """Split, score and keep everything that blending needs: one `Candidates` for each query.
 
         Raises:
             InputError: a query that is no string, documents that are none, or other than one list of them for a query.
@@ -171,7 +171,7 @@ class Reranker:
 
     def stream(
         self, queries: Iterable[str], documents: Iterable[Sequence[DocumentLike]], *, progress: bool = False
-    ) -> Iterator[Scored]:
+    ) -> Iterator[Candidates]:
         """`score` for any number of queries, which may come lazily, with their documents: one by one, in order.
 
         Queries are taken as results are asked for, until they have `pairs_at_once` pairs, which are scored together.
@@ -183,8 +183,8 @@ class Reranker:
 
     def _stream(
         self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool
-    ) -> Iterator[Scored]:
-        waiting: list[Scored] = []
+    ) -> Iterator[Candidates]:
+        waiting: list[Candidates] = []
         count = 0
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):
             if docs is None:
@@ -198,22 +198,22 @@ class Reranker:
                 waiting, count = [], 0
         yield from self.fill(waiting, progress=progress)
 
-    def fill(self, parts: Sequence[Scored], *, progress: bool = False) -> list[Scored]:
+    def fill(self, parts: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Queries that lack only the scores, with them; what scores they have is replaced."""
         pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
         found = score_pairs(self.perspectives, pairs, cache=self.cache, progress=progress)
-        if found.windowed.any():
+        if found.in_passages.any():
             message = "%d of %d sentences were too long for a model and count with their best window"
-            log.warning(message, found.windowed.sum(), len(pairs))
+            log.warning(message, found.in_passages.sum(), len(pairs))
         scored, start = [], 0
         for part in parts:
             rows = slice(start, start := start + len(part.sentences))
             scores = self._with_agreement(part, found.values[rows])
             columns = replace(part.columns, scores=scores, perspectives=self.columns)
-            scored.append(replace(part, columns=columns, windowed=found.windowed[rows]))
+            scored.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
         return scored
 
-    def _with_agreement(self, part: Scored, scores: Floats) -> Floats:
+    def _with_agreement(self, part: Candidates, scores: Floats) -> Floats:
         """The perspectives' scores (N, P) of a query's sentences and, where it is wanted, their agreement beside it."""
         if self.agreement is None:
             return scores
@@ -238,7 +238,7 @@ def _check_even(queries: Sequence[str], documents: Sequence[Sequence[DocumentLik
         )
 
 
-def _candidates(query: str, documents: Sequence[Document], cascade: float | None) -> Scored:
+def _candidates(query: str, documents: Sequence[Document], cascade: float | None) -> Candidates:
     """A query with the sentences that go on to the perspectives, and no scores yet."""
     split = [(number, sentence) for number, document in enumerate(documents) for sentence in split_sentences(document)]
     document_of = np.array([number for number, _ in split], np.int64)
@@ -246,8 +246,8 @@ def _candidates(query: str, documents: Sequence[Document], cascade: float | None
     bm25 = _bm25(query, documents)
     rows = first_pass(lexical, bm25, document_of, cascade)
     columns = Columns(bm25, np.zeros(len(documents), np.int64), document_of[rows], np.zeros((len(rows), 0)), ())
-    kept, windowed = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
-    return Scored(query, tuple(documents), kept, columns, lexical[rows], windowed, len(split) - len(rows))
+    kept, in_passages = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
+    return Candidates(query, tuple(documents), kept, columns, lexical[rows], in_passages, len(split) - len(rows))
 
 
 def _bm25(query: str, documents: Sequence[Document]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError
-from mpir.files import read_json, write_json
+from mpir.io.read import read_json
+from mpir.io.write import write_json
 
 Context = Literal["bm25", "document", "fixpoint"]
 Normalise = Literal["none", "minmax"]

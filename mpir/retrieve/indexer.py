@@ -12,7 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from mpir.errors import InputError, OutputError
-from mpir.files import atomic_folder
+from mpir.io.write import atomic_folder
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record

@@ -13,7 +13,8 @@ from mpir.errors import ArtefactError, InputError
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, read_info
-from mpir.retrieve.record import from_record, without_surrogates
+from mpir.retrieve.record import from_record
+from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 
 BATCH = 64

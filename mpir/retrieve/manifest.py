@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import mpir
 from mpir.errors import ArtefactError, InputError
-from mpir.files import fingerprint, read_json, write_json
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json
+from mpir.io.write import write_json
 from mpir.retrieve.java import anserini_version
+from mpir.version import __version__
 
 FORMAT = 1
 ANALYZER = "DefaultEnglishAnalyzer (Porter)"
@@ -33,7 +35,7 @@ class IndexInfo:
 
 def describe(documents: int, source: Mapping[str, Any]) -> IndexInfo:
     """The manifest of an index that this mpir has built."""
-    return IndexInfo(documents, source, mpir.__version__, anserini_version(), ANALYZER, FORMAT)
+    return IndexInfo(documents, source, __version__, anserini_version(), ANALYZER, FORMAT)
 
 
 def write_info(folder: Path, info: IndexInfo) -> None:

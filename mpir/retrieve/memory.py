@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
-
-_WORD = re.compile(r"\w+")
+from mpir.text.terms import terms
 
 
 class TermWeights(NamedTuple):
@@ -73,31 +70,3 @@ class MemoryIndex:
         term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
         length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
         return TermWeights(text, term, weight / length[text])
-
-
-def terms(text: str) -> list[str]:
-    """A text's words as BM25 counts them."""
-    stop_words = _stop_words()
-    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in stop_words]
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    """Lucene's 33 English stop words."""
-    from bm25s.stopwords import STOPWORDS_EN
-
-    return frozenset(STOPWORDS_EN)
-
-
-@lru_cache(maxsize=2**16)
-def _singular(word: str) -> str:
-    """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending fits decides."""
-    if len(word) < 3:  # the "s" of "Alzheimer's" would leave nothing
-        return word
-    if word.endswith("ies"):
-        return word if word.endswith(("eies", "aies")) else word[:-3] + "y"
-    if word.endswith("es"):
-        return word if word.endswith(("aes", "ees", "oes")) else word[:-1]
-    if word.endswith("s"):
-        return word if word.endswith(("us", "ss")) else word[:-1]
-    return word

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 
+from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_record(document: Document) -> str:
@@ -26,8 +24,3 @@ def from_record(record: str, score: float | None = None) -> Document:
     values = json.loads(record)
     contents, length = values["contents"], int(values["title_length"])
     return Document(values["id"], contents[:length], contents[length + 1 : -2], score)
-
-
-def without_surrogates(text: str) -> str:
-    """Half a surrogate pair is no character and cannot be written in UTF-8: U+FFFD takes its place, offsets stay."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

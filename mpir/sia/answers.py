@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mpir.files import read_json
-from mpir.retrieve.memory import terms
+from mpir.io.read import read_json
+from mpir.text.terms import terms
 
 Answer = tuple[tuple[str, ...], ...]
 """The items of an answer, each with its synonyms."""

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from mpir.errors import OutputError
-from mpir.files import atomic_write
+from mpir.io.write import atomic_write
 from mpir.sia.workspace import Record
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
 SPLITS = ("train", "dev")
 DEV_SHARE = 10

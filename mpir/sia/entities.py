@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mpir.errors import InputError
 
-Span = tuple[int, int]
+EntitySpan = tuple[int, int]
 RELEASE = "https://s3-us-west-2.amazonaws.com/ai2-s2-scispacy/releases/v0.5.4/{name}-0.5.4.tar.gz"
 WORD = re.compile(r"[^\W\d_][\w'-]*")
 SHORTEST = 3
@@ -24,7 +24,7 @@ class EntityFinder(Protocol):
     def identity(self) -> dict[str, Any]:
         """What the entities depend on."""
 
-    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+    def find(self, sentences: Sequence[str]) -> Iterator[list[EntitySpan]]:
         """For each sentence (begin, end) of its entities, in order, not overlapping."""
 
 
@@ -58,7 +58,7 @@ class SpacyEntities:
         """The pipeline's name and version."""
         return {"scispacy": self._name, "version": str(self._pipeline.meta.get("version"))}
 
-    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+    def find(self, sentences: Sequence[str]) -> Iterator[list[EntitySpan]]:
         """See `EntityFinder.find`."""
         for document in self._pipeline.pipe(sentences, batch_size=256):
             yield [(entity.start_char, entity.end_char) for entity in document.ents]
@@ -90,11 +90,11 @@ class TermEntities:
             self._size += 1
             self._counts.update({match.group().lower() for match in WORD.finditer(sentence)})
 
-    def find(self, sentences: Sequence[str]) -> Iterator[list[Span]]:
+    def find(self, sentences: Sequence[str]) -> Iterator[list[EntitySpan]]:
         """See `EntityFinder.find`."""
         return map(self._find, sentences)
 
-    def _find(self, sentence: str) -> list[Span]:
+    def _find(self, sentence: str) -> list[EntitySpan]:
         words = [(m.start(), m.end(), self._information(m.group().lower())) for m in WORD.finditer(sentence)]
         known = sorted(value for *_, value in words if value > 0)
         if not known:

@@ -9,7 +9,7 @@ from math import inf, isnan
 
 from mpir.errors import InputError
 from mpir.sia.rows import words_of
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
 ASKING = {"what", "which", "who", "whom", "whose", "where", "when", "why", "how"}
 ASKING |= {"is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "will", "would", "should"}

@@ -10,8 +10,8 @@ from mpir.sia.answers import Answer, can_be_counted, coverage, distinct, may_hol
 from mpir.sia.facts import asked_terms
 from mpir.sia.rows import Item, SiaRow, one_line, random_of, words_of
 from mpir.text import Document, Question
+from mpir.text.normalise import normalise
 from mpir.text.split import sentences, split
-from mpir.train.leakage import normalise
 
 SHORTEST, LONGEST = 30, 600
 """Characters of a sentence."""

@@ -10,12 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import mpir
 from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
 from mpir.errors import InputError
-from mpir.files import sha256
+from mpir.io.hash import sha256
+from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.perspectives.device import choose_device, choose_dtype
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia import facts, graded, similar
 from mpir.sia.answers import read_answers
@@ -25,12 +24,13 @@ from mpir.sia.filters import asks
 from mpir.sia.qasc import read_items
 from mpir.sia.report import write_dataset, write_report
 from mpir.sia.rows import Item, SiaRow
-from mpir.sia.settings import Settings
+from mpir.sia.settings import GenerationSettings
 from mpir.sia.swaps import swap_rows
 from mpir.sia.vectors import Neighbours
 from mpir.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
+from mpir.version import __version__
 
 NEAR = 10
 QUESTIONS_PER_CHUNK = 64
@@ -39,7 +39,9 @@ QUESTIONS_PER_CHUNK = 64
 class Generation:
     """One run: `run` makes every step, then collects the rows."""
 
-    def __init__(self, settings: Settings, folder: str | Path, *, resume: bool = False, progress: bool = False) -> None:
+    def __init__(
+        self, settings: GenerationSettings, folder: str | Path, *, resume: bool = False, progress: bool = False
+    ) -> None:
         """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
         if not 0 < settings.probability <= 1:
@@ -58,7 +60,7 @@ class Generation:
         parts = list(self._parts())
         records = (record for step in parts for record in step.records())
         found = collect(records, self.space.folder, self.settings.seed)
-        made_by = {"mpir": mpir.__version__, **asdict(self.settings), "steps": list(self.steps)}
+        made_by = {"mpir": __version__, **asdict(self.settings), "steps": list(self.steps)}
         if "generated" in self.steps:
             made_by |= {"training": self._training(), "decoding": self._written()}
         write_report(self.space.folder, found, self.counts, made_by)
@@ -146,7 +148,7 @@ class Generation:
 
         settings, decoding, training = self.settings, self._decoding(), self._training()
         made = {kind: self._train(kind, items) for kind in CUES}
-        shared = {"length": training["length"], "device": settings.device, "precision": settings.precision}
+        shared = {"max_length": training["max_length"], "device": settings.device, "precision": settings.precision}
         writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
         most = settings.limit if settings.sentences is None else settings.sentences
         sources = islice(read_sources(settings.sources, self._evaluation()), most)
@@ -176,7 +178,7 @@ class Generation:
         return step
 
     def _train(self, kind: str, items: Step) -> Path:
-        from mpir.files import fingerprint
+        from mpir.io.hash import fingerprint
         from mpir.sia.writer import Training, train_writer
 
         settings, training = self.settings, self._training()
@@ -295,7 +297,7 @@ class Generation:
         size: int = CHUNK,
     ) -> Step:
         """Run a step and keep its counts; `counts` are those that reading the inputs made on the way."""
-        step = self.space.run(name, inputs, work, depends={"mpir": mpir.__version__, **depends}, size=size)
+        step = self.space.run(name, inputs, work, depends={"mpir": __version__, **depends}, size=size)
         self.counts[name] = {**(counts or {}), **step.counts}
         return step
 

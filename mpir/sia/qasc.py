@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
-from mpir.files import read_json_lines
+from mpir.io.read import read_json_lines
 from mpir.sia.rows import Item, one_line
 
 FACTS = ("fact1", "fact2", "combinedfact")

@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import mpir
 from mpir.errors import OutputError
-from mpir.files import atomic_folder, atomic_write, write_json
+from mpir.io.write import atomic_folder, atomic_write, write_json
 from mpir.sia.collect import SPLITS, Collected
 from mpir.sia.generated import ORIGIN
 from mpir.sia.rows import METHODS, SCALE
+from mpir.version import __version__
 
 CARD_HEAD = """\
 ---
@@ -93,7 +93,7 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
 
 def _card(found: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:
     yield "# Semantic information availability\n"
-    yield f"{found.rows.total():,} rows of (query, sentence, score), made automatically by mpir {mpir.__version__}.\n"
+    yield f"{found.rows.total():,} rows of (query, sentence, score), made automatically by mpir {__version__}.\n"
     yield "The score says how much of the information that the query asks for the sentence holds:\n"
     yield from (f"- {score}: {meaning}" for score, meaning in SCALE.items())
     yield "\nThe methods:\n"

@@ -86,6 +86,6 @@ def one_line(text: str) -> str:
 
 def words_of(texts: Sequence[str]) -> set[str]:
     """The terms of some texts, as BM25 counts them."""
-    from mpir.retrieve.memory import terms
+    from mpir.text.terms import terms
 
     return {term for text in texts for term in terms(text)}

@@ -22,7 +22,7 @@ STEPS = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class GenerationSettings:
     """Everything the rows depend on. `steps` empty means every step whose input is there.
 
     `limit` is the most rows, questions and sentences that are taken of each source, `sentences` the most of `sources`.

@@ -20,9 +20,9 @@ from mpir.retrieve import LuceneIndex, build_index
 from mpir.sia.facts import names
 from mpir.sia.rows import Item, SiaRow, words_of
 from mpir.text import Document
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
-Pair = tuple[Item, Item]
+SimilarPair = tuple[Item, Item]
 CANDIDATES = 4
 SAME = 4.8
 """Questions that the STS perspective finds this similar (of 5) are taken for one question in other words."""
@@ -84,7 +84,7 @@ def similar_rows(
     return rows, counts
 
 
-def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[Pair]:
+def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[SimilarPair]:
     """Of each question's pairs the one of the most similar questions, so that none has many rows of one score."""
     best: dict[str, tuple[float, Item, Item]] = {}
     for value, one, other in pairs:
@@ -93,7 +93,7 @@ def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[Pair]:
     return [(one, other) for _, one, other in best.values()]
 
 
-def _nearest(pairs: Sequence[Pair], values: npt.NDArray[np.float64]) -> Counter[str]:
+def _nearest(pairs: Sequence[SimilarPair], values: npt.NDArray[np.float64]) -> Counter[str]:
     """In how many questions the nearest other one reaches a similarity, in steps of a tenth."""
     nearest: dict[str, float] = {}
     for (one, _), value in zip(pairs, values, strict=True):
@@ -102,7 +102,7 @@ def _nearest(pairs: Sequence[Pair], values: npt.NDArray[np.float64]) -> Counter[
     return Counter(f"{BINS}{n / 10:.1f}" for value in nearest.values() for n in range(1, int(value * 10) + 1))
 
 
-def _rivals(pairs: Sequence[Pair], relevance: Perspective) -> npt.NDArray[np.bool_]:
+def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> npt.NDArray[np.bool_]:
     """Whether the second item's fact comes near the fact that answers the first's question, by relevance (N,)."""
     own = [(question.question, question.full) for question, _ in pairs]
     other = [(question.question, source.full) for question, source in pairs]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from mpir.sia.entities import WORD, EntityFinder, Span
+from mpir.sia.entities import WORD, EntityFinder, EntitySpan
 from mpir.sia.facts import asked_terms
 from mpir.sia.rows import SiaRow, random_of, words_of
 from mpir.sia.vectors import Neighbours
@@ -47,7 +47,7 @@ def swap_rows(
     return made, counts
 
 
-def _one_asked(row: SiaRow, spans: list[Span], answer: str, random: Random) -> list[Span]:
+def _one_asked(row: SiaRow, spans: list[EntitySpan], answer: str, random: Random) -> list[EntitySpan]:
     """One of the spans, at random, that share a term with the question and none with the answer; none if none does."""
     asked, kept = asked_terms(row.query), words_of([answer])
     terms = {span: words_of([row.sentence[slice(*span)]]) for span in spans}
@@ -55,7 +55,7 @@ def _one_asked(row: SiaRow, spans: list[Span], answer: str, random: Random) -> l
     return [random.choice(free)] if free else []
 
 
-def _swap(sentence: str, spans: list[Span], neighbours: Neighbours, random: Random, counts: Counter[str]) -> str:
+def _swap(sentence: str, spans: list[EntitySpan], neighbours: Neighbours, random: Random, counts: Counter[str]) -> str:
     pieces, last = [], 0
     for begin, end in spans:
         for match in WORD.finditer(sentence, begin, end):

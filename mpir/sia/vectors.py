@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import mpir
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.errors import ArtefactError, InputError, OutputError
-from mpir.files import atomic_folder, sha256, write_json
+from mpir.io.hash import sha256
+from mpir.io.write import atomic_folder, write_json
 from mpir.text.split import split
+from mpir.version import __version__
 
 FILE, MADE_BY = "vectors.kv", "made_by.json"
 NEIGHBOURS = 5
@@ -74,7 +75,7 @@ def train_vectors(
 def _made_by(tokens: Tokens, model: Any, settings: dict[str, Any]) -> dict[str, Any]:
     corpus = corpus_fingerprint(tokens.paths)
     counts = {"sentences": model.corpus_count, "words": model.corpus_total_words, "vocabulary": len(model.wv)}
-    return {"mpir": mpir.__version__, "corpus": corpus, "settings": settings, **counts}
+    return {"mpir": __version__, "corpus": corpus, "settings": settings, **counts}
 
 
 class Neighbours:

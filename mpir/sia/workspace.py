@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 from tqdm import tqdm
 
 from mpir.errors import OutputError
-from mpir.files import atomic_write, fingerprint, read_json, read_json_lines, write_json
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json, read_json_lines
+from mpir.io.write import atomic_write, write_json
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

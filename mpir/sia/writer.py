@@ -14,12 +14,14 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.errors import ArtefactError, OutputError
-from mpir.files import atomic_folder, atomic_write, fingerprint, read_json, write_json
-from mpir.perspectives.device import choose_device, choose_dtype
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json
+from mpir.io.write import atomic_folder, atomic_write, write_json
+from mpir.models.device import choose_device, choose_dtype
 from mpir.sia.workspace import batched
 
-Pair = tuple[str, str]
-Examples = Callable[[], Iterable[Pair]]
+TextPair = tuple[str, str]
+Examples = Callable[[], Iterable[TextPair]]
 CUES = {"query": "\nQuestion:", "partial": "\nRelated fact:"}
 IGNORED = -100
 SHUFFLED = 2048
@@ -28,13 +30,13 @@ MADE_BY, STATE = "made_by.json", "state.pt"
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a writer is trained. `rows` is the batch size, `length` the most tokens of source and target together."""
+    """How a writer is trained. `max_length` is the most tokens of source and target together."""
 
     checkpoint: str
     epochs: int = 3
-    rows: int = 16
+    batch_size: int = 16
     learning_rate: float = 5e-5
-    length: int = 192
+    max_length: int = 192
     save_every: int = 200
 
 
@@ -59,7 +61,7 @@ class Writer:
     """A causal checkpoint with the cue that asks it for one kind of text."""
 
     def __init__(
-        self, checkpoint: str | Path, kind: str, *, length: int = 192, device: str = "auto", precision: str = "fp32"
+        self, checkpoint: str | Path, kind: str, *, max_length: int = 192, device: str = "auto", precision: str = "fp32"
     ) -> None:
         """Load a checkpoint from a folder or a hub; `precision` is that of its weights, by name or "auto".
 
@@ -81,11 +83,11 @@ class Writer:
         if self.tokenizer.eos_token_id is None:
             raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
-        self.cue, self.length = CUES[kind], length
+        self.cue, self.max_length = CUES[kind], max_length
         self.model.to(where)
         _compute_logits_in_fp32(self.model)
 
-    def loss(self, pairs: Sequence[Pair]) -> torch.Tensor:
+    def loss(self, pairs: Sequence[TextPair]) -> torch.Tensor:
         """Mean negative log-likelihood of each pair's target tokens, the end included: (N,)."""
         encoded = [self._encode(source, target) for source, target in pairs]
         longest = max(len(ids) for ids, _ in encoded)
@@ -106,8 +108,8 @@ class Writer:
     def _encode(self, source: str, target: str) -> tuple[list[int], int]:
         """The tokens of source, cue, target and end, and where the target starts; a long source loses its end."""
         wanted = [*self.tokenizer.encode(f" {target}", add_special_tokens=False), self.tokenizer.eos_token_id]
-        wanted = wanted[: self.length // 2]
-        prompt = self._prompt(source, self.length - len(wanted))
+        wanted = wanted[: self.max_length // 2]
+        prompt = self._prompt(source, self.max_length - len(wanted))
         return prompt + wanted, len(prompt)
 
     def _prompt(self, source: str, room: int) -> list[int]:
@@ -117,7 +119,7 @@ class Writer:
     @torch.inference_mode()
     def write(self, sources: Sequence[str], decoding: Decoding, seed: int) -> list[Written]:
         """One text for each source; the same for a seed and the same sources."""
-        prompts = [self._prompt(source, self.length) for source in sources]
+        prompts = [self._prompt(source, self.max_length) for source in sources]
         encoded = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(self.model.device)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
@@ -176,8 +178,8 @@ def train_writer(
     identity = fingerprint(made_by)
     if model_folder.is_dir() and read_json(model_folder / MADE_BY).get("fingerprint") == identity:
         return model_folder
-    writer = Writer(settings.checkpoint, kind, length=settings.length, device=device)
-    steps = settings.epochs * sum(1 for _ in batched(examples(), settings.rows))
+    writer = Writer(settings.checkpoint, kind, max_length=settings.max_length, device=device)
+    steps = settings.epochs * sum(1 for _ in batched(examples(), settings.batch_size))
     optimiser = torch.optim.AdamW(writer.model.parameters(), lr=settings.learning_rate)
     rate = get_linear_schedule_with_warmup(optimiser, steps // 20, steps)
     parts = {"model": writer.model, "optimiser": optimiser, "rate": rate}
@@ -202,14 +204,14 @@ def train_writer(
     return model_folder
 
 
-def _batches(examples: Examples, settings: Training, seed: int) -> Iterator[list[Pair]]:
+def _batches(examples: Examples, settings: Training, seed: int) -> Iterator[list[TextPair]]:
     generator = random.Random(seed)
     for _ in range(settings.epochs):
         shuffled = (p for chunk in batched(examples(), SHUFFLED) for p in generator.sample(chunk, len(chunk)))
-        yield from batched(shuffled, settings.rows)
+        yield from batched(shuffled, settings.batch_size)
 
 
-def _step(writer: Writer, pairs: list[Pair], optimiser: torch.optim.Optimizer, rate: Any, half: bool) -> None:
+def _step(writer: Writer, pairs: list[TextPair], optimiser: torch.optim.Optimizer, rate: Any, half: bool) -> None:
     writer.model.train()
     optimiser.zero_grad()
     with torch.autocast(writer.model.device.type, torch.bfloat16, enabled=half):

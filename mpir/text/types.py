@@ -7,6 +7,9 @@ from dataclasses import dataclass
 TITLE = "title"
 ABSTRACT = "abstract"
 
+Pair = tuple[str, str]
+"""A question and a text that may answer it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

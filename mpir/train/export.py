@@ -15,11 +15,11 @@ from scipy.optimize import minimize
 from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from mpir.files import atomic_folder, write_json
+from mpir.io.write import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
-from mpir.train.mixture import Task
-from mpir.train.settings import Settings
+from mpir.train.data import Task
+from mpir.train.settings import TrainingSettings
 
 SCALES = {
     "cosine5": "0-5",
@@ -85,7 +85,7 @@ def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str,
 
 
 def describe(
-    name: str, settings: Settings, tasks: Sequence[Task], figures: Mapping[str, float], notes: Sequence[str]
+    name: str, settings: TrainingSettings, tasks: Sequence[Task], figures: Mapping[str, float], notes: Sequence[str]
 ) -> str:
     """The beginning of a model card: what was trained, how, on how many rows, with which figures on dev."""
     rows = [

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from mpir.errors import InputError
-
-
-def normalise(text: str) -> str:
-    """Lower-case words and digits only, so that punctuation, case and spacing don't hide a repeated question."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
+from mpir.text.normalise import normalise
 
 
 class EvaluationQuestions:

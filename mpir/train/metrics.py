@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from mpir.train.mixture import Row
+from mpir.train.data import Example
 
 
-def mean_average_precision(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
     """Mean over questions with a positive of the average precision of their rows ranked by value."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for row, value in zip(rows, values, strict=True):
@@ -26,27 +26,27 @@ def _average_precision(hits: list[bool]) -> float | None:
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else None
 
 
-def pearson(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+def pearson(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
     """Pearson's correlation of the sigmoid of the values with the labels; 0 where either is constant."""
     return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
 
 
-def pearson_of_cosines(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+def pearson_of_cosines(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
     """Pearson's correlation of the values themselves with the labels; 0 where either is constant."""
     return _correlation(pearsonr, values, rows)
 
 
-def spearman(rows: list[Row], values: np.ndarray[Any, Any]) -> float:
+def spearman(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
     """Spearman's rank correlation of values and labels; 0 where either is constant."""
     return _correlation(spearmanr, values, rows)
 
 
-def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Row]) -> float:
+def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Example]) -> float:
     labels = np.array([row.label for row in rows])
     return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
 
 
-METRICS: dict[str, Callable[[list[Row], np.ndarray[Any, Any]], float]] = {
+METRICS: dict[str, Callable[[list[Example], np.ndarray[Any, Any]], float]] = {
     "bce": mean_average_precision,
     "listwise": mean_average_precision,
     "pairwise": mean_average_precision,

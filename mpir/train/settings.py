@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
-from mpir.files import read_json
+from mpir.io.read import read_json
 
 PRECISIONS = ("bf16", "fp32", "fp16")
 _NUMBERS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "int | None": (int,)}
@@ -19,7 +19,7 @@ def _setting(default: Any, meaning: str, least: float = 0) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """How to train.
 
     Raises:
@@ -27,19 +27,19 @@ class Settings:
     """
 
     checkpoint: str = field(metadata={"help": "encoder to start from: a folder or a hub name"})
-    rows: int = _setting(48, "pairs in a batch", 1)
+    batch_size: int = _setting(48, "pairs in a batch", 1)
     learning_rate: float = _setting(6e-5, "highest learning rate")
     weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
     adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")
     warmup: float = _setting(0.06, "part of the steps in which the learning rate rises; then it falls to 0")
-    length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
-    accumulate: int = _setting(1, "batches whose gradients are added up for one step", 1)
+    max_length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
+    gradient_accumulation_steps: int = _setting(1, "batches whose gradients are added up for one step", 1)
     seed: int = _setting(1, "of the order, the sampling and the heads")
     precision: str = field(default="bf16", metadata={"help": "bf16, fp32, or on a GPU fp16"})
     evaluate_every: int = _setting(400, "batches between two looks at dev", 1)
     save_every: int = _setting(200, "batches between two saved states, from which an interrupted run goes on", 1)
     patience: int = _setting(1000, "looks at dev without a new best after which training stops early", 1)
-    batches: int | None = _setting(None, "so many batches, the mixture cut off or repeated", 1)
+    max_steps: int | None = _setting(None, "so many batches, the mixture cut off or repeated", 1)
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -53,7 +53,7 @@ class Settings:
             raise InputError(f"setting precision: {self.precision!r} is unknown; choose from {', '.join(PRECISIONS)}.")
 
     @classmethod
-    def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> Settings:
+    def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:
         """The ``settings`` that a mixture file declares; an override that is not None counts more.
 
         Raises:

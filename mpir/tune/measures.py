@@ -11,65 +11,65 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
 from mpir.rank.blend import Floats, Integers
-from mpir.tune.answers import Answers
+from mpir.tune.submissions import Submissions
 
-Measure = Callable[[Answers], Floats]
-"""Answers to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
+Measure = Callable[[Submissions], Floats]
+"""Submissions to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
 
 
-def document_map(answers: Answers, version: int) -> Floats:
+def document_map(answers: Submissions, version: int) -> Floats:
     """Official average precision of the documents (Q,)."""
-    hits, counts = _hits(answers), answers.labels.golden_documents
+    hits, counts = _hits(answers), answers.judgements.golden_documents
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     return _counted((precision_at * hits).sum(axis=1) / _divisor(counts, version), counts, version)
 
 
-def document_f1(answers: Answers, version: int) -> Floats:
+def document_f1(answers: Submissions, version: int) -> Floats:
     """Official F1 of the documents (Q,)."""
-    hits, counts = _hits(answers).sum(axis=1), answers.labels.golden_documents
+    hits, counts = _hits(answers).sum(axis=1), answers.judgements.golden_documents
     returned = (answers.documents >= 0).sum(axis=1)
     # 2PR / (P + R) is 2·hits / (returned + golden)
     return _counted(2 * hits / np.maximum(returned + counts, 1), counts, version)
 
 
-def snippet_map(answers: Answers, version: int) -> Floats:
+def snippet_map(answers: Submissions, version: int) -> Floats:
     """Official average precision of the snippets (Q,)."""
-    labels, chosen = answers.labels, answers.snippets
-    matched, size = (_of(chosen, values).cumsum(axis=1) for values in (labels.matched, labels.size))
-    relevant = _of(chosen, labels.in_golden)
-    found = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(labels.golden_snippets, version)
+    judgements, chosen = answers.judgements, answers.snippets
+    matched, size = (_of(chosen, values).cumsum(axis=1) for values in (judgements.matched, judgements.size))
+    relevant = _of(chosen, judgements.in_golden)
+    found = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(judgements.golden_snippets, version)
     for question in answers.merged:
         found[question] = answers.row(question, version).average_precision
-    return _counted(found, labels.golden_snippets, version)
+    return _counted(found, judgements.golden_snippets, version)
 
 
-def snippet_f1(answers: Answers, version: int) -> Floats:
+def snippet_f1(answers: Submissions, version: int) -> Floats:
     """Official F1 of the snippets (Q,), in positions."""
-    labels, chosen = answers.labels, answers.snippets
-    matched, size = (_of(chosen, values).sum(axis=1) for values in (labels.matched, labels.size))
-    found = 2 * matched / np.maximum(size + labels.golden_size, 1)
+    judgements, chosen = answers.judgements, answers.snippets
+    matched, size = (_of(chosen, values).sum(axis=1) for values in (judgements.matched, judgements.size))
+    found = 2 * matched / np.maximum(size + judgements.golden_size, 1)
     for question in answers.merged:
         found[question] = answers.row(question, version).f1
-    return _counted(found, labels.golden_snippets, version)
+    return _counted(found, judgements.golden_snippets, version)
 
 
-def sentence_map(answers: Answers, version: int) -> Floats:
+def sentence_map(answers: Submissions, version: int) -> Floats:
     """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a golden snippet.
 
     It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
     """
-    hits = _of(answers.snippets, answers.labels.overlaps)
+    hits = _of(answers.snippets, answers.judgements.overlaps)
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
-    found: Floats = (precision_at * hits).sum(axis=1) / np.maximum(answers.labels.answers, 1)
+    found: Floats = (precision_at * hits).sum(axis=1) / np.maximum(answers.judgements.answers, 1)
     return found
 
 
-def document_sentence_map(answers: Answers, version: int) -> Floats:
+def document_sentence_map(answers: Submissions, version: int) -> Floats:
     """The mean of `document_map` and `sentence_map` (Q,): for weights that rank both, as a default's should."""
     return (document_map(answers, version) + sentence_map(answers, version)) / 2
 
 
-MEASURES: dict[str, Callable[[Answers, int], Floats]] = {
+MEASURES: dict[str, Callable[[Submissions, int], Floats]] = {
     "document-map": document_map,
     "document-f1": document_f1,
     "snippet-map": snippet_map,
@@ -99,8 +99,8 @@ def _of(chosen: Integers, values: npt.NDArray[Any]) -> Integers:
     return np.where(chosen >= 0, values[chosen], 0).astype(np.int64, copy=False)
 
 
-def _hits(answers: Answers) -> Integers:
-    return _of(answers.documents, answers.labels.relevant)
+def _hits(answers: Submissions) -> Integers:
+    return _of(answers.documents, answers.judgements.relevant)
 
 
 def _divisor(counts: Integers, version: int) -> Integers:

@@ -8,10 +8,10 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.rank.blend import Floats, Integers
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
-from mpir.tune.answers import Answers, Pool
+from mpir.tune.dataset import Dataset
 from mpir.tune.measures import Measure, measure
+from mpir.tune.submissions import Pool, Submissions
 
 
 class Objective:
@@ -22,14 +22,14 @@ class Objective:
 
     def __init__(
         self,
-        scored: ScoredSet,
+        scored: Dataset,
         measured: str | Measure = "document-map",
         *,
         version: int = 8,
         documents: int = 10,
         snippets: int = 10,
     ) -> None:
-        """Prepare the labels. `measured` is a built-in measure's name, or a function of `Answers` to (Q,) values.
+        """Judge the candidates. `measured` is a measure's name, or a function of `Submissions` to (Q,) values.
 
         Raises:
             InputError: no gold, an unknown measure or version, or scores that are not finite.
@@ -46,17 +46,17 @@ class Objective:
         limits = {"documents": self.pool.limit_documents, "snippets": self.pool.limit_snippets}
         return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
 
-    def answers(self, weights: Weights) -> Answers:
+    def answers(self, weights: Weights) -> Submissions:
         """What every question would submit with these weights. Raises InputError for other perspectives' weights."""
         return self.pool.blended(weights)
 
-    def per_question(self, answers: Weights | Answers) -> Floats:
+    def per_question(self, answers: Weights | Submissions) -> Floats:
         """The measure of each question (Q,), NaN for those that do not count.
 
         Raises:
             InputError: a measure of the user's own gave something else than a finite value for each question.
         """
-        found = answers if isinstance(answers, Answers) else self.answers(answers)
+        found = answers if isinstance(answers, Submissions) else self.answers(answers)
         values = np.asarray(self._measure(found), np.float64)
         if values.shape != (len(self.scored.questions),) or np.isinf(values).any() or np.isnan(values).all():
             raise InputError(
@@ -66,12 +66,12 @@ class Objective:
             )
         return values
 
-    def __call__(self, answers: Weights | Answers) -> float:
+    def __call__(self, answers: Weights | Submissions) -> float:
         """The mean over the questions that count."""
         return float(np.nanmean(self.per_question(answers)))
 
 
-def _check_columns(scored: ScoredSet) -> None:
+def _check_columns(scored: Dataset) -> None:
     columns = scored.columns
     question_of = columns.question_of[columns.document_of]
     named = [("bm25", columns.bm25, columns.question_of)]

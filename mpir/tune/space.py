@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Columns, Floats, Integers, minmax
+from mpir.perspectives.scales import minmax
+from mpir.rank.blend import Columns, Floats, Integers
 from mpir.rank.weights import Context, Normalise, Weights
 from mpir.tune.simplex import Simplex
 

@@ -10,11 +10,11 @@ import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
+from mpir.perspectives.agreement import identity
 from mpir.perspectives.bundle import seal
-from mpir.rank.agreement import identity
 from mpir.rank.reranker import Reranker
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
+from mpir.tune.dataset import Dataset
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -65,7 +65,7 @@ def tune(folder: Path, *more: str, scored: str = "scored") -> int:
 
 
 def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
-    scored = ScoredSet.load(work / "scored")
+    scored = Dataset.load(work / "scored")
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
     assert [question.documents for question in scored.questions] == [(str(n),) for n in range(6)]
     assert scored.made_by["perspectives"] == {p.name: p.model_fingerprint for p in reranker.perspectives}
@@ -126,7 +126,7 @@ def test_refusals(
 def test_weights_without_agreement_stand_against_scores_with_it(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scored = ScoredSet.load(work / "scored")
+    scored = Dataset.load(work / "scored")
     scores = np.column_stack([scored.columns.scores, np.arange(len(scored.begin))])
     columns = replace(scored.columns, scores=scores, perspectives=(*scored.columns.perspectives, AGREEMENT))
     replace(scored, columns=columns).save(tmp_path / "scored")
@@ -145,7 +145,7 @@ def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp
     seal(bundle)
     assert score(work, bundle, "agreeing") == 0
     assert score(work, bundle, "not-agreeing", "--no-agreement") == 0
-    agreeing, plain = (ScoredSet.load(work / name) for name in ("agreeing", "not-agreeing"))
+    agreeing, plain = (Dataset.load(work / name) for name in ("agreeing", "not-agreeing"))
     assert agreeing.columns.perspectives == (*plain.columns.perspectives, AGREEMENT)
     assert agreeing.made_by[AGREEMENT] == identity("relevance")
     assert plain.made_by[AGREEMENT] is None

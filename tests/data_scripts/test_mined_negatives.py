@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import mpir
-from mpir.files import read_json, read_json_lines
+from mpir.io.read import read_json, read_json_lines
 from mpir.text import Question
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mpir.files import read_json_lines
-from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.io.read import read_json_lines
+from mpir.models.encoder import Encoder
 
 MAIN = runpy.run_path(str(Path(__file__).parents[2] / "data_scripts/teacher_scores.py"))["main"]
 
@@ -26,7 +26,7 @@ def test_rows_keep_their_labels_and_get_the_raw_output(
     options += ["--perspective", perspective, "--device", "cpu", "--precision", "fp32"]
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     assert MAIN() == 0
-    raw, _ = CrossEncoder(tiny_bundle / "model", device="cpu", precision="fp32").outputs(
+    raw, _ = Encoder(tiny_bundle / "model", device="cpu", precision="fp32").outputs(
         [(row["question"], row["sentence"]) for row in rows]
     )
     taught = [row for _, row in read_json_lines(tmp_path / "taught.jsonl")]

@@ -35,7 +35,7 @@ def mixture(tmp_path: Path) -> Path:
     relevance = {"name": "relevance", "losses": ["bce", "listwise"], "dev": "b.jsonl"}
     sts = {"name": "sts", "losses": ["mse5"], "dev": "sts.jsonl", "train": [{"file": "sts.jsonl"}]}
     declared = [{**relevance, "train": [{"file": "a.jsonl"}, {"file": "b.jsonl"}]}, sts]
-    settings = {"rows": 6, "length": 32, "precision": "fp32"}
+    settings = {"batch_size": 6, "max_length": 32, "precision": "fp32"}
     (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": declared, "settings": settings}))
     return tmp_path / "mixture.json"
 

@@ -11,8 +11,8 @@ import pytest
 
 from mpir import Document, Question, Reranker, Snippet
 from mpir.perspectives.bundle import seal
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
+from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
@@ -40,10 +40,10 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def scored(bundle: Path, folder: Path) -> ScoredSet:
+def scored(bundle: Path, folder: Path) -> Dataset:
     reranker = Reranker(bundle, device="cpu", precision="fp32")
     found = reranker.score([question.body for question in GOLD], [DOCUMENTS] * len(GOLD))
-    return ScoredSet.collect(zip(GOLD, found, strict=True)).save(folder)
+    return Dataset.collect(zip(GOLD, found, strict=True)).save(folder)
 
 
 def run(folder: Path, corpus: Path, bundle: Path) -> "subprocess.CompletedProcess[str]":

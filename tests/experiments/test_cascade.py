@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mpir.rank.blend import Columns
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import Weights
 from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
 
 SCRIPT = Path(__file__).parents[2] / "experiments/cascade.py"
 WEIGHTS = Weights({"relevance": 1.0}, 0.0, 0.0, 1.0, (1.0,))
@@ -27,7 +27,7 @@ def script() -> ModuleType:
 
 
 @pytest.fixture
-def scored() -> ScoredSet:
+def scored() -> Dataset:
     """Two questions of two documents; the answer of the second question has a lexical score of 0."""
     golden = [
         Snippet("a", "abstract", "abstract", 0, 5, "first"),
@@ -44,7 +44,7 @@ def scored() -> ScoredSet:
         scores=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
         perspectives=("relevance",),
     )
-    return ScoredSet(
+    return Dataset(
         questions,
         columns,
         np.array(list("abcd")),
@@ -56,7 +56,7 @@ def scored() -> ScoredSet:
     )
 
 
-def test_all_sentences_lose_nothing(script: ModuleType, scored: ScoredSet) -> None:
+def test_all_sentences_lose_nothing(script: ModuleType, scored: Dataset) -> None:
     curve = script.Curve(scored, WEIGHTS)
     assert curve.whole["document-map"].tolist() == [1.0, 1.0]
     for name in script.FIRST_PASSES:
@@ -65,7 +65,7 @@ def test_all_sentences_lose_nothing(script: ModuleType, scored: ScoredSet) -> No
         assert all((values == 0).all() for values in figures.values())
 
 
-def test_a_loss_is_measured_against_all_gold(script: ModuleType, scored: ScoredSet) -> None:
+def test_a_loss_is_measured_against_all_gold(script: ModuleType, scored: Dataset) -> None:
     _, pairs, figures = script.Curve(scored, WEIGHTS).point(script.SHIPPED, 0.5)
     # Each document keeps its best sentence by words: the second question's answer is gone, and still counts.
     assert pairs == 0.5
@@ -73,7 +73,7 @@ def test_a_loss_is_measured_against_all_gold(script: ModuleType, scored: ScoredS
     assert figures["sentence-map"].tolist() == [0.0, -1.0]
 
 
-def test_first_candidates_are_the_best_of_the_first_stage(script: ModuleType, scored: ScoredSet) -> None:
+def test_first_candidates_are_the_best_of_the_first_stage(script: ModuleType, scored: Dataset) -> None:
     first = script.first_candidates(scored, 1)
     assert first.documents.tolist() == ["a", "c"]
     assert first.columns.document_of.tolist() == [0, 0, 1, 1]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.train.mixture import Row
+from mpir.train.data import Example
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports scripts beside it
@@ -44,11 +44,11 @@ def test_a_writer_learns_from_no_question_that_is_held_out(tmp_path: Path) -> No
 
 def test_kept_figures_count_only_for_the_same_rows(tmp_path: Path) -> None:
     yardstick, kept = OneQuestion(), tmp_path / "judged.json"
-    dev = {"short": [Row("q", "q", "a" * n, n) for n in range(1, 4)]}
+    dev = {"short": [Example("q", "q", "a" * n, n) for n in range(1, 4)]}
     first = SCRIPT["judged"](kept, length_of, dev, yardstick)
     assert first["figures"]["ρ short"] == pytest.approx(1) and first["gains"] == [0.25]
     assert SCRIPT["judged"](kept, length_of, dev, yardstick) == first and yardstick.asked == 1
-    dev["short"] = [Row("q", "q", "a" * n, -n) for n in range(1, 4)]
+    dev["short"] = [Example("q", "q", "a" * n, -n) for n in range(1, 4)]
     assert SCRIPT["judged"](kept, length_of, dev, yardstick)["figures"]["ρ short"] == pytest.approx(-1)
     yardstick.identity = {"pairs": [("q", "b")]}
     SCRIPT["judged"](kept, length_of, dev, yardstick)

@@ -16,12 +16,12 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
+from mpir.models.encoder import Encoder
+from mpir.models.tokenise import TokenSequence, read_alone
+from mpir.models.unpadded import UnpaddedBert, mean_states
 from mpir.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.perspectives.base import build
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
-from mpir.perspectives.cross_encoder import CrossEncoder
-from mpir.perspectives.packed import PackedBert, mean_states
-from mpir.perspectives.tokens import Tokens, read_alone
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 LONG = " ".join(WORDS.split() * 7)
@@ -51,11 +51,11 @@ def cosine(checkpoint: Path, one: str, other: str) -> float:
 
 
 def test_it_is_the_cosine_of_mean_states(tiny_checkpoint: Path) -> None:
-    found, windowed = loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)
+    found, in_passages = loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)
     np.testing.assert_allclose(found, [cosine(tiny_checkpoint, *pair) for pair in PAIRS], atol=1e-5)
     assert found[3] == pytest.approx(1.0)
-    assert not windowed.any()
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    assert not in_passages.any()
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     shares = BiEncoderPerspective("sts", encoder).score_pairs(PAIRS)[0]
     np.testing.assert_allclose(shares, 5 * found.clip(0, 1), atol=1e-5)
 
@@ -66,11 +66,11 @@ def test_company_order_and_passes_do_not_change_scores(
 ) -> None:
     one = loaded(tiny_checkpoint, scale="cosine")
     pairs = [*PAIRS, (LONG, "the heart")]
-    expected, windowed = one.score_pairs(pairs)
+    expected, in_passages = one.score_pairs(pairs)
     monkeypatch.setattr(bi_encoder, "PAIRS_PER_PASS", at_once)
     values, same = one.score_pairs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
-    assert same[::-1].tolist() == windowed.tolist() == [False] * len(PAIRS) + [True]
+    assert same[::-1].tolist() == in_passages.tolist() == [False] * len(PAIRS) + [True]
     np.testing.assert_allclose(one.score(*PAIRS[1][:1], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
     assert one.score("q", []).shape == (0,)
 
@@ -91,12 +91,14 @@ def test_a_long_text_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
 def test_packed_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
     model = BertForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
     generator, found = np.random.default_rng(0), []
-    sequences = [Tokens(generator.integers(1, 20, n, dtype=np.int32), np.zeros(n, np.int32)) for n in (9, 3, 6, 3, 1)]
+    sequences = [
+        TokenSequence(generator.integers(1, 20, n, dtype=np.int32), np.zeros(n, np.int32)) for n in (9, 3, 6, 3, 1)
+    ]
     longest = max(len(one.ids) for one in sequences)
     ids = torch.tensor([[*one.ids.tolist(), *[0] * (longest - len(one.ids))] for one in sequences])
     mask = torch.tensor([[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in sequences])
     for vectors in (
-        PackedBert(model, trains=True).vectors(sequences),
+        UnpaddedBert(model, trains=True).vectors(sequences),
         mean_states(model, {"input_ids": ids, "attention_mask": mask}),
     ):
         model.zero_grad()
@@ -107,8 +109,8 @@ def test_packed_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> N
 
 
 def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    expected = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32").vectors([LONG, "the heart", "a gene"])
-    two = CrossEncoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64)
+    expected = Encoder(tiny_checkpoint, device="cpu", precision="fp32").vectors([LONG, "the heart", "a gene"])
+    two = Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64)
     try:
         for one, other in zip(two.vectors([LONG, "the heart", "a gene"]), expected, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-5)
@@ -134,7 +136,7 @@ def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
     first = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
     again = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
     np.testing.assert_array_equal(first.values, again.values)
-    assert again.windowed.tolist() == first.windowed.tolist() == [False] * len(PAIRS) + [True]
+    assert again.in_passages.tolist() == first.in_passages.tolist() == [False] * len(PAIRS) + [True]
     assert (first.values[:, 0] != first.values[:, 1]).any()
 
 
@@ -146,7 +148,7 @@ def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path)
     found = loaded(tmp_path / "plain", scale="cosine").score_pairs(PAIRS)[0]
     np.testing.assert_allclose(found, loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)[0], atol=1e-5)
     with pytest.raises(ArtefactError, match="would be random; give a checkpoint that was trained for sequence"):
-        CrossEncoder(tmp_path / "plain", device="cpu").outputs(PAIRS)
+        Encoder(tmp_path / "plain", device="cpu").outputs(PAIRS)
     weights = load_file(tmp_path / "plain/model.safetensors")
     kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
     save_file(kept, tmp_path / "plain/model.safetensors", metadata={"format": "pt"})

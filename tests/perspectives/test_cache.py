@@ -52,10 +52,10 @@ def cache(tmp_path: Path) -> ScoreCache:
 
 def holds(cache: ScoreCache) -> bool:
     """Whether the cache holds the four pairs as they were kept; all of them or none."""
-    values, windowed, found = cache.look_up("f", PAIRS)
+    values, in_passages, found = cache.look_up("f", PAIRS)
     if found.all():
         assert values.tobytes() == VALUES.tobytes()
-        assert windowed.tolist() == WINDOWED.tolist()
+        assert in_passages.tolist() == WINDOWED.tolist()
     assert found.all() or not found.any()
     return bool(found.all())
 
@@ -64,9 +64,9 @@ def test_what_was_kept_comes_back_in_any_order_and_from_another_process(cache: S
     assert holds(cache)
     cache.close()
     assert holds(ScoreCache(cache.folder))
-    values, windowed, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
+    values, in_passages, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
     assert values.tolist() == [4.0, 0.0, 0.1, 4.0]
-    assert windowed.tolist() == [True, False, False, True]
+    assert in_passages.tolist() == [True, False, False, True]
     assert found.tolist() == [True, False, True, True]
 
 
@@ -90,16 +90,16 @@ def test_any_texts_and_numbers_come_back(
     cache = ScoreCache(tmp_path_factory.mktemp("any"))
     expected = np.array([value for value, _ in kept.values()], float)
     cache.keep("f", list(kept), expected, np.array([flag for _, flag in kept.values()], bool))
-    values, windowed, found = cache.look_up("f", [*kept, other])
+    values, in_passages, found = cache.look_up("f", [*kept, other])
     assert values[: len(kept)].tobytes() == expected.tobytes()
-    assert windowed[: len(kept)].tolist() == [flag for _, flag in kept.values()]
+    assert in_passages[: len(kept)].tolist() == [flag for _, flag in kept.values()]
     assert found.tolist() == [True] * len(kept) + [other in kept]
 
 
 def test_a_score_that_is_kept_again_is_replaced(cache: ScoreCache) -> None:
     cache.keep("f", PAIRS[:1], np.array([0.7]), np.array([True]))
-    values, windowed, _ = cache.look_up("f", PAIRS[:1])
-    assert (values.tolist(), windowed.tolist()) == ([0.7], [True])
+    values, in_passages, _ = cache.look_up("f", PAIRS[:1])
+    assert (values.tolist(), in_passages.tolist()) == ([0.7], [True])
 
 
 def test_a_process_killed_while_it_writes_loses_only_what_it_was_writing(tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ def test_bytes_that_flip_never_change_a_score(tmp_path: Path, seed: int, caplog:
         damage(tmp_path / FILE, int(begin), random.bytes(1))
     again = ScoreCache(tmp_path)
     for window in range(3):
-        values, windowed, found = again.look_up("f", of_window(window))
+        values, in_passages, found = again.look_up("f", of_window(window))
         assert set(values[found]) <= {window + 0.25}
-        assert not windowed.any()
+        assert not in_passages.any()
     again.keep("f", of_window(5), np.ones(200), np.zeros(200, bool))
     assert again.look_up("f", of_window(5))[2].all()
     assert len(caplog.records) <= 1

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from mpir.errors import ArtefactError, DeviceError, InputError
+from mpir.models.encoder import Encoder
+from mpir.models.tokenise import spans
 from mpir.perspectives import cross_encoder
-from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
-from mpir.perspectives.scale import to_scale
-from mpir.perspectives.tokens import spans
+from mpir.perspectives.cross_encoder import CrossEncoderPerspective
+from mpir.perspectives.scales import to_scale
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 LONG = ("does aspirin thin blood", " ".join(WORDS.split() * 9))
@@ -25,11 +26,11 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_checkpoint: Path) -> CrossEncoder:
-    return CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+def encoder(tiny_checkpoint: Path) -> Encoder:
+    return Encoder(tiny_checkpoint, device="cpu", precision="fp32")
 
 
-def test_agrees_with_transformers_pair_by_pair(encoder: CrossEncoder) -> None:
+def test_agrees_with_transformers_pair_by_pair(encoder: Encoder) -> None:
     values, _ = encoder.outputs(PAIRS)
     for (question, sentence), row in zip(PAIRS, values, strict=True):
         with torch.no_grad():
@@ -41,28 +42,28 @@ def test_agrees_with_transformers_pair_by_pair(encoder: CrossEncoder) -> None:
 @pytest.mark.parametrize("tokens", [64, 100, 10_000])
 @pytest.mark.parametrize("at_once", [1, 3, 100])
 def test_batches_passes_order_and_company_do_not_change_scores(
-    tiny_checkpoint: Path, encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch, tokens: int, at_once: int
+    tiny_checkpoint: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch, tokens: int, at_once: int
 ) -> None:
     pairs = [*PAIRS, LONG]
-    expected, windowed = encoder.outputs(pairs)
+    expected, in_passages = encoder.outputs(pairs)
     monkeypatch.setattr(cross_encoder, "PAIRS_PER_PASS", at_once)
-    other = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
+    other = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
     values, same = other.outputs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
-    assert same[::-1].tolist() == windowed.tolist() == [False] * len(PAIRS) + [True]
+    assert same[::-1].tolist() == in_passages.tolist() == [False] * len(PAIRS) + [True]
     np.testing.assert_allclose(other.outputs([LONG])[0], expected[-1:], atol=1e-5)
 
 
 def test_a_pair_longer_than_the_model_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     difference = encoder.column(2, against=0)
-    (found,), (windowed,) = encoder.outputs([LONG])
+    (found,), (in_passages,) = encoder.outputs([LONG])
     question, words = LONG[0], LONG[1].split()
     room = 64 - 3 - len(question.split())
     each = [" ".join(words[begin:end]) for begin, end in spans(len(words), room)]
     assert len(each) > 2
     values, whole = encoder.outputs([(question, window) for window in each])
-    assert windowed
+    assert in_passages
     assert not whole.any()
     np.testing.assert_allclose(found, values.max(axis=0), atol=1e-5)
     np.testing.assert_allclose(found[difference], (values[:, 2] - values[:, 0]).max(), atol=1e-5)
@@ -85,10 +86,10 @@ class Narrow(torch.nn.Module):
 
 
 def test_a_batch_without_memory_is_halved(
-    tiny_checkpoint: Path, encoder: CrossEncoder, caplog: pytest.LogCaptureFixture
+    tiny_checkpoint: Path, encoder: Encoder, caplog: pytest.LogCaptureFixture
 ) -> None:
     pairs = [("does aspirin thin blood", f"{word} {word}") for word in WORDS.split()] * 8
-    narrow = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     narrow.model = Narrow(encoder.model, rows=20)
     values, _ = narrow.outputs(pairs)
     np.testing.assert_allclose(values, encoder.outputs(pairs)[0], atol=1e-5)
@@ -101,7 +102,7 @@ def test_a_batch_without_memory_is_halved(
 
 @pytest.mark.parametrize(("rows", "tries"), [(0, 9), (-1, 9)])
 def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, tries: int) -> None:
-    narrow = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
+    narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
     narrow.model = Narrow(torch.nn.Identity(), rows)
     with pytest.raises(DeviceError, match=r"'cpu' has no memory for a batch of \d+ × \d+ tokens; .* \(now 100000\)"):
         narrow.outputs([("a", "b")] * 2000)
@@ -115,26 +116,26 @@ def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path)
         def forward(self, **inputs: torch.Tensor) -> object:
             raise RuntimeError("shapes do not match")
 
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu")
+    encoder = Encoder(tiny_checkpoint, device="cpu")
     encoder.model = Broken()
     with pytest.raises(RuntimeError, match="shapes do not match"):
         encoder.outputs(PAIRS)
 
 
-def test_bfloat16_stays_near(tiny_checkpoint: Path, encoder: CrossEncoder) -> None:
+def test_bfloat16_stays_near(tiny_checkpoint: Path, encoder: Encoder) -> None:
     exact, _ = encoder.outputs(PAIRS)
-    values, _ = CrossEncoder(tiny_checkpoint, device="cpu", precision="bf16").outputs(PAIRS)
+    values, _ = Encoder(tiny_checkpoint, device="cpu", precision="bf16").outputs(PAIRS)
     np.testing.assert_allclose(values, exact, atol=0.3)
 
 
 def test_nothing_to_score(tiny_checkpoint: Path) -> None:
-    values, windowed = CrossEncoder(tiny_checkpoint, device="cpu").outputs([])
+    values, in_passages = Encoder(tiny_checkpoint, device="cpu").outputs([])
     assert values.shape == (0, 3)
-    assert windowed.shape == (0,)
+    assert in_passages.shape == (0,)
 
 
 def test_perspectives_read_their_own_output_on_their_scale(tiny_checkpoint: Path) -> None:
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     two_class = CrossEncoderPerspective("relevance", encoder, output=1, against=0, scale="probability")
     raw, _ = encoder.outputs(PAIRS)
     sts = CrossEncoderPerspective("sts", encoder, output=1, scale="0-5")
@@ -151,10 +152,10 @@ def test_scales_hold_their_bounds_and_do_not_overflow() -> None:
     assert to_scale(extreme, "logit").tolist() == extreme.tolist()
 
 
-def test_fingerprints_tell_outputs_and_weights_apart(encoder: CrossEncoder, tiny_checkpoint: Path) -> None:
+def test_fingerprints_tell_outputs_and_weights_apart(encoder: Encoder, tiny_checkpoint: Path) -> None:
     first, same = (CrossEncoderPerspective("a", encoder, output=0) for _ in range(2))
     other = CrossEncoderPerspective("a", encoder, output=1)
-    lower = CrossEncoderPerspective("a", CrossEncoder(tiny_checkpoint, device="cpu", precision="bf16"))
+    lower = CrossEncoderPerspective("a", Encoder(tiny_checkpoint, device="cpu", precision="bf16"))
     assert first.fingerprint == same.fingerprint
     assert len({first.fingerprint, other.fingerprint, lower.fingerprint}) == 3
 
@@ -167,17 +168,17 @@ def test_fingerprints_tell_outputs_and_weights_apart(encoder: CrossEncoder, tiny
         ({"device": "cpu,"}, "device '' cannot be used"),
         ({"precision": "fp12"}, "fp12"),
         ({"tokens_per_batch": 63}, "63, too small for one pair, which may have 64 tokens; give at least 64"),
-        ({"length": 18}, "length is 18 tokens, of which 3 are special; give at least 19"),
+        ({"max_length": 18}, "max_length is 18 tokens, of which 3 are special; give at least 19"),
     ],
 )
 def test_impossible_settings_are_one_sentence(tiny_checkpoint: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        CrossEncoder(tiny_checkpoint, **arguments)
+        Encoder(tiny_checkpoint, **arguments)
 
 
 def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
     with pytest.raises(ArtefactError, match="cannot be loaded"):
-        CrossEncoder(tmp_path)
+        Encoder(tmp_path)
 
 
 def test_a_checkpoint_without_a_trained_head_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -187,17 +188,17 @@ def test_a_checkpoint_without_a_trained_head_is_refused(tiny_checkpoint: Path, t
         (tmp_path / file.name).write_bytes(file.read_bytes())
     BertModel.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path)
     with pytest.raises(ArtefactError, match="would be random"):
-        CrossEncoder(tmp_path).outputs(PAIRS)
+        Encoder(tmp_path).outputs(PAIRS)
 
 
-def test_an_output_that_does_not_exist_is_refused(encoder: CrossEncoder) -> None:
+def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
     with pytest.raises(InputError, match="output 3 does not exist"):
         CrossEncoderPerspective("sts", encoder, output=3)
     with pytest.raises(InputError, match="unknown scale"):
         CrossEncoderPerspective("sts", encoder, scale="0-7")
 
 
-def test_big_calls_hand_memory_back(encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_big_calls_hand_memory_back(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     monkeypatch.setattr(cross_encoder, "trim_memory", lambda: calls.append(1))
     monkeypatch.setattr(cross_encoder, "TRIMMED_FROM", 3)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
+from mpir.models.encoder import Encoder
 from mpir.perspectives import Perspective, ScoreCache, score_pairs, scoring
-from mpir.perspectives.cross_encoder import CrossEncoder, CrossEncoderPerspective
+from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 
 
 class Overlap(Perspective):
@@ -36,7 +37,7 @@ def test_a_perspective_of_ones_own_sees_each_pair_once() -> None:
 
 
 def test_a_shared_encoder_runs_once(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     runs = []
     outputs = encoder.outputs
     monkeypatch.setattr(encoder, "outputs", lambda pairs, **options: runs.append(pairs) or outputs(pairs, **options))
@@ -58,7 +59,7 @@ def test_an_encoder_of_ones_own_is_ones_own_business() -> None:
 
 
 def test_encoders_with_the_same_tokenizer_tokenise_once(tiny_checkpoint: Path) -> None:
-    encoders = [CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32") for _ in range(2)]
+    encoders = [Encoder(tiny_checkpoint, device="cpu", precision="fp32") for _ in range(2)]
     read: list[str] = []
 
     class Counting(type(encoders[0].tokenizer)):  # type: ignore[misc]
@@ -126,7 +127,7 @@ def test_a_cache_changes_no_score(tmp_path_factory: pytest.TempPathFactory, runs
         found = score_pairs([first, Overlap(), second], pairs, cache=cache)
         fresh = score_pairs([Overlap()] * 3, pairs)
         assert found.values.tobytes() == fresh.values.tobytes()
-        assert found.windowed.tolist() == fresh.windowed.tolist()
+        assert found.in_passages.tolist() == fresh.in_passages.tolist()
     scored = [(question, text) for question, texts in first.seen for text in texts]
     assert sorted(scored) == sorted({pair for pairs in runs for pair in pairs})
 
@@ -149,7 +150,7 @@ def test_another_version_of_a_perspective_is_scored_anew(tmp_path: Path) -> None
 def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder = CrossEncoder(tiny_checkpoint, device="cpu", precision="fp32")
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     runs = []
     outputs = encoder.outputs
     monkeypatch.setattr(encoder, "outputs", lambda pairs, **options: runs.append(pairs) or outputs(pairs, **options))
@@ -163,7 +164,7 @@ def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     again = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
     assert len(runs) == 3
     assert again.values.tobytes() == found.values[:, [2, 0, 1]].tobytes()
-    assert again.windowed.tolist() == found.windowed.tolist() == [True, False, False, True, False, False]
+    assert again.in_passages.tolist() == found.in_passages.tolist() == [True, False, False, True, False, False]
     fresh = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]])
     np.testing.assert_allclose(found.values, fresh.values, atol=1e-6)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, minmax, slots
+from mpir.perspectives.scales import minmax
+from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, slots
 from mpir.rank.weights import AGREEMENT, PUBLISHED, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.

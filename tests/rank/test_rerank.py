@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import InputError
+from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
-from mpir.rank.scored import Scored
 
 
 class Count(Perspective):
@@ -243,11 +243,11 @@ def test_long_inputs_work_and_windowed_sentences_are_reported(
     ranking = reranker.rerank("does aspirin " * 300, [sentence, big, "", "aspirin"], top_k=None)
     assert len(ranking) == 4
     by_index = {document.index: document for document in ranking.documents}
-    assert by_index[0].sentences[0].windowed
+    assert by_index[0].sentences[0].in_passages
     assert by_index[1].sentences[0].text == "The heart is in a trial."
     assert len(by_index[1].sentences) == 42_000
     assert "were too long for a model and count with their best window" in caplog.text
-    assert ranking.windowed > 0
+    assert ranking.in_passages > 0
 
 
 def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: Path) -> None:
@@ -324,6 +324,6 @@ def test_a_record_keeps_what_was_left_out() -> None:
     cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
     documents = many(20)
     (scored,) = cascade.score(["the cat"], [documents])
-    again = Scored.from_record(json.loads(json.dumps(scored.to_record())), documents)
+    again = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
     assert again.left_out == 200
     assert rank(again, LETTERS).sentences == rank(scored, LETTERS).sentences

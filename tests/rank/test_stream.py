@@ -9,7 +9,7 @@ import pytest
 
 from mpir import Document, Perspective, Reranker
 from mpir.errors import InputError
-from mpir.rank.scored import Scored
+from mpir.rank.candidates import Candidates
 
 WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
 QUERIES = [f"does {one} risk {other}" for one in WORDS for other in WORDS[:3]]
@@ -96,7 +96,7 @@ TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
 """How far scores of one model may lie apart, as shares of their scales (docs/performance.md)."""
 
 
-def values(scored: Sequence[Scored]) -> list[np.ndarray]:
+def values(scored: Sequence[Candidates]) -> list[np.ndarray]:
     return [one.columns.scores / (1, 5, 4) for one in scored]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.retrieve import MemoryIndex, bm25_scores
-from mpir.retrieve.memory import terms
+from mpir.text.terms import terms
 
 TEXTS = ["Gene gene protein.", "The protein", "", "?!", "vitamin D deficiencies"]
 

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.retrieve.record import from_record, to_record, without_surrogates
+from mpir.retrieve.record import from_record, to_record
+from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -17,7 +17,8 @@ import mpir
 from mpir.errors import InputError, OutputError
 from mpir.sia.collect import collect
 from mpir.sia.filters import Filters
-from mpir.sia.pipeline import Generation, Settings
+from mpir.sia.pipeline import Generation
+from mpir.sia.settings import GenerationSettings
 from mpir.sia.workspace import Workspace
 from mpir.sia.writer import Writer
 
@@ -140,7 +141,7 @@ def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path:
     sample = ROOT / "mpir/sample"
     questions = json.loads((sample / "questions.json").read_text())["questions"]
     (tmp_path / "test.json").write_text(json.dumps({"questions": questions[:5]}))
-    settings = Settings(
+    settings = GenerationSettings(
         bioasq=(str(sample / "questions.json"),),
         exclude=(str(tmp_path / "test.json"),),
         corpus=(str(sample / "documents.jsonl"),),
@@ -159,12 +160,12 @@ def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path:
 def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     words = " ".join(text for item in ITEMS for text in (item.question, item.full, *item.partial))
     corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Insulin is a hormone. Birds fly with wings."}])
-    settings = Settings(
+    settings = GenerationSettings(
         steps=("combined", "partial", "generated"),
         qasc=str(qasc),
         writer=make_gpt2(tmp_path, words.replace("?", " ").replace(".", " ")),
         sources=(str(corpus),),
-        training={"epochs": 30, "rows": 3, "learning_rate": 0.01},
+        training={"epochs": 30, "batch_size": 3, "learning_rate": 0.01},
         decoding={"temperature": 0.1, "most_tokens": 8},
         filters=Filters(least_relevance=0.0),  # the bundle is random
         bundle=str(tiny_bundle),
@@ -191,14 +192,14 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
 def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     sample = ROOT / "mpir/sample"
     corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Insulin is a hormone. Birds fly with wings."}])
-    settings = Settings(
+    settings = GenerationSettings(
         qasc=str(qasc),
         bioasq=(str(sample / "questions.json"),),
         corpus=(str(sample / "documents.jsonl"),),
         limit=3,
         writer=make_gpt2(tmp_path, (sample / "questions.json").read_text()),
         sources=(str(corpus),),
-        training={"epochs": 20, "rows": 3, "learning_rate": 0.01, "length": 60},
+        training={"epochs": 20, "batch_size": 3, "learning_rate": 0.01, "max_length": 60},
         decoding={"most_tokens": 8},
         bundle=str(tiny_bundle),
         device="cpu",
@@ -209,7 +210,7 @@ def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bun
     for steps in (("combined", "graded", "generated"), ("combined", "generated")):
         with suppress(InputError):  # what the small writer writes passes no filter; this is about what it learned
             Generation(replace(settings, steps=steps), tmp_path / "out", resume=True).run()
-        writer = Writer(tmp_path / "out/.steps/writer-query/model", "query", length=60, device="cpu")
+        writer = Writer(tmp_path / "out/.steps/writer-query/model", "query", max_length=60, device="cpu")
         losses.append(float(writer.loss([(golden["sentence"], golden["query"])]).detach()))
     assert losses[0] < losses[1] / 2
 
@@ -265,7 +266,7 @@ def test_a_pair_counts_once_and_the_first_method_decides(tmp_path: Path) -> None
 
 
 def test_perspectives_that_the_bundle_lacks_are_named(qasc: Path, tmp_path: Path) -> None:
-    generation = Generation(Settings(qasc=str(qasc), steps=("partial",)), tmp_path / "out")
+    generation = Generation(GenerationSettings(qasc=str(qasc), steps=("partial",)), tmp_path / "out")
     generation._perspectives = {"dense": Overlap("dense")}
     with pytest.raises(InputError, match=r"has no perspective 'relevance' \(only dense\)"):
         generation.run()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mpir.errors import ArtefactError, InputError
-from mpir.files import read_json
+from mpir.io.read import read_json
 from mpir.sia.filters import Filters
 from mpir.sia.generated import Writers, generate_items, read_sources
 from mpir.sia.writer import Decoding, Training, Writer, train_writer
@@ -46,7 +46,9 @@ def make_gpt2(folder: Path, text: str) -> str:
 
 
 def train(checkpoint: str, folder: Path, **changes: object) -> Path:
-    settings = Training(checkpoint, **{"epochs": 40, "rows": 3, "learning_rate": 0.01, "length": 40, **changes})  # type: ignore[arg-type]
+    settings = Training(
+        checkpoint, **{"epochs": 40, "batch_size": 3, "learning_rate": 0.01, "max_length": 40, **changes}
+    )  # type: ignore[arg-type]
     return train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu")
 
 
@@ -106,7 +108,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 
 
 def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(checkpoint: str, tmp_path: Path) -> None:
-    settings, found = Training(checkpoint, epochs=40, rows=3, learning_rate=0.01, length=40), {}
+    settings, found = Training(checkpoint, epochs=40, batch_size=3, learning_rate=0.01, max_length=40), {}
     for precision, autocast in [("bf16", "bf16"), ("fp32", "")]:
         folder = tmp_path / precision
         model = train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu", precision=precision)

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from mpir import Reranker
-from mpir.files import read_json
-from mpir.perspectives.cross_encoder import CrossEncoder
-from mpir.train.fine_tune import FineTuner
-from mpir.train.mixture import Row, Task, read_mixture
-from mpir.train.settings import Settings
+from mpir.io.read import read_json
+from mpir.models.encoder import Encoder
+from mpir.train.data import Example, Task, read_mixture
+from mpir.train.loop import FineTuner
+from mpir.train.settings import TrainingSettings
 
 make_checkpoint = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["make_checkpoint"]
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -41,32 +41,32 @@ def test_every_recipe_trains(recipe: Path, two_classes: Path, tmp_path: Path) ->
     ]
     for file in [declared["dev"], *(one["file"] for one in declared["train"])]:
         (tmp_path / file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    settings = Settings.read(recipe, {"checkpoint": str(two_classes), "precision": "fp32"})
+    settings = TrainingSettings.read(recipe, {"checkpoint": str(two_classes), "precision": "fp32"})
     tuner = FineTuner(settings, read_mixture(recipe, tmp_path), tmp_path / "run", device="cpu")
-    assert CrossEncoder(tuner.run(), device="cpu").outputs_count == 1
+    assert Encoder(tuner.run(), device="cpu").outputs_count == 1
 
 
 def test_the_relevance_recipe_is_the_papers() -> None:
-    settings = Settings.read(EXPERIMENTS / "mixtures/paper-relevance.json", {})
+    settings = TrainingSettings.read(EXPERIMENTS / "mixtures/paper-relevance.json", {})
     assert settings.checkpoint == "nboost/pt-bert-large-msmarco"
-    assert (settings.learning_rate, settings.length) == (3e-6, 128)
+    assert (settings.learning_rate, settings.max_length) == (3e-6, 128)
     assert (settings.weight_decay, settings.adam_epsilon) == (0.01, 1e-8)
     declared = read_json(EXPERIMENTS / "mixtures/paper-relevance.json")["perspectives"][0]
     assert all(file["epochs"] < 1 for file in declared["train"])
 
 
 def test_a_head_of_two_classes_becomes_the_logit_of_their_softmax(two_classes: Path, tmp_path: Path) -> None:
-    rows = [Row("q", "does aspirin thin blood", text, label) for text, label in ((GOOD, 1.0), (BAD, 0.0))]
-    settings = Settings(str(two_classes), precision="fp32", length=32)
+    rows = [Example("q", "does aspirin thin blood", text, label) for text, label in ((GOOD, 1.0), (BAD, 0.0))]
+    settings = TrainingSettings(str(two_classes), precision="fp32", max_length=32)
     tuner = FineTuner(settings, [Task("relevance", ("bce",), (([rows], 1),), rows)], tmp_path / "run", device="cpu")
-    two, _ = CrossEncoder(two_classes, device="cpu", precision="fp32").outputs([(r.question, r.sentence) for r in rows])
+    two, _ = Encoder(two_classes, device="cpu", precision="fp32").outputs([(r.question, r.sentence) for r in rows])
     np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], two[:, 1] - two[:, 0], atol=1e-5)
 
 
 def test_a_head_of_another_size_is_replaced(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    rows = [Row("q", "does aspirin thin blood", GOOD, 1.0), Row("q", "does aspirin thin blood", BAD, 0.0)]
+    rows = [Example("q", "does aspirin thin blood", GOOD, 1.0), Example("q", "does aspirin thin blood", BAD, 0.0)]
     tasks = [Task(name, ("bce",), (([rows], 1),), rows) for name in ("a", "b")]
-    tuner = FineTuner(Settings(str(tiny_checkpoint), precision="fp32"), tasks, tmp_path / "run", device="cpu")
+    tuner = FineTuner(TrainingSettings(str(tiny_checkpoint), precision="fp32"), tasks, tmp_path / "run", device="cpu")
     assert tuner.outputs(rows, [0, 1]).shape == (2, 2)
     assert torch.isfinite(tuner.model.classifier.weight).all()
 
@@ -83,7 +83,7 @@ def test_the_papers_bundle_of_three_checkpoints(tmp_path: Path) -> None:
     ranking = reranker.rerank("does aspirin thin blood", [BAD, GOOD])
     scores = {s.text: s.scores for document in ranking.documents for s in document.sentences}[GOOD]
     raw = [
-        CrossEncoder(tmp_path / item["checkpoint"], device="cpu", precision="fp32").outputs(
+        Encoder(tmp_path / item["checkpoint"], device="cpu", precision="fp32").outputs(
             [("does aspirin thin blood", GOOD)]
         )[0][0]
         for item in declared["perspectives"]

@@ -1,4 +1,4 @@
-"""Settings: from a mixture's file and from options, in bounds."""
+"""TrainingSettings: from a mixture's file and from options, in bounds."""
 
 import json
 from pathlib import Path
@@ -7,36 +7,34 @@ from typing import Any
 import pytest
 
 from mpir.errors import InputError
-from mpir.train.settings import Settings
+from mpir.train.settings import TrainingSettings
 
 
 def test_an_option_counts_more_than_the_mixture_and_that_more_than_the_default(tmp_path: Path) -> None:
     path = tmp_path / "mixture.json"
-    path.write_text(json.dumps({"settings": {"checkpoint": "a", "rows": 7, "length": 64}}))
-    settings = Settings.read(path, {"rows": 9, "length": None})
-    assert (settings.checkpoint, settings.rows, settings.length, settings.seed) == ("a", 9, 64, 1)
+    path.write_text(json.dumps({"settings": {"checkpoint": "a", "batch_size": 7, "max_length": 64}}))
+    settings = TrainingSettings.read(path, {"batch_size": 9, "max_length": None})
+    assert (settings.checkpoint, settings.batch_size, settings.max_length, settings.seed) == ("a", 9, 64, 1)
 
 
 def test_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "mixture.json").write_text("{}")
     with pytest.raises(InputError, match="declares no checkpoint to start from; name one with --checkpoint"):
-        Settings.read(tmp_path / "mixture.json", {"checkpoint": None})
+        TrainingSettings.read(tmp_path / "mixture.json", {"checkpoint": None})
 
 
-@pytest.mark.parametrize("declared", [{"learningrate": 1}, ["rows"]])
+@pytest.mark.parametrize("declared", [{"learningrate": 1}, ["batch_size"]])
 def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
     (tmp_path / "mixture.json").write_text(json.dumps({"settings": declared}))
-    with pytest.raises(
-        InputError, match=r"mixture\.json: settings: .* is no setting; choose from accumulate, adam_eps"
-    ):
-        Settings.read(tmp_path / "mixture.json", {})
+    with pytest.raises(InputError, match=r"mixture\.json: settings: .* is no setting; choose from adam_epsilon"):
+        TrainingSettings.read(tmp_path / "mixture.json", {})
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rows": 0}, "setting rows: expected a whole number of 1 or more, found 0"),
-        ({"rows": 2.5}, "setting rows: expected a whole number of 1 or more, found 2.5"),
+        ({"batch_size": 0}, "setting batch_size: expected a whole number of 1 or more, found 0"),
+        ({"batch_size": 2.5}, "setting batch_size: expected a whole number of 1 or more, found 2.5"),
         ({"learning_rate": "high"}, "setting learning_rate: expected a number of 0 or more, found 'high'"),
         ({"learning_rate": float("nan")}, "setting learning_rate: expected a number of 0 or more, found nan"),
         ({"patience": True}, "setting patience: expected a whole number"),
@@ -45,4 +43,4 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
 )
 def test_values_out_of_bounds(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Settings("checkpoint", **values)
+        TrainingSettings("checkpoint", **values)

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, BertConfig, BertModel
 
 from mpir.errors import ArtefactError, InputError
-from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.models.encoder import Encoder
 from mpir.train.shrink import shrink
 
 
@@ -40,7 +40,7 @@ def test_the_kept_layers_are_the_old_ones(six_layers: Path, tmp_path: Path, laye
 
 def test_a_head_is_kept(tiny_checkpoint: Path, tmp_path: Path) -> None:
     assert shrink(tiny_checkpoint, tmp_path / "small", 1) == (1,)
-    values, _ = CrossEncoder(tmp_path / "small", device="cpu").outputs([("does aspirin thin blood", "yes")])
+    values, _ = Encoder(tmp_path / "small", device="cpu").outputs([("does aspirin thin blood", "yes")])
     assert values.shape == (1, 3)
     old, new = (AutoModelForSequenceClassification.from_pretrained(p) for p in (tiny_checkpoint, tmp_path / "small"))
     assert torch.equal(old.classifier.weight, new.classifier.weight)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mpir.rank.blend import Columns
-from mpir.rank.scored import Scored
-from mpir.rank.scored_set import ScoredSet
+from mpir.rank.candidates import Candidates
 from mpir.text import Document, Question, Sentence, Snippet
+from mpir.tune.dataset import Dataset
 
-Pairs = list[tuple[Question, Scored]]
+Pairs = list[tuple[Question, Candidates]]
 
 
 def random_pairs(seed: int, questions: int = 5, *, documents: int = 14, touching: bool = True) -> Pairs:
@@ -20,7 +20,7 @@ def random_pairs(seed: int, questions: int = 5, *, documents: int = 14, touching
     return [_pair(generator, f"q{n}", int(generator.integers(0, documents + 1)), touching) for n in range(questions)]
 
 
-def _pair(generator: np.random.Generator, name: str, documents: int, touching: bool) -> tuple[Question, Scored]:
+def _pair(generator: np.random.Generator, name: str, documents: int, touching: bool) -> tuple[Question, Candidates]:
     candidates = tuple(Document(f"d{i}", "t" * 60, "a" * 60, float(generator.integers(4))) for i in range(documents))
     sentences, owners = [], []
     for owner, document in enumerate(candidates):
@@ -40,7 +40,7 @@ def _pair(generator: np.random.Generator, name: str, documents: int, touching: b
         scores,
         ("a", "b"),
     )
-    scored = Scored(name, candidates, tuple(sentences), columns, scores.sum(axis=1), np.zeros(len(sentences), bool))
+    scored = Candidates(name, candidates, tuple(sentences), columns, scores.sum(axis=1), np.zeros(len(sentences), bool))
     return _gold(generator, name, documents), scored
 
 
@@ -62,7 +62,7 @@ def make_pairs() -> Callable[..., Pairs]:
 
 
 @pytest.fixture(scope="session")
-def learnable() -> ScoredSet:
+def learnable() -> Dataset:
     """Sixty questions in which column a says what is golden, column b and BM25 say nothing."""
     pairs = random_pairs(7, 60, documents=12, touching=False)
     generator = np.random.default_rng(1)
@@ -78,7 +78,9 @@ def learnable() -> ScoredSet:
         found.append(
             (
                 question,
-                Scored(scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.windowed),
+                Candidates(
+                    scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.in_passages
+                ),
             )
         )
-    return ScoredSet.collect(found, {"perspectives": {"a": "1", "b": "2"}})
+    return Dataset.collect(found, {"perspectives": {"a": "1", "b": "2"}})

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, question_measures
 from mpir.rank.blend import Columns
-from mpir.rank.phase_a import System, answer
-from mpir.rank.scored_set import ScoredSet
 from mpir.rank.weights import AGREEMENT, Weights
-from mpir.tune.answers import Answers
-from mpir.tune.labels import clusters
+from mpir.tasks.bioasq import System, answer
+from mpir.tune.dataset import Dataset
+from mpir.tune.judgements import clusters
 from mpir.tune.objective import Objective
+from mpir.tune.submissions import Submissions
 
 OFFICIAL = {
     "document-map": ("documents", "average_precision"),
@@ -59,7 +59,7 @@ def test_equal_to_the_official_measures(
         return
     submission = [answer(question, scored, System("blend", weights)) for question, scored in pairs]
     expected = question_measures(gold, submission, version=version)
-    scored_set = ScoredSet.collect(pairs)
+    scored_set = Dataset.collect(pairs)
     for name, (level, field) in OFFICIAL.items():
         found = Objective(scored_set, name, version=version).per_question(weights)
         counts = dict(zip([question.id for question in gold], found, strict=True))
@@ -93,12 +93,12 @@ def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any]
     if not any(qrels.values()):
         return
     expected = evaluate_queries(qrels, run, ["AP@10"])["AP@10"]
-    found = Objective(ScoredSet.collect(pairs), "sentence-map").per_question(weights)
+    found = Objective(Dataset.collect(pairs), "sentence-map").per_question(weights)
     np.testing.assert_allclose(found, [expected[question.id] for question, _ in pairs], rtol=0, atol=1e-9)
 
 
 def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Callable[..., Any]) -> None:
-    base = ScoredSet.collect([pair for pair in make_pairs(3, 9) if pair[1].sentences][:1])
+    base = Dataset.collect([pair for pair in make_pairs(3, 9) if pair[1].sentences][:1])
     sentences = 6
     part = replace(
         base,
@@ -108,7 +108,7 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
         begin=np.array([0, 10, 15, 40, 12, 12]),
         end=np.array([10, 14, 30, 50, 20, 20]),
         lexical=np.ones(sentences),
-        windowed=np.zeros(sentences, bool),
+        in_passages=np.zeros(sentences, bool),
     )
     found = clusters(part)
     # 0-10 and 10-14 share position 10 (the official end is inclusive); 14 and 15 are different positions
@@ -116,9 +116,9 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
     assert found[2:].tolist() == [-1, -1, -1, -1]
 
 
-def test_a_measure_of_ones_own(learnable: ScoredSet) -> None:
-    def reciprocal_rank(answers: Answers) -> np.ndarray[Any, Any]:
-        hits = np.append(answers.labels.relevant, False)[answers.documents]
+def test_a_measure_of_ones_own(learnable: Dataset) -> None:
+    def reciprocal_rank(answers: Submissions) -> np.ndarray[Any, Any]:
+        hits = np.append(answers.judgements.relevant, False)[answers.documents]
         return np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0.0)
 
     objective = Objective(learnable, reciprocal_rank)
@@ -129,7 +129,7 @@ def test_a_measure_of_ones_own(learnable: ScoredSet) -> None:
         Objective(learnable, lambda answers: np.ones(3))(only_a)
 
 
-def test_what_is_refused(learnable: ScoredSet) -> None:
+def test_what_is_refused(learnable: Dataset) -> None:
     with pytest.raises(InputError, match="the measure 'map' is not known"):
         Objective(learnable, "map")
     with pytest.raises(InputError, match="version 4"):
@@ -146,7 +146,7 @@ def test_what_is_refused(learnable: ScoredSet) -> None:
 
 
 def test_documents_and_sentences_count_alike_in_their_common_measure(make_pairs: Callable[..., Any]) -> None:
-    scored = ScoredSet.collect(make_pairs(4, 9))
+    scored = Dataset.collect(make_pairs(4, 9))
     weights = Weights.equal(scored.columns.perspectives)
     found = {
         name: Objective(scored, name).per_question(weights)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.rank.blend import blend, document_order
-from mpir.rank.scored_set import ScoredSet
+from mpir.tune.dataset import Dataset
 from mpir.tune.simplex import Simplex
 from mpir.tune.space import Space
 
@@ -58,7 +58,7 @@ def test_bounds_that_cannot_be_met(bounds: Any, message: str) -> None:
         Simplex.of(("a", "b", "c"), bounds)
 
 
-def test_equal_weights_are_equal_in_standard_deviations(learnable: ScoredSet) -> None:
+def test_equal_weights_are_equal_in_standard_deviations(learnable: Dataset) -> None:
     space = Space.of(learnable.columns)
     np.testing.assert_allclose(space.shares(space.equal()), [1 / 3] * 3 + [1 / 4] * 4)
     weights = space.weights(space.equal())
@@ -67,7 +67,7 @@ def test_equal_weights_are_equal_in_standard_deviations(learnable: ScoredSet) ->
     assert weights.w == pytest.approx((1 / 3, 1 / 3, 1 / 3))
 
 
-def test_a_factor_on_a_column_changes_no_ranking(learnable: ScoredSet) -> None:
+def test_a_factor_on_a_column_changes_no_ranking(learnable: Dataset) -> None:
     columns = learnable.columns
     scaled = replace(columns, scores=columns.scores * [1.0, 100.0], bm25=columns.bm25 * 7)
     for context in ("bm25", "document", "fixpoint"):
@@ -80,12 +80,12 @@ def test_a_factor_on_a_column_changes_no_ranking(learnable: ScoredSet) -> None:
 
 
 @given(point=st.lists(unit, min_size=5, max_size=5))
-def test_the_fixed_point_exists_everywhere_in_the_space(learnable: ScoredSet, point: list[float]) -> None:
+def test_the_fixed_point_exists_everywhere_in_the_space(learnable: Dataset, point: list[float]) -> None:
     space = Space.of(learnable.columns, context="fixpoint")
     assert space.weights(np.array(point)).feedback < 1
 
 
-def test_bounds_name_weights_and_leave_a_fixed_point(learnable: ScoredSet) -> None:
+def test_bounds_name_weights_and_leave_a_fixed_point(learnable: Dataset) -> None:
     space = Space.of(learnable.columns, bounds={"b": (0.0, 0.0), "w1": (0.5, 1.0)})
     weights = space.weights(np.full(space.dimensions, 0.9))
     assert weights.alpha["b"] == 0
@@ -97,7 +97,7 @@ def test_bounds_name_weights_and_leave_a_fixed_point(learnable: ScoredSet) -> No
             Space.of(learnable.columns, context="fixpoint", bounds=bounds)
 
 
-def test_a_constant_column_is_refused(learnable: ScoredSet) -> None:
+def test_a_constant_column_is_refused(learnable: Dataset) -> None:
     scores = learnable.columns.scores.copy()
     scores[:, 1] = 2.5
     with pytest.raises(InputError, match="the column 'b' is constant inside every question"):

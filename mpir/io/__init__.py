@@ -1,0 +1,1 @@
+"""Files: read with located errors, written atomically, identified by their hash; the journal of a long job."""

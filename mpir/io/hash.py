@@ -1,0 +1,27 @@
+"""What identifies content: the hash of a file, the fingerprint of a value."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+
+def sha256(path: str | Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal; computed once in a process while the file stays as it is."""
+    status = Path(path).stat()
+    return _sha256(str(path), (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: str, status: tuple[int, ...]) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """Sixteen hexadecimal digits that identify a JSON-able value, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

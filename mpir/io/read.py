@@ -1,0 +1,129 @@
+"""Reading files: plain or compressed, line by line, with errors that say where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from mpir.errors import InputError
+
+STDIN = "-"
+GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes: plain, gzip-compressed (by suffix or content), or standard input (``-``).
+
+    Raises:
+        InputError: the file is missing, is a folder, or its compressed data is truncated or damaged.
+    """
+    try:
+        if str(path) == STDIN:
+            yield sys.stdin.buffer
+            return
+        with open(path, "rb") as stream:
+            compressed = str(path).endswith(".gz") or stream.peek(2).startswith(GZIP)
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{path}: the gzip data is truncated or damaged ({error}); fetch or compress the file again."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror or error}); check the path and its permissions."
+        ) from error
+
+
+def place_of(path: str | Path, line: int) -> str:
+    """How a message names a line of a file or of standard input."""
+    return f"{'standard input' if str(path) == STDIN else path}:{line}"
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
+
+    Raises:
+        InputError: unreadable, damaged, or not UTF-8 (the line is named).
+    """
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
+
+
+def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a JSON-lines file; blank lines are passed over.
+
+    Raises:
+        InputError: a line that is not a JSON object (file and line are named).
+    """
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, parse_object(line, place_of(path, number))
+
+
+def parse_object(text: str, place: str) -> dict[str, Any]:
+    """Parse one JSON object; `place` (such as ``file:line``) begins the message of what goes wrong.
+
+    Raises:
+        InputError: the text is not JSON, or JSON but not an object.
+    """
+    value = _parse(text, place)
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: expected a JSON object, found {_kind(value)}; write one object such as {{…}}.")
+    return value
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """Read a file that holds one JSON object.
+
+    Raises:
+        InputError: unreadable, not UTF-8, not JSON (line and column are named), or not an object.
+    """
+    with open_bytes(path) as stream:
+        content = stream.read()
+    return parse_object(_decode(content, str(path)), str(path))
+
+
+def _decode(content: bytes, place: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        where = place if content.count(b"\n") == 0 else f"{place}:{line}"
+        byte = content[error.start]
+        raise InputError(
+            f"{where}: byte 0x{byte:02x} is not UTF-8; convert the file to UTF-8 (for instance with iconv)."
+        ) from error
+
+
+def _parse(text: str, place: str) -> Any:
+    try:
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # an escape may hold half a character, which nothing could write again
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        message = f"{place}: a string holds half a character (an unpaired \\ud… escape); write both halves or none."
+        raise InputError(message) from error
+    except json.JSONDecodeError as error:
+        found = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(
+            f"{place}: not valid JSON at {where} ({error.msg}, found {found}); correct the file there."
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{place}: a number has more digits than mpir reads ({error}).") from error
+    except RecursionError as error:
+        raise InputError(f"{place}: the JSON is nested too deeply; expected a flat record.") from error
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)

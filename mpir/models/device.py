@@ -1,0 +1,87 @@
+"""Where and how precisely models compute."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from contextlib import suppress
+
+import torch
+
+from mpir.errors import InputError
+
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
+"""Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
+
+
+def choose_devices(names: str) -> list[torch.device]:
+    """The torch devices of a list such as ``cuda:0,cuda:1`` or ``cpu,cpu``. Raises InputError as `choose_device`."""
+    return [choose_device(name.strip()) for name in names.split(",")]
+
+
+def choose_device(name: str) -> torch.device:
+    """The torch device by name; "auto" takes a GPU where there is one. Raises InputError for one that is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"device {name!r} cannot be used ({reason}); choose auto, cpu, a GPU that is there, or a list of those."
+        ) from error
+    return device
+
+
+def choose_dtype(precision: str, devices: Sequence[torch.device]) -> torch.dtype:
+    """The number format by name; "auto" takes bfloat16 where all devices compute with it, else float32.
+
+    Raises:
+        InputError: there is no such format.
+    """
+    known = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if precision == "auto":
+        return torch.bfloat16 if all(map(_computes_bfloat16, devices)) else torch.float32
+    if precision not in known:
+        raise InputError(f"precision {precision!r} is unknown; choose auto, {', '.join(known)}.")
+    return known[precision]
+
+
+def _computes_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device], max_length: int) -> int:
+    """Padded tokens of a batch; by default what suits all devices, and never less than one pair of `max_length` tokens.
+
+    Raises:
+        InputError: a budget that is too small for one pair.
+    """
+    if tokens_per_batch is None:
+        return max(max_length, min(TOKENS_PER_BATCH.get(device.type, TOKENS_PER_BATCH["cpu"]) for device in devices))
+    if tokens_per_batch < max_length:
+        raise InputError(
+            f"tokens_per_batch is {tokens_per_batch}, too small for one pair, which may have {max_length} tokens; give "
+            f"at least {max_length}, or a smaller one for the model."
+        )
+    return tokens_per_batch
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether torch, on a GPU or a CPU, found no memory for a tensor."""
+    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+
+
+def free_memory() -> None:
+    """Hand back what torch keeps of a GPU's memory for later use."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def trim_memory() -> None:
+    """Hand the free pages between the C library's buffers back to the system, where it can do that (glibc)."""
+    with suppress(AttributeError, OSError, TypeError):  # of another C library, which keeps what it has
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,268 @@
+"""The cross-encoder: one transformer reads question and sentence together; each output can be a perspective.
+
+The same transformer reads single texts for a bi-encoder (bi_encoder.py).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from tqdm import tqdm
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
+
+from mpir.errors import ArtefactError, DeviceError
+from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
+from mpir.models.identity import identity_of
+from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
+from mpir.models.unpadded import UnpaddedBert, can_unpad, mean_states
+from mpir.models.workers import Workers
+from mpir.text.types import Pair
+
+log = logging.getLogger(__name__)
+
+Floats = npt.NDArray[np.float32]
+Reading = Literal["outputs", "vector"]
+"""What is read off a sequence: the outputs of the classifier, or the mean of the last states."""
+PAIRS_PER_PASS = 16_384
+"""Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
+TRIMMED_FROM = 2_000
+"""Pairs of a call after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
+between them, which would add up over many such calls; after small ones the next would only have to ask for it again."""
+HALVINGS = 8
+"""How often a batch that found no memory is halved before that is an error."""
+PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
+"""Types of models that count positions from the number of their padding token on, and so read fewer tokens."""
+
+
+class Encoder:
+    """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
+
+    Its model is loaded when first needed. `tokens_per_batch` counts padding; a batch that finds no memory is halved.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str | Path,
+        *,
+        revision: str | None = None,
+        max_length: int | None = None,
+        device: str = "auto",
+        precision: str = "auto",
+        tokens_per_batch: int | None = None,
+    ) -> None:
+        """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
+
+        `max_length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
+        device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
+        "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
+
+        Raises:
+            ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device or precision, or a max_length or batch budget too small for a pair.
+        """
+        self.checkpoint, self.revision = str(checkpoint), revision
+        self.devices = choose_devices(device)
+        self.dtype = choose_dtype(precision, self.devices)
+        self.config = self._load(AutoConfig.from_pretrained)
+        self.tokenizer = self._load(AutoTokenizer.from_pretrained)
+        longest = min(_positions(self.config), self.tokenizer.model_max_length)
+        self.max_length = min(max_length or longest, longest)
+        self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
+        self._reader = PairTokenizer(self.tokenizer, self.max_length)
+        self._contrasts: list[tuple[int, int]] = []
+        self._fits = float("inf")
+        self._missing: list[str] = []
+
+    def _load(self, load: Callable[..., Any], **options: Any) -> Any:
+        """What a loader of transformers gives, without the bar that it shows by itself."""
+        shown = is_progress_bar_enabled()
+        disable_progress_bar()
+        try:
+            return load(self.checkpoint, revision=self.revision, **options)
+        except (OSError, ValueError, ImportError, SafetensorError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ArtefactError(
+                f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "
+                "give the folder of one, or a hub name where the hub can be reached."
+            ) from error
+        finally:
+            if shown:
+                enable_progress_bar()
+
+    @cached_property
+    def model(self) -> Any:
+        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `outputs`."""
+        load = AutoModelForSequenceClassification.from_pretrained
+        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
+            model, report = self._load(load, dtype=torch.float32, output_loading_info=True)
+        self._missing = sorted(report["missing_keys"])
+        return model.to(device=self.device, dtype=self.dtype).eval()
+
+    @cached_property
+    def _packed(self) -> UnpaddedBert | None:
+        """The model's forward pass without padding, where there is one for its kind."""
+        return UnpaddedBert(self.model) if can_unpad(self.model) else None
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The processes that compute where there are several devices."""
+        settings = {
+            "checkpoint": self.checkpoint,
+            "revision": self.revision,
+            "max_length": self.max_length,
+            "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
+            "tokens_per_batch": self.tokens_per_batch,
+        }
+        on_cpu = sum(device.type == "cpu" for device in self.devices)
+        threads = max(1, torch.get_num_threads() // max(1, on_cpu))
+        return Workers(Encoder, [{**settings, "device": str(device)} for device in self.devices], threads)
+
+    @property
+    def device(self) -> torch.device:
+        """The device or, of several, the first."""
+        return self.devices[0]
+
+    @property
+    def outputs_count(self) -> int:
+        """How many raw outputs (K) the checkpoint gives for a pair."""
+        return int(self.config.num_labels)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the outputs depend on: the weights, the length and the precision."""
+        return identity_of(self.checkpoint, self.revision, self.max_length, str(self.dtype).removeprefix("torch."))
+
+    def column(self, output: int, against: int | None = None) -> int:
+        """The column of `outputs` with a raw output or, from now on, with the difference of two."""
+        if against is None:
+            return output
+        if (output, against) not in self._contrasts:
+            self._contrasts.append((output, against))
+        return self.outputs_count + self._contrasts.index((output, against))
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Outputs (N, K and the differences that `column` was asked for) of the pairs, and which (N,) were in_passages.
+
+        A pair that is longer than `max_length` is read in overlapping windows, and each column has its highest value in
+        any of them; nothing is cut.
+
+        Raises:
+            ArtefactError: the model cannot be loaded.
+            DeviceError: no memory for a single pair, or no worker process is left.
+        """
+        values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
+        in_passages = np.zeros(len(pairs), bool)
+        with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
+            for start in range(0, len(pairs), PAIRS_PER_PASS):
+                part = slice(start, start + PAIRS_PER_PASS)
+                tokens = self._reader.read(pairs[part])
+                in_passages[part] = np.bincount(tokens.pair_of) > 1
+                first = np.diff(tokens.pair_of, prepend=-1) > 0
+                for rows, logits in self._run_all(tokens, "outputs"):
+                    np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
+                    bar.update(int(first[rows].sum()))
+        if len(pairs) >= TRIMMED_FROM:
+            trim_memory()
+        return values, in_passages
+
+    def _with_contrasts(self, logits: Floats) -> Floats:
+        return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Unit vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
+
+        R ≥ N: a text that is longer than `max_length` has one vector for each of its overlapping windows.
+
+        Raises:
+            ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
+            DeviceError: no memory for a single text, or no worker process is left.
+        """
+        tokens = read_alone(self.tokenizer, self.max_length, texts)
+        values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
+        with tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress) as bar:
+            for rows, found in self._run_all(tokens, "vector"):
+                values[rows] = found
+                bar.update(len(rows))
+        if len(texts) >= TRIMMED_FROM:
+            trim_memory()
+        return values, tokens.pair_of
+
+    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""
+        found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
+        if len(self.devices) > 1:
+            return self.workers.run(found, reading)
+        return ((rows, self.run(sequences, reading)) for rows, sequences in found)
+
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading = "outputs", halvings: int = HALVINGS) -> Floats:
+        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
+
+        Raises:
+            DeviceError: no memory for a single sequence, or still none after `halvings`.
+        """
+        size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
+        if size <= self._fits or len(sequences) == 1:
+            try:
+                return self._forward(sequences, reading)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(sequences) == 1 or halvings == 0:
+                    raise DeviceError(
+                        f"device {str(self.device)!r} has no memory for a batch of {len(sequences)} × "
+                        f"{size // len(sequences)} tokens; free some, lower tokens_per_batch (now "
+                        f"{self.tokens_per_batch}), or choose another device."
+                    ) from error
+            halvings -= 1
+            self._fits = size // 2
+            log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
+            free_memory()
+        middle = len(sequences) // 2
+        halves = (sequences[:middle], sequences[middle:])
+        return np.concatenate([self.run(half, reading, halvings) for half in halves])
+
+    def _check_trained(self, reading: Reading) -> None:
+        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
+        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
+        if not missing:
+            return
+        body = f"{model.base_model_prefix}."
+        random = [
+            name
+            for name in missing
+            if reading == "outputs" or (name.startswith(body) and not name.startswith(f"{body}pooler."))
+        ]
+        if random:
+            kind = "sequence classification" if reading == "outputs" else "sentence encoding"
+            raise ArtefactError(
+                f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
+                f"was trained for {kind}."
+            )
+
+    @torch.inference_mode()
+    def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
+        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
+        self._check_trained(reading)
+        if self._packed is not None:
+            read = self._packed if reading == "outputs" else self._packed.vectors
+            return np.asarray(read(sequences).float().numpy(force=True))
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+        found = self.model(**tensors).logits if reading == "outputs" else mean_states(self.model, tensors)
+        return np.asarray(found.float().numpy(force=True))
+
+
+def _positions(config: Any) -> int:
+    """How many tokens a model reads."""
+    positions = int(getattr(config, "max_position_embeddings", None) or 512)
+    return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions

@@ -1,0 +1,131 @@
+"""An encoder that is known before torch is imported or its model loaded.
+
+What a checkpoint's scores depend on can be read from its files, so a run whose scores are all in the cache needs
+neither: a second is saved for importing each of torch and transformers, and the loading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.io.read import read_json
+from mpir.models.identity import identity_of
+from mpir.text.types import Pair
+
+if TYPE_CHECKING:
+    from mpir.models.encoder import Encoder
+
+Floats = npt.NDArray[np.float32]
+FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+PLAIN_TYPES = {"bert", "distilbert", "electra"}
+"""Types of models that read as many tokens as their configuration has positions."""
+GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
+"""Files in /dev, one of which is there wherever Linux has a GPU that torch can use."""
+
+
+class EncoderLike(Protocol):
+    """What perspectives ask of a cross-encoder."""
+
+    checkpoint: str
+
+    @property
+    def outputs_count(self) -> int:
+        """How many raw outputs (K) it gives for a pair."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the outputs depend on."""
+
+    def column(self, output: int, against: int | None = None) -> int:
+        """The column of `outputs` with a raw output, or with the difference of two."""
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Outputs (N, …) of N pairs, and which (N,) were in_passages."""
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Unit vectors (R, W) of N texts or their windows, and the text (R,) of each."""
+
+
+class LazyEncoder:
+    """A `Encoder` that is made when it is needed; until then, its files say what it is.
+
+    Where they don't say all (a hub name, a GPU, another type of model), or where an option may be wrong, it is made at
+    once. The weights are loaded when the first pair is scored in any case.
+    """
+
+    def __init__(self, checkpoint: str, *, device: str, precision: str, **options: Any) -> None:
+        """See `Encoder`. Raises what it raises."""
+        self.checkpoint = checkpoint
+        if on_cpu(device):
+            device, precision = "cpu", cpu_precision(precision)
+        self._options = {**options, "device": device, "precision": precision}
+        self._known = self._read() if device == "cpu" else None
+        if self._known is None:
+            _ = self.made
+
+    @cached_property
+    def made(self) -> Encoder:
+        """The encoder itself."""
+        from mpir.models.encoder import Encoder
+
+        return Encoder(self.checkpoint, **self._options)
+
+    def _read(self) -> tuple[int, dict[str, Any]] | None:
+        """The number of outputs, and the identity; None where the files don't say."""
+        folder, options = Path(self.checkpoint), self._options
+        try:
+            config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer_config.json")
+            longest = min(int(config["max_position_embeddings"]), int(tokenizer["model_max_length"]))
+            outputs, precision = len(config["id2label"]), FORMATS[options["precision"]]
+        except (InputError, KeyError, TypeError, ValueError):
+            return None
+        plain = config.get("model_type") in PLAIN_TYPES and options.get("tokens_per_batch") is None
+        if not plain or not (folder / "model.safetensors").is_file() or not (folder / "tokenizer.json").is_file():
+            return None
+        max_length = min(options.get("max_length") or longest, longest)
+        return outputs, identity_of(self.checkpoint, options.get("revision"), max_length, precision)
+
+    @property
+    def outputs_count(self) -> int:
+        """How many raw outputs (K) the checkpoint gives for a pair."""
+        return self.made.outputs_count if self._known is None else self._known[0]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the outputs depend on: the weights, the length and the precision."""
+        return self.made.identity if self._known is None else self._known[1]
+
+    def column(self, output: int, against: int | None = None) -> int:
+        """The column of `outputs` with a raw output or, from now on, with the difference of two."""
+        return output if against is None else self.made.column(output, against)
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """See `Encoder.outputs`."""
+        return self.made.outputs(pairs, progress=progress)
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """See `Encoder.vectors`."""
+        return self.made.vectors(texts, progress=progress)
+
+
+def on_cpu(device: str) -> bool:
+    """Whether this device is the CPU for certain, without asking torch."""
+    devices = Path("/dev")
+    known = device == "auto" and devices.is_dir()
+    return device == "cpu" or (known and not any(any(devices.glob(name)) for name in GPU_NODES))
+
+
+def cpu_precision(precision: str) -> str:
+    """The precision that "auto" means on this CPU, if Linux says what it computes with; else as it is."""
+    processor = Path("/proc/cpuinfo")
+    if precision != "auto" or not processor.is_file():
+        return precision
+    flags = processor.read_text(encoding="utf-8", errors="replace").partition("flags")[2].partition("\n")[0].split()
+    return "bf16" if "avx512_bf16" in flags else "fp32"

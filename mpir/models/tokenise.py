@@ -1,0 +1,312 @@
+"""From pairs of texts to token sequences: each text is tokenised once, and what is too long is read in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import ArtefactError, InputError
+from mpir.io.hash import fingerprint
+from mpir.text.normalise import without_surrogates
+from mpir.text.types import Pair
+
+Integers = npt.NDArray[np.int32]
+PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
+SENTENCE_SHARE = 4
+"""A question is read in windows, too, where it would leave a sentence less than a fourth of the model's length."""
+SHORTEST = 16
+"""Tokens, besides the special ones, below which a window would hold no sense."""
+
+
+class TokenSequence(NamedTuple):
+    """One sequence that a model reads: token ids (T,) and the segment, 0 or 1, of each (T,)."""
+
+    ids: Integers
+    type_ids: Integers
+
+
+class TokenisedPairs(Protocol):
+    """R sequences of N pairs, R ≥ N: `lengths` (R,) in tokens, and the pair (R,) that each belongs to, ascending."""
+
+    lengths: npt.NDArray[np.int64]
+    pair_of: npt.NDArray[np.int64]
+
+    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+        """The sequences of these rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a tokenizer puts before, between and after the two texts of a pair, and the segment of each of the five."""
+
+    before: list[int]
+    between: list[int]
+    after: list[int]
+    segments: tuple[int, int, int, int, int]
+
+    @property
+    def extra(self) -> int:
+        """How many tokens it adds."""
+        return len(self.before) + len(self.between) + len(self.after)
+
+    def fill(self, question: Integers, sentence: Integers) -> TokenSequence:
+        """The sequence of a question's and a sentence's tokens."""
+        parts = (self.before, question, self.between, sentence, self.after)
+        ids = np.concatenate(parts, dtype=np.int32, casting="unsafe")
+        return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(part) for part in parts]))
+
+
+class PairTokenizer:
+    """Reads pairs with a tokenizer of transformers, for a model of `max_length` tokens.
+
+    Texts are tokenised alone and joined with the tokenizer's own template, so that a question costs nothing for its
+    second sentence. Where that would give other tokens (or the tokenizer is not a fast one), pair by pair.
+
+    A pair longer than `max_length` becomes several sequences, windows of the sentence that overlap by half, with the
+    question whole in each; a question that would leave the sentence less than a fourth of the length is itself read
+    in such windows, and each of them meets each of the sentence's.
+    """
+
+    def __init__(self, tokenizer: Any, max_length: int) -> None:
+        """Find the tokenizer's template.
+
+        Raises:
+            InputError: `max_length` leaves too little room for two texts.
+        """
+        self.tokenizer, self.max_length = tokenizer, max_length
+        self.template = find_template(tokenizer)
+        rules = tokenizer.backend_tokenizer.to_str() if self.template else ""
+        self._same = _SameTokenizer(fingerprint(rules), tokenizer)
+        extra = len(_ids(tokenizer, "", "")[0])
+        if max_length < extra + SHORTEST:
+            raise InputError(
+                f"max_length is {max_length} tokens, of which {extra} are special; give at least {extra + SHORTEST}."
+            )
+
+    def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
+        """Tokenise pairs. Tokenizers take no half of a surrogate pair: U+FFFD is read in its place."""
+        pairs = [(without_surrogates(question), without_surrogates(sentence)) for question, sentence in pairs]
+        if self.template is None:
+            return _Whole(self, pairs)
+        return _Joined(self.template, self.max_length, pairs, self.texts)
+
+    def texts(self, texts: list[str]) -> list[Integers]:
+        """The token ids of single texts, without special tokens."""
+        return _tokenised(self._same, tuple(texts))
+
+    def fitting(self, question: str, sentence: str) -> Iterator[TokenSequence]:
+        """The pair's tokens or, where they are too many, those of overlapping parts of the longer text."""
+        ids, type_ids = _ids(self.tokenizer, question, sentence)
+        if len(ids) <= self.max_length:
+            yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
+        elif len(sentence) >= len(question):
+            for part in _parts(sentence):
+                yield from self.fitting(question, part)
+        else:
+            for part in _parts(question):
+                yield from self.fitting(part, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class _SameTokenizer:
+    """A tokenizer that equals those with the same vocabulary and rules."""
+
+    identity: str
+    tokenizer: Any = field(compare=False)
+
+
+@lru_cache(maxsize=1)
+def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[Integers]:
+    """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
+    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    found = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
+    return [np.array(ids, np.int32) for ids in found]
+
+
+def forget() -> None:
+    """Let go of the last texts' tokens."""
+    _tokenised.cache_clear()
+
+
+class _Joined:
+    """Pairs as references to texts that were tokenised once; a sequence is put together when a batch needs it."""
+
+    def __init__(self, template: Template, max_length: int, pairs: Sequence[Pair], tokenise: Any) -> None:
+        self._template = template
+        questions, self._question_of = _unique([question for question, _ in pairs])
+        sentences, self._sentence_of = _unique([sentence for _, sentence in pairs])
+        found = tokenise(questions + sentences) if pairs else []
+        self._questions, self._sentences = found[: len(questions)], found[len(questions) :]
+        question_lengths = _lengths(self._questions)[self._question_of]
+        sentence_lengths = _lengths(self._sentences)[self._sentence_of]
+        room = max_length - template.extra
+        whole = np.stack([np.zeros_like(question_lengths), question_lengths, np.zeros_like(sentence_lengths),
+                          sentence_lengths], axis=1)  # fmt: skip
+        counts = np.ones(len(pairs), np.int64)
+        long = np.flatnonzero(question_lengths + sentence_lengths > room)
+        windows = [passages_of(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
+        counts[long] = [len(found) for found in windows]
+        self.pair_of = np.repeat(np.arange(len(pairs)), counts)
+        self._bounds = whole[self.pair_of]
+        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(windows) if windows else whole[:0]
+        self.lengths = (
+            template.extra + self._bounds[:, 1] - self._bounds[:, 0] + self._bounds[:, 3] - self._bounds[:, 2]
+        )
+
+    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+        """The sequences of these rows."""
+        bounds, of = self._bounds[rows].tolist(), self.pair_of[rows]
+        questions, sentences = self._question_of[of].tolist(), self._sentence_of[of].tolist()
+        return [
+            self._template.fill(self._questions[q][a:b], self._sentences[s][c:d])
+            for q, s, (a, b, c, d) in zip(questions, sentences, bounds, strict=True)
+        ]
+
+
+class _Whole:
+    """Pairs that were tokenised as pairs."""
+
+    def __init__(self, reader: PairTokenizer, pairs: Sequence[Pair]) -> None:
+        found = [list(reader.fitting(*pair)) for pair in pairs]
+        self._tokens = [tokens for part in found for tokens in part]
+        self.pair_of = np.repeat(np.arange(len(pairs)), [len(part) for part in found])
+        self.lengths = np.array([len(tokens.ids) for tokens in self._tokens], np.int64)
+
+    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+        """The sequences of these rows."""
+        return [self._tokens[row] for row in rows]
+
+
+class _Alone:
+    """Single texts' windows, tokenised with the tokenizer's own special tokens."""
+
+    def __init__(self, found: Any) -> None:
+        self._ids = [np.array(ids, np.int32) for ids in found["input_ids"]]
+        self.pair_of = np.array(found["overflow_to_sample_mapping"], np.int64)
+        self.lengths = _lengths(self._ids)
+
+    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+        """The sequences of these rows."""
+        return [TokenSequence(self._ids[row], np.zeros_like(self._ids[row])) for row in rows]
+
+
+def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str]) -> TokenisedPairs:
+    """Single texts as sequences of at most `max_length` tokens: longer ones in windows that overlap by half.
+
+    Raises:
+        ArtefactError: the tokenizer is not a fast one.
+    """
+    if not tokenizer.is_fast:
+        raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
+    found = tokenizer(
+        [without_surrogates(text) for text in texts],
+        truncation=True,
+        max_length=max_length,
+        stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,
+        return_overflowing_tokens=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        verbose=False,
+    )
+    return _Alone(found)
+
+
+def find_template(tokenizer: Any) -> Template | None:
+    """The template of a fast tokenizer, or None where texts that were tokenised alone don't make up its pairs."""
+    if not tokenizer.is_fast:
+        return None
+    question, sentence = (_ids(tokenizer, text)[0] for text in PROBES[:2])
+    ids, segments = _ids(tokenizer, *PROBES[:2])
+    first = _find(ids, question, 0)
+    second = _find(ids, sentence, first + len(question))
+    if not question or not sentence or first < 0 or second < 0:
+        return None
+    starts = (0, first, first + len(question), second, second + len(sentence))
+    template = Template(
+        ids[:first],
+        ids[starts[2] : second],
+        ids[starts[4] :],
+        tuple(segments[min(start, len(ids) - 1)] for start in starts),  # type: ignore[arg-type]
+    )
+    return template if all(_gives(template, tokenizer, one, other) for one in PROBES for other in PROBES) else None
+
+
+def _gives(template: Template, tokenizer: Any, one: str, other: str) -> bool:
+    alone = (np.array(_ids(tokenizer, text)[0], np.int32) for text in (one, other))
+    filled = template.fill(*alone)
+    return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, one, other)
+
+
+def _ids(tokenizer: Any, *texts: str) -> tuple[list[int], list[int]]:
+    """Token ids and segments of one text without special tokens, or of a pair with them."""
+    # In lists, because a single pair whose second text is empty is taken for a single text.
+    lists = [[text] for text in texts]
+    found = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
+    ids = list(found["input_ids"][0])
+    return ids, list(found["token_type_ids"][0]) if "token_type_ids" in found else [0] * len(ids)
+
+
+def _find(ids: list[int], part: list[int], start: int) -> int:
+    return next((i for i in range(start, len(ids) - len(part) + 1) if ids[i : i + len(part)] == part), -1)
+
+
+def passages_of(question: int, sentence: int, room: int) -> npt.NDArray[np.int64]:
+    """Windows of a pair that has more than `room` tokens: (W, 4), begin and end in the question and in the sentence."""
+    most = max(room - sentence, room - room // SENTENCE_SHARE)
+    in_question = spans(question, most)
+    in_sentence = spans(sentence, room - min(question, most))
+    return np.array([(*one, *other) for one in in_question for other in in_sentence], np.int64)
+
+
+def spans(count: int, size: int) -> list[tuple[int, int]]:
+    """Begins and ends of spans of `size` that cover `count` places, evenly, overlapping by half or more."""
+    if count <= size:
+        return [(0, count)]
+    step = max(1, size // 2)
+    number = 1 + -(-(count - size) // step)
+    return [(begin, begin + size) for begin in np.linspace(0, count - size, number).astype(int).tolist()]
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The two halves of a text, with a quarter of it in both. Raises InputError where it cannot be halved."""
+    if len(text) < 4:
+        raise InputError(f"the text {text!r} has more tokens than the model reads; give the model a greater length.")
+    eighth = max(1, len(text) // 8)
+    return text[: len(text) // 2 + eighth], text[len(text) // 2 - eighth :]
+
+
+def _unique(texts: list[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    return list(numbers), np.array([numbers[text] for text in texts], np.int64)
+
+
+def _lengths(texts: list[Integers]) -> npt.NDArray[np.int64]:
+    return np.array([len(ids) for ids in texts], np.int64)
+
+
+def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, npt.NDArray[np.int64]]:
+    """The inputs of a padded batch by the names that models of transformers give them, each (n, longest)."""
+    lengths = _lengths([tokens.ids for tokens in sequences])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    ids, type_ids = np.full(mask.shape, padding, np.int64), np.zeros(mask.shape, np.int64)
+    ids[mask] = np.concatenate([tokens.ids for tokens in sequences])
+    type_ids[mask] = np.concatenate([tokens.type_ids for tokens in sequences])
+    return {"input_ids": ids, "token_type_ids": type_ids, "attention_mask": mask.astype(np.int64)}
+
+
+def batches(lengths: npt.NDArray[np.int64], tokens: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Row numbers in batches of like length: rows × longest stays within `tokens`, which is enough for any one row.
+
+    The longest come first, so that running out of memory shows at once.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size

@@ -1,0 +1,179 @@
+"""A forward pass for BERT without padding, and for its classifier without the part of the last layer nobody reads.
+
+Weights and arithmetic are those of transformers' `BertForSequenceClassification`; what is left out is work without
+effect. The tokens of a batch lie one after another in one matrix, so that no linear layer sees padding (Zeng et al.,
+"Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The classifier reads only the first
+token's last state, so the last layer computes attention and feed-forward block for that token alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mpir.models.tokenise import TokenSequence
+
+ROWS = 64
+"""The packed matrix is filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
+STEPS = 8
+"""So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
+SUPPORTED = {"model_type": "bert", "hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
+
+
+def can_unpad(model: Any) -> bool:
+    """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
+    if type(model).__name__ != "BertForSequenceClassification":
+        return False
+    return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
+
+
+class UnpaddedBert:
+    """The forward pass of one `BertForSequenceClassification`, on its device, in its precision.
+
+    With `trains`, gradients reach the model's own parameters, its dropout counts while it is in training mode (but for
+    that of attention weights), and weights are read at each call; else they are those that the model had at first.
+    """
+
+    def __init__(self, model: Any, *, trains: bool = False) -> None:
+        """Take over the model's weights; query, key and value become one matrix."""
+        self.embeddings, self.pooler, self.classifier = model.bert.embeddings, model.bert.pooler.dense, model.classifier
+        self.dropout = model.dropout
+        self.layers = [_Layer(layer, model.config.num_attention_heads, trains) for layer in model.bert.encoder.layer]
+
+    def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
+        """Raw outputs (N, K) of N token sequences."""
+        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        states = self._embed(sequences, batch)
+        for layer in self.layers[:-1]:
+            states = layer.all_tokens(states, batch)
+        first = self.layers[-1].first_tokens(states, batch)
+        logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
+        return logits[: len(sequences)]
+
+    def vectors(self, sequences: Sequence[TokenSequence]) -> Tensor:
+        """Unit vectors (N, W): the mean of each sequence's last states, in single precision."""
+        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        states = self._embed(sequences, batch)
+        for layer in self.layers:
+            states = layer.all_tokens(states, batch)
+        return functional.normalize(batch.mean(states), dim=1)[: len(sequences)]
+
+    def _embed(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
+        tables = self.embeddings
+        device = batch.positions.device
+        filling = np.zeros(len(batch.positions) - batch.tokens, np.int32)
+        ids, types = (
+            torch.from_numpy(np.concatenate([*part, filling])).to(device) for part in zip(*sequences, strict=True)
+        )
+        states = tables.word_embeddings(ids) + tables.token_type_embeddings(types)
+        normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
+        dropped: Tensor = tables.dropout(normed)
+        return dropped
+
+
+def mean_states(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+    """The same vectors (N, W) by transformers' own pass, for a padded batch and any classifier over an encoder."""
+    states = model.base_model(**inputs).last_hidden_state.float()
+    kept = inputs["attention_mask"].unsqueeze(-1)
+    return functional.normalize((states * kept).sum(dim=1) / kept.sum(dim=1), dim=1)
+
+
+def _filled(count: int) -> int:
+    """A count, filled up to one of STEPS sizes between two powers of two."""
+    step = 1 << max(0, count.bit_length() - STEPS.bit_length())
+    return -(-count // step) * step
+
+
+class _Batch:
+    """Where sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads.
+
+    N and the longest sequence's length are filled up, too; sequences that are not there see what they like.
+    """
+
+    def __init__(self, sizes: list[int], device: torch.device) -> None:
+        self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
+        lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
+        self.lengths = lengths
+        columns = torch.arange(self.longest).expand(self.count, -1)
+        inside = columns < lengths[:, None]
+        self.even = bool(inside.all())
+        self.tokens = sum(sizes)
+        filling = -self.tokens % ROWS
+        self.positions = functional.pad(columns[inside], (0, filling)).to(device)
+        self.first = (torch.cumsum(lengths, 0) - lengths).clamp(max=self.tokens - 1).to(device)
+        self.places = functional.pad(inside.flatten().nonzero().squeeze(1), (0, filling)).to(device)
+        nowhere = ~inside & (lengths > 0)[:, None]  # without a place to look at, attention would be NaN
+        self.outside = torch.zeros(inside.shape).masked_fill(nowhere, -torch.inf)[:, None, None, :].to(device)
+
+    def pad(self, states: Tensor) -> Tensor:
+        """(T, W) as (N, longest, W): a view where all have one length, else a copy with zeros after each sequence."""
+        width, states = states.shape[1], states[: self.tokens]
+        if not self.even:
+            empty = states.new_zeros(self.count * self.longest, width)
+            states = empty.index_copy_(0, self.places[: self.tokens], states)
+        return states.view(self.count, self.longest, width)
+
+    def mean(self, states: Tensor) -> Tensor:
+        """The mean (N, W) of each sequence's states (T, W)."""
+        return self.pad(states.float()).sum(dim=1) / self.lengths.clamp(min=1)[:, None].to(states.device)
+
+    def unpad(self, states: Tensor) -> Tensor:
+        """(N, longest, W) as (T, W)."""
+        return states.flatten(0, 1).index_select(0, self.places)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Attention inside each sequence, heads apart: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""
+        mask = None if self.even else self.outside.to(query.dtype)
+        if query.device.type != "cpu":
+            return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
+        # On a CPU, and for sentences, two plain products take less time than the fused kernel.
+        scores = query @ key.transpose(2, 3)
+        return torch.softmax(scores if mask is None else scores + mask, dim=-1) @ value
+
+
+class _Layer:
+    """One transformer layer."""
+
+    def __init__(self, layer: Any, heads: int, trains: bool) -> None:
+        self.attention, self.heads = layer.attention.self, heads
+        self.width = self.attention.query.out_features
+        self.mix, self.narrow = layer.attention.output, layer.output
+        self.wide = layer.intermediate.dense
+        self._joined = None if trains else tuple(part.detach() for part in self._join())
+
+    def _join(self) -> tuple[Tensor, Tensor]:
+        """Weight (3 W, W) and bias (3 W,) of query, key and value, the query scaled as the scores shall be."""
+        parts = (self.attention.query, self.attention.key, self.attention.value)
+        scales = (self.attention.attention_head_size**-0.5, 1.0, 1.0)
+        weight, bias = ([getattr(p, n) * s for p, s in zip(parts, scales, strict=True)] for n in ("weight", "bias"))
+        return torch.cat(weight), torch.cat(bias)
+
+    def all_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
+        """The next states (T, W) of all tokens."""
+        weight, bias = self._joined or self._join()
+        mixed = batch.attend(*self._heads(batch.pad(functional.linear(states, weight, bias)), 3))
+        return self._finish(states, batch.unpad(mixed.transpose(1, 2).flatten(2)))
+
+    def first_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
+        """The next states (N, W) of each sequence's first token."""
+        weight, bias = self._joined or self._join()
+        own = states.index_select(0, batch.first)
+        query = functional.linear(own, weight[: self.width], bias[: self.width])
+        others = functional.linear(states, weight[self.width :], bias[self.width :])
+        mixed = batch.attend(*self._heads(query[:, None], 1), *self._heads(batch.pad(others), 2))
+        return self._finish(own, mixed.flatten(1))
+
+    def _heads(self, states: Tensor, parts: int) -> Tensor:
+        """(N, Q, parts · W) as (parts, N, heads, Q, W / heads), in one copy."""
+        apart = states.view(*states.shape[:2], parts, self.heads, self.width // self.heads)
+        return apart.permute(2, 0, 3, 1, 4).contiguous()
+
+    def _finish(self, states: Tensor, mixed: Tensor) -> Tensor:
+        states = self.mix(mixed, states)
+        result: Tensor = self.narrow(functional.gelu(self.wide(states)), states)
+        return result

@@ -1,0 +1,73 @@
+"""Agreement: a column that says how far a sentence is borne out by the relevant sentences of other documents.
+
+Documents that answer a question say the same in like words, and documents that miss it each miss it in their own way.
+So a sentence gains by what the documents that the first stage ranks highest say: pseudo-relevance feedback (Rocchio,
+1971), sentence by sentence, and one step of LexRank for questions (Otterbacher, Erkan & Radev, "Using Random Walks for
+Question-focused Sentence Retrieval", 2005). It needs no model: a perspective that has scored the sentences says which
+of them are relevant, and BM25's term weights which are alike.
+
+It orders sentences. A document's score leaves it out (rank/blend.py): the one document that knows an answer has nobody
+to agree with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.perspectives.scales import minmax
+from mpir.retrieve.memory import TermWeights
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+HEARD = 10
+"""So many documents, the best by S_BM25, are agreed with: of a hundred candidates most are wrong, and alike, too."""
+
+FORM = 1
+"""To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
+
+
+def identity(rests_on: str | None) -> dict[str, Any] | None:
+    """What the column depends on beside the scores of the perspective that it rests on; None for no column."""
+    return None if rests_on is None else {"rests_on": rests_on, "heard": HEARD, "form": FORM}
+
+
+def agreement(
+    words: TermWeights,
+    document_of: Integers,
+    bm25: Floats,
+    relevance: npt.NDArray[np.floating[Any]],
+    *,
+    heard: int | None = HEARD,
+) -> Floats:
+    """How many relevant sentences of other, highly ranked documents say what each sentence says, as it were: (N,).
+
+        A(s) = Σ r(t)²·cos(s, t), over the sentences t of the best documents, but for those of s's own
+
+    The cosine is that of BM25's term weights, r is `relevance`, min-max normalised in the question, and its square
+    keeps many hardly relevant sentences from outweighing a few relevant ones. A question's only document has 0.
+
+    Args:
+        words: of the N sentences.
+        document_of: (N,) the document of each.
+        bm25: (D,) S_BM25 of the documents; of equal ones the earlier is the better.
+        relevance: (N,) a perspective's scores, on any scale.
+        heard: how many documents, the best by S_BM25, are agreed with; None for all.
+    """
+    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(bm25, heard)[document_of]
+    said = trust[words.text] * words.weight
+    # A term counts by what all documents say of it, less what the sentence's own does.
+    _, place = np.unique(words.term * (document_of.max(initial=0) + 1) + document_of[words.text], return_inverse=True)
+    others = np.bincount(words.term, said)[words.term] - np.bincount(place, said)[place]
+    return np.bincount(words.text, words.weight * np.maximum(others, 0.0), minlength=len(document_of)).astype(
+        np.float64
+    )
+
+
+def _best(bm25: Floats, count: int | None) -> npt.NDArray[np.bool_]:
+    """Which documents (D,) are the best so many."""
+    best = np.zeros(len(bm25), bool)
+    best[np.argsort(-bm25, kind="stable")[:count]] = True
+    return best

@@ -1,0 +1,41 @@
+"""What a score means is fixed here, never inherited from a checkpoint; and how the scores of one question compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
+LOGIT = "logit"
+SCALES = (LOGIT, *TOPS)
+
+
+def to_scale(logits: npt.NDArray[np.floating[Any]], scale: str, *, linear: bool = False) -> npt.NDArray[np.float64]:
+    """Map raw outputs (N,) to a scale: ``logit`` as they are, ``probability`` 0-1, ``0-5`` (STS), ``0-4`` (SIA).
+
+    The sigmoid carries a logit to its scale; `linear` outputs (a head trained by plain regression on the scale
+    itself) are clipped to it instead.
+    """
+    values = np.asarray(logits, np.float64)
+    if scale == LOGIT:
+        return values
+    top = TOPS[scale]
+    if linear:
+        return np.clip(values, 0.0, top)
+    # exp of a negative magnitude only, so that no logit overflows
+    decay = np.exp(-np.abs(values))
+    scaled: npt.NDArray[np.float64] = top * np.where(values >= 0, 1.0, decay) / (1.0 + decay)
+    return scaled
+
+
+def minmax(values: npt.NDArray[Any], group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Map each column to 0-1 within each group. A column that is constant in a group (or single) becomes 0.5 there."""
+    if not len(values):
+        return values.astype(np.float64)
+    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+    segment = np.cumsum(np.diff(group_of, prepend=-1) != 0) - 1
+    low = np.minimum.reduceat(values, starts, axis=0)[segment]
+    width = np.maximum.reduceat(values, starts, axis=0)[segment] - low
+    return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)

@@ -1,0 +1,1 @@
+"""Pictures of tuning and of training, as PNG and SVG."""

@@ -1,0 +1,90 @@
+"""The pictures of a training run: its losses, and its figures on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.io.read import read_json_lines
+from mpir.io.write import atomic_write
+from mpir.plots.tuning import COLOURS, STYLE
+
+POINTS = 40
+"""How many windows a loss curve is averaged in."""
+
+
+def curves(log: str | Path, path: str | Path) -> None:
+    """Draw what a run's log.jsonl holds as a PNG: each perspective's loss, smoothed, and the dev figures.
+
+    Raises:
+        InputError: the log cannot be read, or holds no step.
+        OutputError: the picture cannot be written.
+    """
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    losses, looks = read_log(log)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 3.4))
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2)
+        _draw_losses(left, losses)
+        _draw_looks(right, looks, list(losses))
+        figure.legend(*(right if looks else left).get_legend_handles_labels(), loc="outside right center", fontsize=8)
+        with atomic_write(path, binary=True) as stream:
+            figure.savefig(stream, format="png", dpi=150)
+
+
+def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, dict[str, float]]]:
+    """Losses (perspective → batch → loss) and looks at dev (batch → name → figure, with their mean).
+
+    A resumed run has logged some batches twice; the later line counts.
+    """
+    losses: dict[str, dict[int, float]] = {}
+    looks: dict[int, dict[str, float]] = {}
+    for number, entry in read_json_lines(log):
+        try:
+            if "dev" in entry:
+                looks[entry["step"]] = {**entry["dev"], "mean": entry["mean"]}
+            else:
+                losses.setdefault(entry["task"], {})[entry["step"]] = entry["loss"]
+        except KeyError as error:
+            raise InputError(f"{log}:{number}: the key {error} is missing; give the log.jsonl of a run.") from error
+    if not losses:
+        raise InputError(f"{log}: holds no training step; give the log.jsonl of a run.")
+    return losses, looks
+
+
+def smooth(values: Sequence[float], points: int = POINTS) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Means of `points` windows of like size (every value, if there are fewer), after the places of their middles."""
+    windows = np.array_split(np.arange(len(values)), min(points, len(values)))
+    array = np.asarray(values, np.float64)
+    return np.array([window.mean() for window in windows]), np.array([array[window].mean() for window in windows])
+
+
+def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
+    for colour, (name, found) in zip(COLOURS, losses.items(), strict=False):
+        steps = np.array(sorted(found))
+        places, means = smooth([found[step] for step in steps])
+        axis.plot(np.interp(places, np.arange(len(steps)), steps), means, color=colour, label=name)
+    axis.set(xlabel="batch", ylabel="loss (mean of a window)", yscale="log", title="training")
+
+
+def _draw_looks(axis: Any, looks: dict[int, dict[str, float]], names: Sequence[str]) -> None:
+    steps = sorted(looks)
+    for colour, name in zip(COLOURS, names, strict=False):
+        axis.plot(
+            steps, [looks[step].get(name, np.nan) for step in steps], "o-", markersize=3, color=colour, label=name
+        )
+    means = [looks[step]["mean"] for step in steps]
+    if len(names) > 1:
+        axis.plot(steps, means, "k--", label="mean")
+    if steps:
+        axis.axvline(steps[int(np.argmax(means))], color="#333333", linewidth=0.8, linestyle=":", label="best, kept")
+    axis.set(xlabel="batch", ylabel="figure on dev", title="dev")

@@ -1,0 +1,1 @@
+"""Whole tasks put together: BioASQ Task B Phase A."""

@@ -1,0 +1,106 @@
+"""BioASQ Task B Phase A: questions to scored candidates, and scored candidates to documents and snippets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from mpir.io.journal import Journal
+from mpir.rank.blend import blend
+from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
+from mpir.rank.weights import Weights
+from mpir.retrieve.lucene import LuceneIndex
+from mpir.text import Question, Sentence, Snippet
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way to order the documents and sentences of a scored question. Without weights it is BM25 alone."""
+
+    name: str
+    weights: Weights | None = None
+
+    def scores(self, scored: Candidates) -> tuple[Floats, Floats]:
+        """Scores of the documents (D,) and sentences (N,), higher is better."""
+        if self.weights is None:
+            return scored.columns.bm25, scored.lexical
+        blended = blend(scored.columns, self.weights)
+        return blended.documents, blended.sentences
+
+
+def systems(weights: Weights) -> list[System]:
+    """BM25 alone, every perspective alone (BM25 finds the candidates but takes no part), and the blend.
+
+    Agreement alone orders sentences only: all documents tie, and stay in BM25's order.
+    """
+    bare = replace(weights, alpha_context=0.0, beta_bm25=0.0, beta_sentences=1.0, context="bm25")
+    alone = [System(f"{name} alone", replace(bare, alpha=_only(weights, name))) for name in weights.alpha]
+    return [System("BM25 alone"), *alone, System("blend", weights)]
+
+
+def _only(weights: Weights, perspective: str) -> dict[str, float]:
+    return {name: float(name == perspective) for name in weights.alpha}
+
+
+def score_questions(
+    questions: Sequence[Question],
+    index: LuceneIndex,
+    reranker: Reranker,
+    journal: Journal,
+    *,
+    candidates: int = 100,
+    progress: bool = False,
+) -> Iterator[tuple[Question, Candidates]]:
+    """Retrieve and score questions; results come in order, each written to the journal before it is yielded.
+
+    Questions are scored as many at once as `Reranker.stream` takes, and what the journal holds is not scored again.
+    """
+    held = [_holds(journal, question) for question in questions]
+    fresh = [question for question, known in zip(questions, held, strict=True) if not known]
+    found = (index.search(question.body, candidates) for question in fresh)
+    stream = reranker.stream((question.body for question in fresh), found)
+    # Results come several at a time: the bar shows the last of them while the next are made, and an average rate.
+    bar = tqdm(
+        questions, desc="questions", unit="question", mininterval=0, miniters=1, smoothing=0, disable=not progress
+    )
+    for question, known in zip(bar, held, strict=True):
+        if known:
+            record = journal.records[question.id]
+            scored = Candidates.from_record(record, [index.document(name) for name in record["documents"]])
+        else:
+            scored = next(stream)
+            journal.add(question.id, scored.to_record())
+        yield question, scored
+
+
+def _holds(journal: Journal, question: Question) -> bool:
+    return question.id in journal.records and journal.records[question.id]["query"] == question.body
+
+
+def answer(
+    question: Question, scored: Candidates, system: System, *, documents: int = 10, snippets: int = 10
+) -> Question:
+    """The question with the system's best documents, and the best sentences inside those documents, as snippets."""
+    document_scores, sentence_scores = system.scores(scored)
+    bm25, index = scored.columns.bm25, np.arange(len(document_scores))
+    best = np.lexsort((index, -bm25, -document_scores))[:documents]
+    place = np.full(len(document_scores), len(best))
+    place[best] = np.arange(len(best))
+    of = scored.columns.document_of
+    order = np.lexsort((np.arange(len(of)), place[of], -sentence_scores))
+    chosen = [scored.sentences[i] for i in order[place[of][order] < len(best)][:snippets]]
+    found = tuple(scored.documents[i].id for i in best)
+    return replace(question, documents=found, snippets=tuple(map(_snippet, chosen)))
+
+
+def _snippet(sentence: Sentence) -> Snippet:
+    section = sentence.section
+    return Snippet(sentence.document, section, section, sentence.begin, sentence.end, sentence.text)

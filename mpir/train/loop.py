@@ -1,0 +1,317 @@
+"""The training loop: one encoder for all perspectives, batches of the mixture in a fixed order.
+
+A perspective is an output of the encoder, which reads question and sentence together, or the cosine of their vectors,
+for which it reads each alone (the means of the last states: Reimers & Gurevych, "Sentence-BERT", 2019).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
+
+from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.io.hash import fingerprint
+from mpir.io.write import atomic_folder, atomic_write
+from mpir.models.device import choose_budget, choose_device
+from mpir.models.tokenise import TokenSequence, batches, pad
+from mpir.models.unpadded import UnpaddedBert, can_unpad, mean_states
+from mpir.train.data import Batch, Example, Task, schedule
+from mpir.train.losses import LOSSES, TAUGHT
+from mpir.train.metrics import METRICS, spearman
+from mpir.train.settings import TrainingSettings
+
+__all__ = ["FineTuner", "TrainingSettings"]
+
+ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
+"""What configurations call it, by type of model."""
+PARTS = ("input_ids", "token_type_ids")
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+log = logging.getLogger(__name__)
+
+
+class FineTuner:
+    """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder."""
+
+    def __init__(
+        self, settings: TrainingSettings, tasks: list[Task], folder: str | Path, *, device: str = "auto"
+    ) -> None:
+        """Load the checkpoint with one output per task that is not a bi-encoder's: its own head or a fresh one.
+
+        Raises:
+            ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device, or fp16 on one that cannot train with it.
+        """
+        self.settings, self.tasks, self.folder = settings, tasks, Path(folder)
+        self.device = choose_device(device)
+        if settings.precision == "fp16" and self.device.type != "cuda":
+            raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
+        torch.manual_seed(settings.seed)
+        together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
+        self.output_of = {index: output for output, index in enumerate(together)}
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, max(1, len(together)))
+        self.model.to(self.device)
+        self.packed = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
+        self.tokens_per_chunk = choose_budget(None, [self.device], settings.max_length)
+        self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
+        steps = math.ceil(len(self.batches) / settings.gradient_accumulation_steps)
+        self.optimiser = torch.optim.AdamW(
+            self._parameter_groups(), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
+        )
+        self.rate = get_linear_schedule_with_warmup(self.optimiser, int(settings.warmup * steps), steps)
+        # fp16 gradients may underflow, so the loss is scaled up for them; elsewhere the scaler does nothing.
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=settings.precision == "fp16")
+        # A state holds no half-summed gradients, so it is saved after a step of the optimiser only.
+        self.save_every = (
+            math.ceil(settings.save_every / settings.gradient_accumulation_steps) * settings.gradient_accumulation_steps
+        )
+        self.best, self.step, self.stale = -math.inf, 0, 0
+
+    def run(self, *, progress: bool = False) -> Path:
+        """Train to the end and return the folder of the checkpoint that was best on dev.
+
+        The best is the one with the highest mean of the perspectives' dev figures. Training stops early once
+        `settings.patience` looks at dev in a row have brought no better one.
+
+        Raises:
+            ArtefactError: the folder holds a run of other settings or data.
+            MpirError: the loss is no longer finite; the best checkpoint so far is kept.
+        """
+        self._resume()
+        bar = tqdm(total=len(self.batches), initial=self.step, desc="training", unit="batch", disable=not progress)
+        while self.step < len(self.batches) and self.stale < self.settings.patience:
+            value = self._train_step(self.batches[self.step])
+            self.step += 1
+            bar.update()
+            bar.set_postfix(loss=f"{value:.3f}", best=f"{self.best:.4f}")
+            last = self.step == len(self.batches)
+            if last or self.step % self.settings.evaluate_every == 0:
+                self._keep_best()
+            if last or self.step % self.save_every == 0:
+                self._save_state()
+        return self.folder / "best"
+
+    def load(self, checkpoint: str | Path) -> None:
+        """Take the weights of a checkpoint that this run has written."""
+        kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+        self.model.load_state_dict(kept.state_dict())
+
+    def evaluate(self) -> dict[str, float]:
+        """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
+        return {
+            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev, [index])[:, 0])
+            for index, task in enumerate(self.tasks)
+        }
+
+    @torch.inference_mode()
+    def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
+        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's cosines."""
+        self.model.eval()
+        parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
+        return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
+
+    def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
+        """Raw outputs or cosines (N, tasks); either way of reading happens at most once, and only if it is needed."""
+        questions, sentences = [row.question for row in rows], [row.sentence for row in rows]
+        found: dict[int, torch.Tensor] = {}
+        if together := [task for task in tasks if task in self.output_of]:
+            logits = self._read(self._logits, questions, sentences)
+            found |= {task: logits[:, self.output_of[task]] for task in together}
+        if apart := [task for task in tasks if task not in self.output_of]:
+            left, right = self._read(self._vectors, questions + sentences).chunk(2)
+            found |= dict.fromkeys(apart, (left * right).sum(dim=1))
+        return torch.stack([found[task] for task in tasks], dim=1)
+
+    def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
+        """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
+        found = self.tokenizer(
+            *texts, truncation="longest_first", max_length=self.settings.max_length, return_token_type_ids=True
+        )
+        tokens = [
+            TokenSequence(*(np.array(part, np.int32) for part in one))
+            for one in zip(*map(found.get, PARTS), strict=True)
+        ]
+        chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
+        precision = self.settings.precision
+        with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
+            values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
+        return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
+
+    def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
+        """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
+        if self.packed is not None:
+            return self.packed(sequences)
+        logits: torch.Tensor = self.model(**self._padded(sequences)).logits
+        return logits
+
+    def _vectors(self, sequences: list[TokenSequence]) -> torch.Tensor:
+        """Unit vectors (n, W) of a chunk."""
+        if self.packed is not None:
+            return self.packed.vectors(sequences)
+        return mean_states(self.model, self._padded(sequences))
+
+    def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+
+    def _train_step(self, batch: Batch) -> float:
+        self.model.train()
+        started = time.perf_counter()
+        loss = self._loss(self._outputs(batch.rows, [batch.task])[:, 0], batch)
+        if not torch.isfinite(loss):
+            raise MpirError(
+                f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
+                "lower the learning rate or use fp32, and train into another folder."
+            )
+        self.scaler.scale(loss / self.settings.gradient_accumulation_steps).backward()  # type: ignore[no-untyped-call]
+        if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):
+            self.scaler.unscale_(self.optimiser)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.scaler.step(self.optimiser)
+            self.scaler.update()
+            self.rate.step()
+            self.optimiser.zero_grad()
+        seconds = round(time.perf_counter() - started, 3)
+        name, rows = self.tasks[batch.task].name, len(batch.rows)
+        self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds)
+        return loss.item()
+
+    def _loss(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """The sum of the task's losses on one batch."""
+        names = {name: i for i, name in enumerate(dict.fromkeys(row.group for row in batch.rows))}
+        groups = torch.tensor([names[row.group] for row in batch.rows], device=logits.device)
+        labels = torch.tensor([row.label for row in batch.rows], device=logits.device)
+        taught = [0.0 if row.teacher is None else row.teacher for row in batch.rows]
+        teacher = torch.tensor(taught, device=logits.device)
+        losses = self.tasks[batch.task].losses
+        return torch.stack([LOSSES[n](logits, teacher if n in TAUGHT else labels, groups) for n in losses]).sum()
+
+    def _keep_best(self) -> None:
+        figures = self.evaluate()
+        mean = float(np.mean(list(figures.values())))
+        self._log(step=self.step, dev=figures, mean=mean)
+        log.info("step %d: %s", self.step, figures)
+        self.stale = 0 if mean > self.best else self.stale + 1
+        if mean > self.best:
+            self.best = mean
+            with atomic_folder(self.folder / "best", marker="config.json") as temporary:
+                self.model.save_pretrained(temporary)
+                self.tokenizer.save_pretrained(temporary)
+
+    def _log(self, **values: Any) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / "log.jsonl", "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(values) + "\n")
+
+    def _identity(self) -> str:
+        values = {name: value for name, value in asdict(self.settings).items() if value is not None}
+        values["bf16"] = (precision := values.pop("precision")) == "bf16"
+        if precision == "fp16":
+            values["fp16"] = True
+        return fingerprint({**values, "batches": len(self.batches), "tasks": [t.name for t in self.tasks]})
+
+    @cached_property
+    def _data(self) -> str:
+        """What the batches hold, and which losses they meet."""
+        rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self.batches]
+        return fingerprint([[task.losses for task in self.tasks], rows])
+
+    def _save_state(self) -> None:
+        state = {
+            "identity": self._identity(),
+            "data": self._data,
+            "counters": (self.step, self.best, self.stale),
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "rate": self.rate.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "random": torch.get_rng_state(),
+            "device random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
+        }
+        with atomic_write(self.folder / "state.pt", binary=True) as stream:
+            torch.save(state, stream)
+
+    def _resume(self) -> None:
+        path = self.folder / "state.pt"
+        if not path.exists():
+            return
+        state = self._read_state(path)
+        self.step, self.best, self.stale = state["counters"]
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.rate.load_state_dict(state["rate"])
+        if state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
+        torch.set_rng_state(state["random"])
+        if self.device.type == "cuda" and state.get("device random") is not None:
+            torch.cuda.set_rng_state(state["device random"], self.device)
+
+    def _read_state(self, path: Path) -> dict[str, Any]:
+        try:
+            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+        except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
+            message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
+            raise ArtefactError(message) from error
+        for key, found in (("identity", self._identity()), ("data", self._data)):
+            if state.get(key, found) != found:  # an early version did not keep the data
+                kind = "settings" if key == "identity" else "data or losses"
+                raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
+        return state
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        decayed = [p for p in self.model.parameters() if p.ndim > 1]
+        others = [p for p in self.model.parameters() if p.ndim <= 1]
+        return [
+            {"params": decayed, "weight_decay": self.settings.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
+
+
+def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """A checkpoint's tokenizer, and its model with so many outputs.
+
+    A head of another size is replaced by a fresh one, with one exception: from a head of two classes (irrelevant,
+    relevant) that shall have one output, that output is their difference, the logit of their softmax.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        model, report = _model(checkpoint, outputs)
+        if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
+            two, _ = _model(checkpoint, 2)
+            if isinstance(model.classifier, torch.nn.Linear):
+                with torch.no_grad():
+                    model.classifier.weight.copy_(two.classifier.weight[1:] - two.classifier.weight[:1])
+                    model.classifier.bias.copy_(two.classifier.bias[1:] - two.classifier.bias[:1])
+    except (OSError, ValueError, RuntimeError) as error:
+        message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
+        raise ArtefactError(message.replace("\n", " ")) from error
+    return tokenizer, model
+
+
+def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
+    config = AutoConfig.from_pretrained(checkpoint, num_labels=outputs, problem_type="regression")
+    # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
+    for name in ATTENTION_DROPOUTS:
+        if hasattr(config, name):
+            setattr(config, name, 0.0)
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
+    )
+    return model, report["mismatched_keys"]

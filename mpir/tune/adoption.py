@@ -1,0 +1,161 @@
+"""Whether new weights are better than old ones on questions that they were not tuned on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.evaluate.significance import bootstrap_interval, randomisation_test
+from mpir.io.journal import Journal
+from mpir.perspectives.bundle import MANIFEST, seal
+from mpir.rank.blend import Floats, Integers
+from mpir.rank.weights import Weights
+from mpir.tune.alternating import Found, Plan, search
+from mpir.tune.objective import Objective
+from mpir.tune.space import Space
+from mpir.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison of two systems over the same questions: means, their difference with its interval, and p.
+
+    `interval` is the bootstrap interval of the difference at 1 − `level`; `p` is two-sided, from the paired
+    randomisation test.
+    """
+
+    questions: int
+    new: float
+    old: float
+    interval: tuple[float, float]
+    p: float
+    level: float
+
+    @property
+    def difference(self) -> float:
+        """How much better the new one is."""
+        return self.new - self.old
+
+    @property
+    def better(self) -> bool:
+        """Whether the new one is better at the level."""
+        return self.difference > 0 and self.p < self.level
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions: {self.difference:+.4f} "
+            f"({1 - self.level:.0%} interval {low:+.4f} to {high:+.4f}, p = {self.p:.4f})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        return {**asdict(self), "interval": list(self.interval), "difference": self.difference, "better": self.better}
+
+
+def compare(new: Floats, old: Floats, *, level: float = 0.05) -> Comparison:
+    """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
+
+    Raises:
+        InputError: a level outside 0 to 1, or no question that counts in both.
+    """
+    both = ~(np.isnan(new) | np.isnan(old))
+    new, old = new[both], old[both]
+    interval = bootstrap_interval(new - old, level=1 - level)
+    return Comparison(len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level)
+
+
+def split(questions: int, count: int, seed: int) -> list[Integers]:
+    """Random numbers of the questions in `count` folds of even size.
+
+    Raises:
+        InputError: fewer than two folds, or fewer questions than folds.
+    """
+    if count < 2:
+        raise InputError(f"the number of folds is {count}; expected at least 2, so that something is held out.")
+    if questions < count:
+        raise InputError(
+            f"{questions} question{'s' * (questions != 1)} cannot be held out in {count} folds; score at least {count} "
+            "questions, or ask for fewer folds."
+        )
+    order = np.random.default_rng(seed).permutation(questions)
+    return [np.sort(part).astype(np.int64) for part in np.array_split(order, count)]
+
+
+def held_out(
+    objective: Objective, parts: list[Integers], fit: Callable[[Objective, int], Weights]
+) -> tuple[Floats, list[Weights]]:
+    """The measure of every question (Q,) with weights that `fit` found without it, and each fold's weights.
+
+    `fit` gets the objective of the other folds, and the number of the fold that is held out.
+    """
+    values, found = np.full(len(objective.scored.questions), np.nan), []
+    for number, part in enumerate(parts):
+        rest = np.setdiff1d(np.arange(len(values)), part)
+        found.append(fit(objective.restricted(rest), number))
+        values[part] = objective.restricted(part).per_question(found[-1])
+    return values, found
+
+
+def cross_validate(
+    objective: Objective,
+    space: Space,
+    plan: Plan,
+    old: Weights,
+    *,
+    folds: int = 5,
+    level: float = 0.05,
+    journal: Journal | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Compare tuning with the weights in place, every question measured by weights that were tuned without it.
+
+    Raises:
+        InputError: fewer questions than folds, or a level outside 0 to 1.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"the level of significance is {level}; expected one between 0 and 1, such as 0.05.")
+    parts = split(len(objective.scored.questions), folds, plan.seed)
+
+    def fit(part: Objective, number: int) -> Weights:
+        label = f"fold {number + 1} of {folds}"
+        return search(part, space, plan, journal=journal, label=label, progress=progress).weights
+
+    return compare(held_out(objective, parts, fit)[0], objective.per_question(old), level=level)
+
+
+def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
+    """The weights that were found, with what made them: `made_by` (see `search.settings`) and the evidence."""
+    facts = {
+        "mpir": __version__,
+        **made_by,
+        "questions": len(objective.scored.questions),
+        "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
+        "agreement": objective.scored.made_by.get("agreement"),
+        "value": found.value,
+        "trials": len(found.trials),
+        "held_out": evidence.to_dict(),
+    }
+    return replace(found.weights, made_by=facts)
+
+
+def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:
+    """Write weights, unless there are some already and the evidence does not support it; whether it was done.
+
+    A bundle whose weights they are is sealed again.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    target = Path(path)
+    if target.exists() and not evidence.better:
+        return False
+    weights.save(target)
+    if (target.parent / MANIFEST).is_file():
+        seal(target.parent)
+    return True

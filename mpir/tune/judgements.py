@@ -1,0 +1,112 @@
+"""What is golden among the candidates, as arrays: computed once, so that measures are array operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.evaluate.bioasq import measurable
+from mpir.evaluate.spans import Span, spans
+from mpir.rank.blend import Integers
+from mpir.tune.dataset import Dataset
+
+Booleans = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Gold of Q questions, D candidates and N sentences, as the official measures see it (evaluate/bioasq.py).
+
+    `relevant` (D,) golden document; `golden_documents` (Q,) how many there are; `golden_snippets`, `golden_size` (Q,)
+    number and size of the golden snippets, overlapping ones merged; `size` (N,) of a sentence; `matched` (N,) its
+    positions in golden snippets; `in_golden` (N,) its document has golden snippets; `overlaps` (N,) it has at least a
+    character in common with one; `answers` (Q,) how many such sentences there are; `cluster` (N,) the number that
+    sentences of one section share if they touch, so that a submission would merge them, and -1 for one by itself.
+    """
+
+    relevant: Booleans
+    golden_documents: Integers
+    golden_snippets: Integers
+    golden_size: Integers
+    size: Integers
+    matched: Integers
+    in_golden: Booleans
+    overlaps: Booleans
+    answers: Integers
+    cluster: Integers
+
+
+def judge(scored: Dataset) -> Judgements:
+    """The labels of a scored set.
+
+    Raises:
+        InputError: no question has golden documents or snippets.
+    """
+    if not any(question.documents or question.snippets for question in scored.questions):
+        raise InputError(
+            f"none of the {len(scored.questions)} scored questions has gold; score questions with golden documents."
+        )
+    columns, count = scored.columns, len(scored.questions)
+    golden = [spans(measurable(question), question.id) for question in scored.questions]
+    relevant = _relevant(scored)
+    matched, overlaps, in_golden = (np.zeros(len(scored.begin), kind) for kind in (np.int64, bool, bool))
+    begin, end = np.asarray(scored.begin), np.asarray(scored.end)
+    for rows, span in _rows(scored, golden):
+        in_golden[rows] = True
+        inside = (scored.sections[rows] == span.begin_section) & (span.begin_section == span.end_section)
+        first, last = np.maximum(begin[rows], span.begin), np.minimum(end[rows], span.end)
+        matched[rows] += np.where(inside, np.maximum(last - first + 1, 0), 0)
+        overlaps[rows] |= inside & (last > first)
+    question_of = columns.question_of[columns.document_of]
+    return Judgements(
+        relevant,
+        np.array([len(set(question.documents or ())) for question in scored.questions]),
+        np.array([len(part) for part in golden]),
+        np.array([sum(span.size for span in part) for part in golden]),
+        end - begin + 1,
+        matched,
+        in_golden,
+        overlaps,
+        np.bincount(question_of[overlaps], minlength=count),
+        clusters(scored),
+    )
+
+
+def _relevant(scored: Dataset) -> Booleans:
+    golden = [set(question.documents or ()) for question in scored.questions]
+    pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
+    return np.array([document in golden[question] for question, document in pairs], bool)
+
+
+def _rows(scored: Dataset, golden: list[list[Span]]) -> Iterator[tuple[slice, Span]]:
+    """Every golden span whose document is a candidate of its question, with the sentences of that document."""
+    pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
+    number = {pair: document for document, pair in enumerate(pairs)}
+    first = np.searchsorted(scored.columns.document_of, np.arange(len(scored.documents) + 1))
+    for question, part in enumerate(golden):
+        for span in part:
+            document = number.get((question, span.document))
+            if document is not None:
+                yield slice(int(first[document]), int(first[document + 1])), span
+
+
+def clusters(scored: Dataset) -> Integers:
+    """Sentences (N,) of one document and section that share a position, directly or through others; -1 for the rest."""
+    begin, end = np.asarray(scored.begin), np.asarray(scored.end)
+    section = np.unique(scored.sections, return_inverse=True)[1] if len(begin) else np.zeros(0, np.int64)
+    order = np.lexsort((begin, section, scored.columns.document_of))
+    place = np.stack([scored.columns.document_of[order], section[order]])
+    group = np.cumsum(np.any(np.diff(place, axis=1, prepend=-1), axis=0))
+    # One running maximum for all groups: each group's ends are lifted above those of the groups before it.
+    lift = group * (int(end.max(initial=0)) + 2)
+    reach = np.maximum.accumulate(end[order] + lift)
+    starts = np.ones(len(order), bool)
+    starts[1:] = (begin[order] + lift)[1:] > reach[:-1]
+    component = np.cumsum(starts) - 1
+    found = np.empty(len(order), np.int64)
+    found[order] = np.where(np.bincount(component)[component] > 1, component, -1) if len(order) else component
+    return found

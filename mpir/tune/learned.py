@@ -1,0 +1,86 @@
+"""Learned fusion: classifiers over the columns in place of weighted sums, as the paper also tried (scikit-learn)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.perspectives.scales import minmax
+from mpir.rank.blend import Columns, Floats, best_of, slots
+from mpir.tune.objective import Objective
+from mpir.tune.submissions import Submissions
+
+Learner = Literal["logistic regression", "feed-forward net"]
+RANKS = 3
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn."""
+
+    sentences: Any
+    documents: Any
+
+    @classmethod
+    def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> Fusion:
+        """Train on the questions of an objective, whose measure plays no part.
+
+        Raises:
+            InputError: all sentences, or all documents, have the same label.
+        """
+        columns, judgements = objective.scored.columns, objective.pool.judgements
+        for name, golden in (("sentence", judgements.overlaps), ("document", judgements.relevant)):
+            if golden.all() or not golden.any():
+                raise InputError(f"every candidate {name} has the same label, so nothing can be learned from them.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an end by the number of steps, which serves well enough
+            sentences = _model(learner, seed).fit(sentence_features(columns), judgements.overlaps)
+            scores = _log_odds(sentences, sentence_features(columns))
+            documents = _model(learner, seed).fit(document_features(columns, scores), judgements.relevant)
+        return cls(sentences, documents)
+
+    def answers(self, objective: Objective) -> Submissions:
+        """What the questions of an objective would submit."""
+        columns = objective.scored.columns
+        sentences = _log_odds(self.sentences, sentence_features(columns))
+        return objective.pool.answers(_log_odds(self.documents, document_features(columns, sentences)), sentences)
+
+
+def sentence_features(columns: Columns) -> Floats:
+    """Every perspective and S_BM25, as they are and mapped to 0-1 inside each question: (N, 2P + 2)."""
+    of = columns.document_of
+    raw = np.column_stack([columns.scores, columns.bm25[of]])
+    return np.column_stack([raw, minmax(raw, columns.question_of[of])])
+
+
+def document_features(columns: Columns, sentences: Floats) -> Floats:
+    """S_BM25 raw and mapped to 0-1, the best sentence scores, and whether there are so many: (D, 2 + 2R)."""
+    best = best_of(sentences, slots(columns.document_of, len(columns.bm25)), RANKS)
+    lowest = float(sentences.min(initial=0.0))
+    top = np.append(sentences, lowest)[best]
+    bm25 = columns.bm25[:, None]
+    return np.column_stack([bm25, minmax(bm25, columns.question_of), top, best >= 0])
+
+
+def _model(learner: Learner, seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if learner == "logistic regression":
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    # Full batches: with so few positives, the accuracy that mini-batches would be stopped by says nothing.
+    net = MLPClassifier((16,), solver="lbfgs", alpha=0.01, max_iter=200, random_state=seed)
+    return make_pipeline(StandardScaler(), net)
+
+
+def _log_odds(model: Any, features: Floats) -> Floats:
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(features), np.float64)
+    chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(chance / (1 - chance)), np.float64)

@@ -1,0 +1,136 @@
+"""What every question would submit: its best documents, and the best sentences inside them, for all at once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mpir.evaluate.bioasq import Measured, measure_snippets
+from mpir.rank.blend import Floats, Integers, best_of, best_places, document_sum, scaled, sentence_sums, slots
+from mpir.rank.weights import Normalise, Weights
+from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
+from mpir.tune.judgements import judge
+
+
+class Pool:
+    """A scored set made ready for many rankings: its labels, and its columns in tables.
+
+    `documents`, `snippets`: how many of each a question submits at most. Tables of sentences have a row for each place
+    in a document and a column for each document, and one more column that -1 finds, so that operations run over all
+    documents at once.
+    """
+
+    def __init__(self, scored: Dataset, *, documents: int = 10, snippets: int = 10) -> None:
+        """Compute what no ranking changes. Raises InputError where there is no gold."""
+        self.scored, self.judgements = scored, judge(scored)
+        self.limit_documents, self.limit_snippets = documents, snippets
+        columns = scored.columns
+        self.sentences = np.append(slots(columns.document_of, len(columns.bm25)).T, [[-1]] * self._depth, axis=1)
+        # Documents in the order that breaks ties: higher S_BM25, then earlier.
+        order = np.lexsort((np.arange(len(columns.bm25)), -columns.bm25, columns.question_of))
+        self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
+        self.touching = bool((self.judgements.cluster >= 0).any())
+        self._tables: dict[Normalise, tuple[Floats, Floats]] = {}
+
+    @property
+    def _depth(self) -> int:
+        """The most sentences of a document."""
+        return int(np.bincount(self.scored.columns.document_of).max(initial=0))
+
+    def blended(self, weights: Weights) -> Submissions:
+        """The answers that the blend gives: the sums of rank/blend.py, over tables.
+
+        Raises:
+            InputError: the weights are for other perspectives.
+        """
+        names = self.scored.columns.perspectives
+        weights.check_perspectives(names)
+        bm25, scores = self._table(weights.normalise)
+        plain, others = sentence_sums(scores, names, weights)
+        plain += self._nothing
+        documents, context, _ = document_sum(bm25, highest(plain[:, :-1], len(weights.w)), weights)
+        others += plain
+        return Submissions(self, documents, others, weights.alpha_context * context)
+
+    def answers(self, documents: Floats, sentences: Floats) -> Submissions:
+        """The answers that scores of the documents (D,) and sentences (N,) give."""
+        return Submissions(self, documents, np.append(sentences, -np.inf)[self.sentences], np.zeros(len(documents)))
+
+    @cached_property
+    def _nothing(self) -> Floats:
+        """-inf where a table has no sentence, else 0."""
+        return np.where(self.sentences < 0, -np.inf, 0.0)
+
+    def _table(self, normalise: Normalise) -> tuple[Floats, Floats]:
+        """S_BM25 (D,) and the tables of scores (P, S, D + 1)."""
+        if normalise not in self._tables:
+            bm25, scores = scaled(self.scored.columns, normalise)
+            padded = np.append(scores, np.zeros((1, scores.shape[1])), axis=0)
+            self._tables[normalise] = (np.asarray(bm25), np.ascontiguousarray(padded.T[:, self.sentences]))
+        return self._tables[normalise]
+
+
+def highest(values: Floats, ranks: int) -> Floats:
+    """The highest values (columns, ranks) of every column, best first, -inf where there are fewer."""
+    best = np.full((ranks, values.shape[1]), -np.inf)
+    for row in values:
+        left = row
+        for one in best:
+            beaten = np.minimum(one, left)
+            np.maximum(one, left, out=one)
+            left = beaten
+    return best.T
+
+
+class Submissions:
+    """The answers of Q questions for one way of scoring; computed when asked for.
+
+    `documents` (Q, K) and `snippets` (Q, K) hold numbers of candidates and sentences, best first, -1 where there are
+    no more.
+    """
+
+    def __init__(self, pool: Pool, documents: Floats, sentences: Floats, context: Floats) -> None:
+        """Keep scores of documents (D,), sentences as a table, and what a document adds to its sentences (D,)."""
+        self.pool, self.judgements = pool, pool.judgements
+        self._scores, self._sentences, self._context = documents, sentences, context
+
+    @cached_property
+    def documents(self) -> Integers:
+        """The best documents; equal scores by S_BM25, then by the order of the candidates."""
+        return best_of(self._scores, self.pool.documents, self.pool.limit_documents)
+
+    @cached_property
+    def snippets(self) -> Integers:
+        """The best sentences of the best documents; equal scores in the order of documents, then of text."""
+        table, documents = self.pool.sentences, self.documents
+        depth = len(table)
+        scores = self._sentences.take(documents, axis=1, mode="wrap").transpose(1, 2, 0)
+        scores = scores + np.append(self._context, 0.0)[documents][:, :, None]
+        places = best_places(scores.reshape(len(documents), -1), self.pool.limit_snippets)
+        owners = np.take_along_axis(documents, np.maximum(places, 0) // max(depth, 1), axis=1)
+        return np.where(places >= 0, table[places % depth, owners], -1) if depth else places
+
+    @cached_property
+    def merged(self) -> Integers:
+        """The questions whose snippets touch one another, so that the official program merges some."""
+        if not self.pool.touching:
+            return np.zeros(0, np.int64)
+        cluster = np.append(self.judgements.cluster, -1)[self.snippets]
+        cluster.sort(axis=1)
+        return np.flatnonzero(((cluster[:, 1:] == cluster[:, :-1]) & (cluster[:, 1:] >= 0)).any(axis=1))
+
+    def row(self, question: int, version: int) -> Measured:
+        """The official snippet measures of one question, by the code that measures submissions."""
+        scored = self.pool.scored
+        numbers = [number for number in self.snippets[question].tolist() if number >= 0]
+        snippets = tuple(_snippet(scored, number) for number in numbers)
+        gold = scored.questions[question]
+        return measure_snippets(gold, Question(gold.id, gold.body, snippets=snippets), version)
+
+
+def _snippet(scored: Dataset, number: int) -> Snippet:
+    section = str(scored.sections[number])
+    document = str(scored.documents[scored.columns.document_of[number]])
+    return Snippet(document, section, section, int(scored.begin[number]), int(scored.end[number]), "")

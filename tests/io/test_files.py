@@ -1,0 +1,108 @@
+"""Files: what is written takes its place whole or not at all, and never in place of something else of the user's."""
+
+import gzip
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import InputError, OutputError
+from mpir.io.read import read_json, read_lines
+from mpir.io.write import atomic_folder, atomic_write
+
+MARKER = "manifest.json"
+
+
+def fill(folder: Path, marker: str | None = MARKER, text: str = "new") -> None:
+    with atomic_folder(folder, marker=marker) as temporary:
+        (temporary / MARKER).write_text(text)
+
+
+def test_others_may_read_a_folder_as_the_umask_says(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "out") as temporary:
+        for name in ("a", "b"):
+            (temporary / name).write_text(name)
+        (temporary / "a").chmod(0o600)
+    modes = {path.name: path.stat().st_mode for path in (tmp_path / "out").iterdir()}
+    assert modes["a"] == modes["b"]
+
+
+def test_a_folder_with_the_marker_or_nothing_in_it_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    fill(tmp_path / "made", text="old")
+    (tmp_path / "made" / "more").write_text("of the old one")
+    fill(tmp_path / "made")
+    assert [(file.name, file.read_text()) for file in (tmp_path / "made").iterdir()] == [(MARKER, "new")]
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match=r"holds no manifest.json, .* choose another folder"):
+        fill(tmp_path)
+    with pytest.raises(OutputError, match=r"thesis.txt: exists and is no folder"):
+        fill(tmp_path / "thesis.txt")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.txt", "years of work")]
+
+
+def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
+    fill(tmp_path / "made", text="old")
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", marker=MARKER) as temporary:
+        (temporary / MARKER).write_text(str(1 / 0))
+    assert (tmp_path / "made" / MARKER).read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_disk_that_is_full_while_a_folder_is_filled(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputError, match=r"made: cannot be written \(No space left on device\); check"),
+        atomic_folder(tmp_path / "made") as temporary,
+        open("/dev/full", "w", encoding="utf-8") as full,
+    ):
+        full.write(str(temporary))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_behind_a_link_is_replaced_where_it_lies(tmp_path: Path) -> None:
+    fill(tmp_path / "made", text="old")
+    (tmp_path / "link").symlink_to("made")
+    fill(tmp_path / "link")
+    assert (tmp_path / "link").readlink() == Path("made")
+    assert (tmp_path / "made" / MARKER).read_text() == "new"
+
+
+def test_gzip_is_known_by_suffix_and_by_content(tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "a.jsonl", "A.JSONL.GZ"):
+        (tmp_path / name).write_bytes(gzip.compress(b"one\ntwo\n"))
+        assert list(read_lines(tmp_path / name)) == [(1, "one"), (2, "two")]
+    (tmp_path / "plain.gz").write_bytes(b"one\n")
+    with pytest.raises(InputError, match="the gzip data is truncated or damaged"):
+        list(read_lines(tmp_path / "plain.gz"))
+
+
+def test_a_number_of_too_many_digits(tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_text('{"id": ' + "1" * 5000 + "}")
+    with pytest.raises(InputError, match=r"long.json: a number has more digits"):
+        read_json(tmp_path / "long.json")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_text(encoding="utf-8")))
+    reader.start()
+    with atomic_write(tmp_path / "pipe") as stream:
+        stream.write("naïve\n")
+    reader.join()
+    assert found == ["naïve\n"]
+    assert [(path.name, path.is_fifo()) for path in tmp_path.iterdir()] == [("pipe", True)]
+
+
+def test_a_file_behind_a_link_is_written_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    for text in ("old", "new"):
+        with atomic_write(tmp_path / "link") as stream:
+            stream.write(text)
+    assert (tmp_path / "link").readlink() == Path("file")
+    assert (tmp_path / "file").read_text() == "new"

@@ -1,0 +1,171 @@
+"""Agreement between documents: by hand, against its definition, and as a column of the reranker."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir import Perspective, Reranker, Weights
+from mpir.errors import InputError
+from mpir.perspectives.agreement import HEARD
+from mpir.perspectives.agreement import agreement as of_words
+from mpir.rank.weights import AGREEMENT
+from mpir.retrieve.memory import MemoryIndex
+
+DOCUMENTS = ["Aspirin thins blood.", "Blood is thinned by aspirin. A placebo did nothing.", "Genes sit in the cell."]
+SENTENCES = st.lists(
+    st.tuples(st.integers(0, 12), st.text(alphabet="ab c", max_size=8), st.integers(-2, 2)), max_size=20
+)
+
+
+def agreement(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> np.ndarray[Any, Any]:
+    return of_words(MemoryIndex(texts).weights(), document_of, bm25, relevance)
+
+
+class Count(Perspective):
+    """How often the sentence has the perspective's name in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([text.lower().count(self.name) for text in sentences], float)
+
+
+def test_a_sentence_has_the_weight_of_those_that_say_the_same() -> None:
+    found = agreement(["gene", "gene", "placebo"], np.arange(3), np.zeros(3), np.array([1.0, 0.5, 0.0]))
+    assert found == pytest.approx([0.25, 1.0, 0.0])
+
+
+def test_rare_words_count_more() -> None:
+    found = agreement(["gene cell", "gene", "placebo"], np.arange(3), np.zeros(3), np.array([0.0, 1.0, 0.0]))
+    gene, cell = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    assert found == pytest.approx([gene / math.hypot(gene, cell), 0.0, 0.0])
+
+
+def test_a_document_does_not_bear_itself_out() -> None:
+    texts, relevance = ["gene cell", "gene cell", "gene"], np.array([1.0, 1.0, 0.0])
+    assert agreement(texts, np.array([0, 0, 0]), np.zeros(1), relevance).tolist() == [0.0, 0.0, 0.0]
+    assert agreement(texts, np.array([0, 0, 1]), np.zeros(2), relevance)[:2].tolist() == [0.0, 0.0]
+
+
+def test_only_the_ten_documents_that_bm25_puts_first_are_agreed_with() -> None:
+    texts, relevance = ["gene"] * (HEARD + 2), np.ones(HEARD + 2)
+    bm25 = np.arange(HEARD + 2.0)  # the two first documents are the two last by BM25
+    found = agreement(texts, np.arange(HEARD + 2), bm25, relevance)
+    assert found[:2] == pytest.approx([0.25 * HEARD] * 2)  # all alike in relevance: 0.5 each
+    assert found[2:] == pytest.approx([0.25 * (HEARD - 1)] * HEARD)
+
+
+@pytest.mark.parametrize("texts", [[], ["", "the"]])
+def test_nothing_to_agree_with(texts: list[str]) -> None:
+    nothing = np.zeros(len(texts))
+    assert agreement(texts, np.arange(len(texts)), nothing, nothing).tolist() == [0.0] * len(texts)
+
+
+@given(SENTENCES, st.lists(st.integers(0, 3), min_size=13, max_size=13))
+def test_it_is_the_definition_on_any_scale(rows: list[tuple[int, str, int]], scores: list[int]) -> None:
+    rows = sorted(rows, key=lambda row: row[0])
+    texts, relevance = [text for _, text, _ in rows], np.array([float(score) for *_, score in rows])
+    document_of, bm25 = np.array([document for document, *_ in rows], np.int64), np.array(scores, float)
+    found = agreement(texts, document_of, bm25, relevance)
+    assert found == pytest.approx(defined(texts, document_of, bm25, relevance), abs=1e-6)
+    assert agreement(texts, document_of, bm25, 3 * relevance - 7) == pytest.approx(found, abs=1e-9)
+    assert (found >= 0).all()
+
+
+def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> list[float]:
+    """The sum of the docstring, pair by pair."""
+    vectors: list[dict[int, float]] = [{} for _ in texts]
+    for text, term, weight in zip(*MemoryIndex(texts).weights(), strict=True):
+        vectors[text][term] = weight
+    width = np.ptp(relevance) if len(texts) else 0.0
+    best = sorted(range(len(bm25)), key=lambda document: (-bm25[document], document))[:HEARD]
+    trust = ((relevance - relevance.min()) / width if width else np.full(len(texts), 0.5)) ** 2
+    trust = trust * np.isin(document_of, best)
+    likeness = [[sum(x * b.get(t, 0.0) for t, x in a.items()) for b in vectors] for a in vectors]
+    apart = document_of[:, None] != document_of
+    return [float((trust * likeness[i] * apart[i]).sum()) for i in range(len(texts))]
+
+
+def test_the_reranker_puts_it_beside_the_perspectives() -> None:
+    weights = Weights({"aspirin": 1.0, AGREEMENT: 1.0}, 0.0, 0.0, 1.0, (1.0,))
+    ranking = Reranker(perspectives=[Count("aspirin")], weights=weights, agreement="aspirin").rerank("q", DOCUMENTS)
+    assert [document.id for document in ranking.documents] == ["0", "1", "2"]
+    first, second = (document.sentences[0] for document in ranking.documents[:2])
+    assert first.scores[AGREEMENT] == first.shares[AGREEMENT] == pytest.approx(second.scores[AGREEMENT])
+    assert first.scores[AGREEMENT] > 0.1
+    assert ranking.documents[2].sentences[0].scores[AGREEMENT] == 0
+
+
+def test_a_document_is_explained_by_its_own_evidence() -> None:
+    docs = ["Genes, genes. Aspirin thins blood.", "Aspirin thins blood.", "Thin blood by aspirin."]
+    weights = Weights({"genes": 1.0, AGREEMENT: 50.0}, 0.0, 0.0, 1.0, (1.0,))
+    reranker = Reranker(
+        perspectives=[Count("genes"), Count("aspirin")],
+        agreement="aspirin",
+        weights=replace(weights, alpha={"aspirin": 0.0, **weights.alpha}),
+    )
+    first = reranker.rerank("q", docs).documents[0]
+    assert [sentence.text for sentence in first.sentences] == ["Aspirin thins blood.", "Genes, genes."]
+    assert (first.shares["sentence 1"], first.best) == (2.0, (1,))
+    text = reranker.rerank("q", docs).explain(1)
+    assert "Sentence 1 (abstract 0-13): Genes, genes." in text
+    assert "Agreement with other documents orders sentences, and is no part of a document's score." in text
+
+
+def test_weights_without_it_weigh_it_nothing() -> None:
+    weights = Weights({"aspirin": 1.0})
+    with_it, without = (
+        Reranker(perspectives=[Count("aspirin")], weights=weights, agreement=name).rerank("q", DOCUMENTS)
+        for name in ("aspirin", None)
+    )
+    assert with_it.weights.alpha == {"aspirin": 1.0, AGREEMENT: 0.0}
+    assert [(d.id, d.score) for d in with_it.documents] == [(d.id, d.score) for d in without.documents]
+
+
+def test_queries_in_one_call_do_not_agree_with_each_other() -> None:
+    reranker = Reranker(perspectives=[Count("aspirin")], agreement="aspirin")
+    queries, docs = ["q", "other"], [DOCUMENTS, DOCUMENTS[::-1]]
+    singles = [reranker.rerank(query, part) for query, part in zip(queries, docs, strict=True)]
+    assert [one.to_dict() for one in reranker.rerank_batch(queries, docs)] == [one.to_dict() for one in singles]
+
+
+def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
+    assert Reranker(tiny_bundle).columns == ("relevance", "sts", "sia")
+    assert Reranker(tiny_bundle, agreement="sts").columns == ("relevance", "sts", "sia", AGREEMENT)
+    assert Reranker().agreement == "relevance"
+    without = Reranker(agreement=False)
+    assert without.columns == tuple(without.weights.alpha) == ("relevance", "sts", "sia")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"agreement": "sts"}, r"agreement is 'sts'; expected one of the perspectives \['x'\]"),
+        ({"agreement": ""}, "agreement is ''; expected one of"),
+        (
+            {"weights": Weights({"x": 1.0, AGREEMENT: 1.0})},
+            r"'agreement' has the weight 1, but .* name the perspective",
+        ),
+        (
+            {"agreement": "x", "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={AGREEMENT: {"rests_on": "y"}})},
+            "the weights were tuned on another agreement .* or tune again",
+        ),
+    ],
+)
+def test_what_is_refused(options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Reranker(perspectives=[Count("x")], **options)
+
+
+def test_a_perspective_of_the_same_name_is_refused() -> None:
+    for agrees in (None, "x"):
+        with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
+            Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement=agrees)

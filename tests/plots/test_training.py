@@ -1,0 +1,46 @@
+"""Training curves from a log."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.plots.training import curves, read_log, smooth
+
+
+def write(path: Path, *entries: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return path
+
+
+def test_smoothing_by_hand() -> None:
+    places, means = smooth([1.0, 3.0, 5.0, 7.0, 9.0], points=2)
+    np.testing.assert_allclose(places, [1.0, 3.5])
+    np.testing.assert_allclose(means, [3.0, 8.0])
+    np.testing.assert_allclose(smooth([4.0, 2.0])[1], [4.0, 2.0])
+
+
+def test_a_step_logged_twice_counts_once(tmp_path: Path) -> None:
+    steps = [{"step": i, "task": "sts", "loss": loss} for i, loss in ((0, 1.0), (1, 9.0), (1, 2.0))]
+    look = {"step": 2, "dev": {"sts": 0.5}, "mean": 0.5}
+    losses, looks = read_log(write(tmp_path / "log.jsonl", *steps, look))
+    assert losses == {"sts": {0: 1.0, 1: 2.0}}
+    assert looks == {2: {"sts": 0.5, "mean": 0.5}}
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_picture(tmp_path: Path, looked: bool) -> None:
+    steps = [{"step": i, "task": ("relevance", "sts")[i % 2], "loss": 1 / (i + 1)} for i in range(9)]
+    looks = [{"step": 4, "dev": {"relevance": 0.5, "sts": 0.4}, "mean": 0.45}] * looked
+    curves(write(tmp_path / "log.jsonl", *steps, *looks), tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_log_of_a_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no training step"):
+        curves(write(tmp_path / "log.jsonl"), tmp_path / "curves.png")
+    with pytest.raises(InputError, match=r"log\.jsonl:1: the key 'loss' is missing"):
+        curves(write(tmp_path / "log.jsonl", {"step": 1}), tmp_path / "curves.png")

@@ -1,0 +1,117 @@
+"""Questions scored together: the same scores, in order, and nothing twice after an interrupt."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Document, Perspective, Reranker
+from mpir.io.journal import Journal
+from mpir.rank.candidates import Candidates
+from mpir.retrieve import LuceneIndex, build_index
+from mpir.tasks.bioasq import score_questions
+from mpir.text import Question
+
+SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
+QUESTIONS = [Question(f"q{number}", f"does aspirin risk the {subject}") for number, subject in enumerate(SUBJECTS)]
+SENTENCES = 4
+"""Of each question: two documents with two different sentences."""
+
+
+class Words(Perspective):
+    """How many words of the question a sentence has; remembers the questions, and may be interrupted at one."""
+
+    name = "words"
+
+    def __init__(self, stop_at: str = "") -> None:
+        self.asked: list[str] = []
+        self.stop_at = stop_at
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        if question.endswith(self.stop_at or "?"):
+            raise KeyboardInterrupt
+        self.asked.append(question)
+        return np.array([len(set(question.split()) & set(text.lower().strip(".").split())) for text in sentences])
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> LuceneIndex:
+    texts = [
+        f"The {word} is in a {other}. No {word} of patients {other} is."
+        for word in SUBJECTS
+        for other in ("placebo", "attack")
+    ]
+    folder = tmp_path_factory.mktemp("corpus") / "index"
+    build_index([Document(str(number), abstract=text) for number, text in enumerate(texts)], folder)
+    return LuceneIndex(folder)
+
+
+def score(
+    index: LuceneIndex, journal: Path, perspective: Words, questions: Sequence[Question] = QUESTIONS, at_once: int = 8
+) -> list[tuple[Question, Candidates]]:
+    reranker = Reranker(perspectives=[perspective], pairs_at_once=at_once)
+    return list(score_questions(questions, index, reranker, Journal(journal, {}), candidates=2))
+
+
+def test_questions_together_and_one_by_one_give_the_same(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
+    found = {}
+    for at_once in (1, 3 * SENTENCES, 1000):
+        reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", pairs_at_once=at_once)
+        journal = Journal(tmp_path / str(at_once), {})
+        found[at_once] = list(score_questions(QUESTIONS, index, reranker, journal, candidates=2))
+        assert [question for question, _ in found[at_once]] == QUESTIONS
+        assert list(journal.records) == [question.id for question in QUESTIONS]
+    for at_once in (3 * SENTENCES, 1000):
+        for (question, together), (_, alone) in zip(found[at_once], found[1], strict=True):
+            assert together.query == question.body
+            assert together.documents == alone.documents
+            assert together.sentences == alone.sentences
+            assert len(together.sentences) == SENTENCES
+            np.testing.assert_allclose(together.columns.scores, alone.columns.scores, rtol=0, atol=1e-5)
+
+
+def test_a_result_comes_as_soon_as_its_questions_are_scored(index: LuceneIndex, tmp_path: Path) -> None:
+    words = Words()
+    reranker = Reranker(perspectives=[words], pairs_at_once=2 * SENTENCES)
+    journal = Journal(tmp_path / "journal", {})
+    for number, _ in enumerate(score_questions(QUESTIONS, index, reranker, journal, candidates=2)):
+        assert len(words.asked) == number // 2 * 2 + 2
+        assert len(Journal(journal.path, {}).records) == number + 1
+
+
+def test_an_interrupt_loses_only_the_questions_in_flight(index: LuceneIndex, tmp_path: Path) -> None:
+    whole = score(index, tmp_path / "whole", Words())
+    with pytest.raises(KeyboardInterrupt):
+        score(index, tmp_path / "journal", Words(stop_at="cell"))
+    assert list(Journal(tmp_path / "journal", {}).records) == ["q0", "q1"]
+    with open(tmp_path / "journal", "a") as stream:
+        stream.write('{"id": "q2", "query"')  # killed in the middle of a line
+    words = Words()
+    again = score(index, tmp_path / "journal", words)
+    assert words.asked == [question.body for question in QUESTIONS[2:]]
+    assert [(question, one.to_record()) for question, one in again] == [(q, one.to_record()) for q, one in whole]
+
+
+def test_questions_in_the_journal_are_not_scored_wherever_they_stand(index: LuceneIndex, tmp_path: Path) -> None:
+    score(index, tmp_path / "journal", Words(), [QUESTIONS[4], QUESTIONS[1]])
+    changed = [*QUESTIONS[:4], Question("q4", "is placebo in a cell"), QUESTIONS[5]]
+    words = Words()
+    found = score(index, tmp_path / "journal", words, changed, at_once=100)
+    assert [question for question, _ in found] == changed
+    assert [one.query for _, one in found] == [question.body for question in changed]
+    assert words.asked == [question.body for question in changed if question.id != "q1"]
+
+
+def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    first, again = (
+        list(score_questions(QUESTIONS, index, reranker, Journal(tmp_path / "journal", {}), candidates=2))
+        for _ in range(2)
+    )
+    for (_, one), (_, other) in zip(first, again, strict=True):
+        assert one.sentences == other.sentences
+        assert one.columns.scores.tobytes() == other.columns.scores.tobytes()
+        assert one.lexical.tobytes() == other.lexical.tobytes()
+        assert one.columns.bm25.tobytes() == other.columns.bm25.tobytes()

@@ -1,0 +1,403 @@
+"""Training on a tiny model: it learns, an interrupted run ends as an uninterrupted one, a broken one stops."""
+
+import json
+import runpy
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
+
+from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.perspectives import open_bundle, score_pairs
+from mpir.train.data import Example, read_mixture, schedule
+from mpir.train.export import calibration_error, declare, export_bundle, platt
+from mpir.train.leakage import EvaluationQuestions
+from mpir.train.loop import FineTuner
+from mpir.train.losses import LOSSES
+from mpir.train.metrics import METRICS, mean_average_precision
+from mpir.train.settings import TrainingSettings
+
+GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
+
+
+def rows(top: float, count: int = 12) -> list[dict[str, Any]]:
+    return [
+        {"id": f"q{i}", "question": "does aspirin thin blood", "sentence": text, "label": label}
+        for i in range(count)
+        for text, label in ((GOOD, top), (BAD, 0.0))
+    ]
+
+
+def write(path: Path, values: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    """Two perspectives whose answer is plain from a single word."""
+    tasks = []
+    for name, losses, top in (("relevance", ["bce", "listwise"], 1.0), ("sts", ["mse5"], 5.0)):
+        write(tmp_path / f"{name}.jsonl", rows(top))
+        train = [{"file": f"{name}.jsonl", "epochs": 4}]
+        tasks.append({"name": name, "losses": losses, "dev": f"{name}.jsonl", "train": train})
+    (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": tasks}))
+    return tmp_path / "mixture.json"
+
+
+@pytest.fixture
+def settings(tiny_checkpoint: Path, tmp_path: Path) -> TrainingSettings:
+    headless = tmp_path / "checkpoint"
+    headless.mkdir()
+    for file in tiny_checkpoint.iterdir():
+        (headless / file.name).write_bytes(file.read_bytes())
+    config = json.loads((headless / "config.json").read_text())
+    for key in ("id2label", "label2id"):
+        config[key] = dict(list(config[key].items())[:2])
+    (headless / "config.json").write_text(json.dumps(config))
+    _drop_head(headless)
+    return TrainingSettings(
+        str(headless),
+        batch_size=8,
+        learning_rate=1e-2,
+        max_length=32,
+        precision="fp32",
+        evaluate_every=3,
+        save_every=2,
+        gradient_accumulation_steps=2,
+    )
+
+
+def _drop_head(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("classifier")}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def parameters(tuner: FineTuner) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in tuner.model.parameters()])
+
+
+def test_it_learns_and_logs(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    best = tuner.run()
+    log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    losses = [entry["loss"] for entry in log if entry.get("task") == "relevance"]
+    assert np.mean(losses[-3:]) < np.mean(losses[:3])
+    assert [entry["dev"] for entry in log if "dev" in entry][-1]["relevance"] == 1.0
+    assert (best / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, save_every: int
+) -> None:
+    tasks, settings = read_mixture(mixture), replace(settings, save_every=save_every)
+    whole = FineTuner(settings, tasks, tmp_path / "whole")
+    whole.run()
+    first = FineTuner(settings, tasks, tmp_path / "parts")
+    original = first._train_step
+
+    def stop_at_five(batch: Any) -> float:
+        if first.step == 5:
+            raise KeyboardInterrupt
+        return original(batch)
+
+    first._train_step = stop_at_five  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    second = FineTuner(settings, tasks, tmp_path / "parts")
+    second.run()
+    assert torch.equal(parameters(second), parameters(whole))
+    assert second.best == whole.best
+    weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
+    assert weights[0] == weights[1]
+
+
+def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
+    with pytest.raises(ArtefactError, match="belongs to a run with other settings"):
+        other.run()
+
+
+def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    write(mixture.parent / "sts.jsonl", rows(4.0))
+    other = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    with pytest.raises(ArtefactError, match="belongs to a run with other data or losses"):
+        other.run()
+
+
+def test_a_damaged_state(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    tuner.run()
+    (tmp_path / "run/state.pt").write_bytes((tmp_path / "run/state.pt").read_bytes()[:1000])
+    with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
+        FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+
+
+def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    settings = replace(settings, patience=2, evaluate_every=1, learning_rate=0.0)  # it cannot get better
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    best = tuner.run()
+    assert tuner.step == 3  # the first look is the best, two more bring nothing
+    assert (best / "model.safetensors").is_file()
+
+
+def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fp16 cannot be trained with on cpu; choose bf16 or fp32, or a GPU"):
+        FineTuner(replace(settings, precision="fp16"), read_mixture(mixture), tmp_path / "run", device="cpu")
+
+
+def test_constant_scores_correlate_with_nothing() -> None:
+    data = [Example("a", "", "", 1), Example("b", "", "", 0)]
+    assert METRICS["mse5"](data, np.zeros(2)) == METRICS["mse4"](data, np.zeros(2)) == 0.0
+
+
+def test_a_small_model_is_taught_by_the_teachers_scores(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    declared = json.loads(mixture.read_text())
+    taught = [{**row, "teacher": 3.0 if row["label"] else -2.0} for row in rows(1.0)]
+    write(mixture.parent / "taught.jsonl", taught)
+    task = {"name": "relevance", "losses": ["margin-mse", "teacher-mse"], "dev": "relevance.jsonl"}
+    declared["perspectives"] = [{**task, "train": [{"file": "taught.jsonl", "epochs": 30}]}]
+    mixture.write_text(json.dumps(declared))
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    tuner.run()
+    found = tuner.outputs([Example("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)], [0])[:, 0]
+    np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
+    declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is None, but a loss learns from it"):
+        read_mixture(mixture)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_bi_encoder_learns_beside_a_cross_encoder(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, packed: bool
+) -> None:
+    declared = json.loads(mixture.read_text())
+    alike = [{"id": "a", "question": "the heart", "sentence": "the gene", "label": 5.0}]
+    unlike = [{"id": "b", "question": "the heart", "sentence": "a risk of attack", "label": 1.0}]
+    write(mixture.parent / "sts.jsonl", (alike + unlike) * 8)
+    declared["perspectives"].reverse()  # what comes first is no output of the model
+    declared["perspectives"][0]["losses"] = ["cosine5"]
+    mixture.write_text(json.dumps(declared))
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    if not packed:
+        tuner.packed = None
+    best = tuner.run()
+    figures = tuner.evaluate()
+    assert figures["sts"] > 0.9
+    assert figures["relevance"] == 1.0
+    assert tuner.model.config.num_labels == 1
+    export_bundle(best, tmp_path / "b", declare(tuner.tasks), name="b", card="# b\n")
+    tuner.load(best)
+    sts, relevance = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
+    rows = tuner.tasks[0].dev[:9]
+    found = score_pairs([sts, relevance], [(row.question, row.sentence) for row in rows]).values
+    cosines, logits = tuner.outputs(rows, [0, 1]).T
+    np.testing.assert_allclose(found[:, 0] / 5, cosines.clip(0, 1), atol=0.01)
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-logits)), atol=0.01)
+    np.testing.assert_allclose(tuner.outputs(rows, [1, 0]).T, [logits, cosines], atol=1e-6)
+    np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], cosines, atol=1e-6)
+
+
+def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
+    mixture.write_text(mixture.read_text().replace('["mse5"]', '["cosine5", "mse5"]'))
+    with pytest.raises(InputError, match="sts: losses of cosines and of logits cannot be added up; choose one kind"):
+        read_mixture(mixture)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    monkeypatch.setitem(LOSSES, "mse5", lambda logits, labels, groups: logits.sum() * float("nan"))
+    with pytest.raises(MpirError, match="the loss is nan; the last good checkpoint is in"):
+        tuner.run()
+
+
+def test_an_unreadable_checkpoint(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match="cannot be loaded as an encoder checkpoint"):
+        FineTuner(replace(settings, checkpoint=str(tmp_path / "nowhere")), read_mixture(mixture), tmp_path / "run")
+
+
+def test_the_schedule_is_fixed_by_the_seed_and_shows_every_row(mixture: Path) -> None:
+    tasks = read_mixture(mixture)
+    assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
+    assert schedule(tasks, 8, 1) != schedule(tasks, 8, 2)
+    batches = schedule(tasks, 8, 1)
+    assert all(len(batch.rows) <= 8 for batch in batches)
+    assert sum(len(batch.rows) for batch in batches) == 2 * 4 * 24
+
+
+def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> None:
+    declared = json.loads(mixture.read_text())
+    for epochs, seen in ((0.5, 6), (1.5, 18), (0.01, 1)):
+        declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl", "epochs": epochs}]
+        mixture.write_text(json.dumps(declared))
+        tasks = read_mixture(mixture, without=["sts"])
+        groups = [row.group for batch in schedule(tasks, 8, 1) for row in batch.rows if row.label]
+        assert len(groups) == seen
+        assert len(set(groups)) == min(seen, 12)
+        assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
+
+
+def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:
+    tasks = read_mixture(mixture)
+    whole = schedule(tasks, 8, 1)
+    assert schedule(tasks, 8, 1, 5) == whole[:5]
+    longer = schedule(tasks, 8, 1, 2 * len(whole) + 3)
+    assert longer[: len(whole)] == whole
+    assert len(longer) == 2 * len(whole) + 3
+    assert longer[len(whole) : 2 * len(whole)] != whole
+
+
+def test_what_is_left_out(mixture: Path) -> None:
+    folder, declared = mixture.parent, json.loads(mixture.read_text())
+    kinds = [{**row, "kind": "golden" if row["label"] else "bm25"} for row in rows(1.0, 4)]
+    alone = {"id": "q0", "question": "does aspirin thin blood", "sentence": BAD, "label": 0.0, "kind": "mined"}
+    write(folder / "kinds.jsonl", [*kinds, alone])
+    declared["perspectives"][0]["train"].append({"file": "kinds.jsonl"})
+    mixture.write_text(json.dumps(declared))
+
+    def counts(*without: str) -> dict[str, int]:
+        return {
+            t.name: sum(len(g) for groups, _ in t.train for g in groups) for t in read_mixture(mixture, without=without)
+        }
+
+    assert counts() == {"relevance": 24 + 9, "sts": 24}
+    assert counts("sts") == {"relevance": 33}
+    assert counts("kinds.jsonl") == {"relevance": 24, "sts": 24}
+    assert counts("mined") == counts("kinds.jsonl:mined") == {"relevance": 24 + 8, "sts": 24}
+    assert counts("bm25") == {"relevance": 24 + 2, "sts": 24}  # q0 alone has another negative
+    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
+        read_mixture(mixture, without=["magic"])
+    with pytest.raises(InputError, match="no perspective is left to train"):
+        read_mixture(mixture, without=["relevance", "sts"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"losses": ["magic"]}, "unknown loss 'magic'"),
+        (
+            {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
+            r"relevance\.jsonl: epochs is 0; expected a number above",
+        ),
+        ({"dev": "empty.jsonl"}, r"empty\.jsonl: has no rows, and the best checkpoint is chosen on them"),
+        ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: cannot be read"),
+        ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
+        ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
+        ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
+        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
+    ],
+)
+def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
+    folder = mixture.parent
+    good = rows(1.0, 1)
+    write(folder / "high.jsonl", [good[0], {**good[1], "label": 7.0}])
+    write(folder / "zeros.jsonl", [good[1]])
+    write(folder / "alone.jsonl", [good[0]])
+    write(folder / "broken.jsonl", [{"id": "q"}])
+    write(folder / "empty.jsonl", [])
+    declared = json.loads(mixture.read_text())
+    declared["perspectives"][0] |= changes
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match=message):
+        read_mixture(mixture)
+
+
+def test_a_mixture_without_a_key(mixture: Path) -> None:
+    mixture.write_text('{"perspectives": [{"name": "x"}]}')
+    with pytest.raises(InputError, match="the key 'losses' is missing"):
+        read_mixture(mixture)
+
+
+def test_evaluation_questions_are_known_by_id_and_by_text() -> None:
+    kept = EvaluationQuestions([("5a", "Does aspirin thin the blood?")])
+    kept.refuse("q1", "Is aspirin a drug?")
+    for identifier, text in (("5a", "anything"), ("q2", "does ASPIRIN thin  the blood")):
+        with pytest.raises(InputError, match="kept for evaluation"):
+            kept.refuse(identifier, text)
+
+
+def test_mean_average_precision_by_hand() -> None:
+    data = [Example("a", "", "", 1), Example("a", "", "", 0), Example("a", "", "", 1), Example("b", "", "", 0)]
+    assert mean_average_precision(data, np.array([3.0, 2.0, 1.0, 9.0])) == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=20_000)
+    labels = (generator.random(20_000) < 1 / (1 + np.exp(-(2 * logits - 1)))).astype(float)
+    slope, shift = platt(logits, labels)
+    assert (slope, shift) == (pytest.approx(2, abs=0.1), pytest.approx(-1, abs=0.1))
+    assert calibration_error(1 / (1 + np.exp(-(slope * logits + shift))), labels) < 0.02
+    assert calibration_error(np.array([0.95, 0.95]), np.array([1.0, 0.0])) == pytest.approx(0.45)
+
+
+def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    from mpir.models.encoder import Encoder
+
+    made = {"kind": "cross-encoder", "checkpoint": "model"}
+    scales = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
+    declared = [{"name": name, "output": i, "scale": scale, **made} for i, (name, scale) in enumerate(scales)]
+    export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
+    raw, _ = Encoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
+    bundle = open_bundle(tmp_path / "b")
+    assert bundle.agreement == "relevance"
+    relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
+    assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
+    assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
+
+
+def test_the_script_trains_and_makes_a_bundle(
+    mixture: Path,
+    settings: TrainingSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from mpir import Reranker
+
+    main = runpy.run_path(str(Path(__file__).parents[2] / "experiments/train_bundle.py"))["main"]
+    options = {"checkpoint": settings.checkpoint, "mixture": mixture, "output": tmp_path / "run", "batch_size": 8}
+    options |= {"bundle": tmp_path / "made", "learning-rate": 1e-2}
+    arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    monkeypatch.setattr(sys, "argv", ["train_bundle.py", *arguments])
+    assert main() == 0
+    assert "expected calibration error on dev" in capsys.readouterr().out
+    assert (tmp_path / "run/curves.png").read_bytes().startswith(b"\x89PNG")
+    reranker = Reranker(tmp_path / "made", device="cpu", precision="fp32")
+    assert list(reranker.weights.alpha) == ["relevance", "sts", "agreement"]
+    best = reranker.rerank("does aspirin thin blood", [BAD, GOOD]).documents[0]
+    assert best.index == 1
+    assert 0 <= best.sentences[0].scores["sts"] <= 5
+    mixture.unlink()
+    assert main() == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_other_architectures_than_bert_are_trained_padded(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=16, n_layers=1, n_heads=2, hidden_dim=16, num_labels=2)
+    DistilBertForSequenceClassification(config).save_pretrained(tmp_path / "other")
+    tokenizer.save_pretrained(tmp_path / "other")
+    tuner = FineTuner(replace(settings, checkpoint=str(tmp_path / "other")), read_mixture(mixture), tmp_path / "run")
+    assert tuner.packed is None
+    tuner.run()
+    rows = [Example("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
+    assert np.diff(tuner.outputs(rows, [0])[::-1, 0]) > 0

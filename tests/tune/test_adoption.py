@@ -1,0 +1,92 @@
+"""Held-out comparison, and weights that are overwritten only on evidence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.perspectives.bundle import open_bundle
+from mpir.rank.weights import Weights
+from mpir.tune.adoption import adopt, compare, cross_validate, held_out, signed, split
+from mpir.tune.alternating import Plan, search, settings
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import RandomSearch
+from mpir.tune.space import Space
+
+PLAN = Plan(calls=15, loops=1, optimiser=RandomSearch)
+
+
+def test_folds_hold_every_question_once() -> None:
+    parts = split(11, 3, seed=0)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(11))
+    assert {len(part) for part in parts} == {3, 4}
+    with pytest.raises(InputError, match="1 question cannot be held out in 5 folds"):
+        split(1, 5, 0)
+    with pytest.raises(InputError, match="the number of folds is 1"):
+        split(9, 1, 0)
+
+
+def test_every_question_is_measured_by_weights_tuned_without_it(learnable: Dataset) -> None:
+    objective = Objective(learnable)
+    parts = split(60, 3, seed=0)
+    seen = []
+
+    def fit(part: Objective, number: int) -> Weights:
+        seen.append({question.id for question in part.scored.questions})
+        return Weights({"a": 1.0, "b": float(number)})
+
+    values, weights = held_out(objective, parts, fit)
+    for part, ids, tuned in zip(parts, seen, weights, strict=True):
+        assert ids.isdisjoint(learnable.questions[number].id for number in part)
+        assert len(ids) + len(part) == 60
+        np.testing.assert_allclose(values[part], objective.per_question(tuned)[part])
+
+
+def test_evidence_by_hand() -> None:
+    new, old = np.array([0.5, 0.7, np.nan, 0.9] * 6), np.array([0.1, 0.3, 0.3, 0.4] * 6)
+    evidence = compare(new, old)
+    assert evidence.questions == 18
+    assert evidence.difference == pytest.approx((0.4 + 0.4 + 0.5) / 3)
+    assert evidence.better
+    assert not compare(old, new).better
+    assert not compare(old, old).better
+    assert "18 held-out questions" in str(evidence)
+
+
+def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset, tmp_path: Path) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    wrong = Weights({"a": 0.0, "b": 1.0}, 0.0, 0.0)
+    evidence = cross_validate(objective, space, PLAN, wrong, folds=3)
+    assert evidence.better
+    found = search(objective, space, PLAN)
+    path = tmp_path / "weights.json"
+    wrong.save(path)
+    assert adopt(path, signed(found, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
+    weights = Weights.load(path)
+    assert weights == found.weights
+    assert weights.made_by["measure"] == ["document-map", 8]
+    assert weights.made_by["perspectives"] == {"a": "1", "b": "2"}
+    assert weights.made_by["held_out"]["better"] is True
+    assert {"data", "plan", "folds", "trials", "mpir"} <= set(weights.made_by)
+
+
+def test_weights_are_kept_without_evidence_but_written_where_there_are_none(learnable: Dataset, tmp_path: Path) -> None:
+    old, new = Weights({"a": 1.0, "b": 0.0}), Weights({"a": 2.0, "b": 1.0})
+    evidence = compare(np.array([0.5, 0.6]), np.array([0.5, 0.6]))
+    assert adopt(tmp_path / "weights.json", old, evidence)
+    assert not adopt(tmp_path / "weights.json", new, evidence)
+    assert Weights.load(tmp_path / "weights.json") == old
+
+
+def test_a_bundle_is_sealed_again(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    (folder / "model").mkdir(parents=True)
+    for file in tiny_bundle.rglob("*"):
+        if file.is_file():
+            (folder / file.relative_to(tiny_bundle)).write_bytes(file.read_bytes())
+    weights = Weights({"relevance": 1.0, "sts": 0.5, "sia": 0.25})
+    evidence = compare(np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.4, 20))
+    assert adopt(folder / "weights.json", weights, evidence)
+    assert Weights.from_dict(open_bundle(folder).weights) == weights

@@ -1,0 +1,72 @@
+"""Effects by their arithmetic, and pictures that are written."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.errors import OutputError
+from mpir.plots import tuning as plots
+from mpir.rank.weights import AGREEMENT
+from mpir.tune.alternating import Plan, search
+from mpir.tune.dataset import Dataset
+from mpir.tune.effects import dependence, top_shares
+from mpir.tune.learned import Fusion
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import RandomSearch
+from mpir.tune.space import Space
+
+
+def test_dependence_passes_through_the_best_point(learnable: Dataset) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    point = space.coordinates(np.array([0.5, 0.25, 0.25, 0.4, 0.2, 0.2, 0.2]))
+    effects = dependence(objective, space, point, steps=5, samples=4)
+    assert [effect.name for effect in effects] == list(space.names)
+    assert effects[0].shares.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert effects[0].at_best[2] == pytest.approx(objective(space.weights(point)))
+    assert (effects[0].low <= effects[0].high).all()
+    assert effects[0].mean[-1] > effects[0].mean[0]  # column a helps
+
+
+@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
+def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
+    space = Space.of(learnable.columns, context=context)
+    shares = top_shares(Objective(learnable), space.weights(space.equal()))
+    assert set(shares) == {"bm25", "a", "b", "context"}
+    np.testing.assert_allclose(sum(shares.values())[:5], 1)
+    assert all((part >= -1e-12).all() for part in shares.values())
+
+
+def test_agreement_has_no_part_in_a_document(learnable: Dataset) -> None:
+    scored = replace(learnable, columns=replace(learnable.columns, perspectives=("a", AGREEMENT)))
+    space = Space.of(scored.columns)
+    shares = top_shares(Objective(scored), space.weights(space.equal()))
+    assert not shares[AGREEMENT].any()
+    np.testing.assert_allclose(sum(shares.values())[:5], 1)
+
+
+@pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
+def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: str) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    answers = Fusion.fit(objective, learner).answers(objective)
+    assert objective(answers) > objective(space.weights(space.coordinates(np.array([0, 1, 0, 0, 1, 0, 0.0]))))
+
+
+def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    found = search(objective, space, Plan(calls=4, loops=1, optimiser=RandomSearch))
+    plots.best_so_far(tmp_path / "best", {"one": [found.best_so_far] * 2, "two": [found.best_so_far]}, "MAP")
+    plots.weight_paths(tmp_path / "paths", space, found)
+    plots.partial_dependence(
+        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+    )
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    plots.bars(tmp_path / "bars", {"a": (0.1, -0.1, 0.2), "b": (0.0, -0.1, 0.1)}, "difference", zero=True)
+    plots.learning_curve(tmp_path / "curve", [5, 10], {"tuned": np.ones((2, 3)), "equal": np.ones(1)}, "MAP")
+    for name in ("best", "paths", "dependence", "shares", "bars", "curve"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="the picture cannot be written"):
+        plots.shares_at_the_top(tmp_path / "file" / "shares", {"a": np.ones(2)})
