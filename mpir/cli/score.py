@@ -76,13 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
             questions = _with_gold(questions, index)
         reranker = load_reranker(arguments)
         made_by = _made_by(arguments, index, reranker)
-        journal = Journal(f"{arguments.output}.scores.jsonl", made_by)
         progress = not arguments.quiet and sys.stderr.isatty()
-        scored = score_questions(
-            questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
-        )
-        found = Dataset.collect(scored, made_by).save(arguments.output)
-    journal.path.unlink()
+        with Journal(f"{arguments.output}.scores.jsonl", made_by) as journal:
+            scored = score_questions(
+                questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
+            )
+            found = Dataset.collect(scored, made_by).save(arguments.output)
+            journal.path.unlink()
     print(
         f"{arguments.output}: {len(found.questions)} questions, {len(found.documents)} candidates, "
         f"{len(found.begin)} sentences, {len(found.columns.perspectives)} perspectives."

@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
     from mpir.rank.weights import AGREEMENT
-    from mpir.tune.adoption import adopt, cross_validate, signed
+    from mpir.tune.adoption import adopt, check_folds, cross_validate, signed
     from mpir.tune.alternating import search, settings
     from mpir.tune.dataset import Dataset
     from mpir.tune.measures import OF_DOCUMENTS
@@ -97,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output.is_dir():
         raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
+    if arguments.plots and arguments.plots.exists() and not arguments.plots.is_dir():
+        raise OutputError(f"{arguments.plots}: is no folder; give --plots the name of one.")
     scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = arguments.measure in OF_DOCUMENTS and AGREEMENT in scored.columns.perspectives
@@ -105,11 +107,11 @@ def run(arguments: argparse.Namespace) -> int:
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
     header = settings(objective, space, plan, folds=arguments.folds)
-    journal = Journal(arguments.log or _log_beside(arguments.output), header)
-    evidence = cross_validate(
-        objective, space, plan, old, folds=arguments.folds, level=arguments.level, journal=journal, progress=progress
-    )
-    found = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
+    check_folds(objective, arguments.folds, arguments.level)
+    with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
+        held_out = {"folds": arguments.folds, "level": arguments.level}
+        evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
+        found = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
     written = adopt(arguments.output, signed(found, evidence, objective, header), evidence)
     if arguments.plots:
         _draw(arguments.plots, objective, space, found)

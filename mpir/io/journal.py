@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from mpir.errors import OutputError
 from mpir.io.hash import fingerprint
@@ -43,45 +48,68 @@ class Records(Mapping[str, dict[str, Any]]):
 class Journal:
     """The records of finished pieces by their id, for one way of making them.
 
-    The first line says how they were made. A journal made in another way is moved aside (".old"), and a last line that
-    was cut off by an interrupt is dropped.
+    The first line says how they were made. A journal made in another way is set aside, under a name of its own, and
+    taken back when it is asked for again. A last line that was cut off by an interrupt is dropped, and a damaged line
+    before it costs its own record only. One journal is open at a time: until `close`, the end of a `with` block, or the
+    end of the process, nobody else gets it.
     """
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
-        """Open or start the journal of `settings` (JSON-able). Raises OutputError where it cannot be written."""
+        """Open, take back or start the journal of `settings` (JSON-able).
+
+        Raises:
+            OutputError: it cannot be written, or another process (or another `Journal`) has it open.
+        """
         self.path = Path(path)
         self.records = Records(self.path)
         header = {"mpir": __version__, "settings": fingerprint(dict(settings))}
-        if end := self._read(header) if self.path.exists() else 0:
+        with self._writing():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._held = weakref.finalize(self, _let_go, _hold(self.path), os.getpid())
+            self._choose(_line(header))
+        if end := self._read() if self.path.exists() else 0:
             with self._writing():
                 os.truncate(self.path, end)  # so that new lines never follow a broken one
         else:
             with atomic_write(self.path, binary=True) as stream:
                 stream.write(_line(header))
 
-    def _read(self, header: Mapping[str, Any]) -> int:
-        """Find the records. The end of the last whole line, or 0 where the journal is to be started anew."""
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others have the journal; its file stays."""
+        self._held()
+
+    def _choose(self, header: bytes) -> None:
+        """Set aside what was made in another way (it may have taken hours), and take back what was made in this one."""
+        first = _first_line(self.path)
+        if first and first != header:
+            old = _free_name(self.path, first)
+            log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
+            self.path.replace(old)
+        mine = _aside(self.path, header)
+        if not self.path.exists() and _first_line(mine) == header:
+            log.warning("%s: taken back from %s, which was made with these settings", self.path, mine.name)
+            mine.replace(self.path)
+
+    def _read(self) -> int:
+        """Find the records of the whole lines after the first; the end of the last of them."""
         end = 0
         with open_bytes(self.path) as stream:
-            for line in stream:
-                record = _parsed(line)
-                if end == 0 and record != header:
-                    self._move_aside()
-                    return 0
-                if end and "id" not in record:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith(b"\n"):
                     log.warning("%s: its last line is incomplete and is done anew", self.path)
                     break
-                if end:
-                    self.records.places[record["id"]] = end
+                if isinstance(identifier := _parsed(line).get("id"), str):
+                    self.records.places[identifier] = end
+                elif number > 1:
+                    log.warning("%s:%d: this line is damaged, and what it held is done anew", self.path, number)
                 end += len(line)
         return end
-
-    def _move_aside(self) -> None:
-        """Keep what may have taken hours: the settings may have been a slip."""
-        old = self.path.with_name(f"{self.path.name}.old")
-        log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
-        with self._writing():
-            self.path.replace(old)
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
         """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
@@ -98,6 +126,41 @@ class Journal:
             yield
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be written ({error.strerror}); check free space.") from error
+
+
+def _hold(path: Path) -> FileLock:
+    """The lock of a journal. Raises OutputError where somebody else holds it."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise OutputError(
+            f"{path}: another process is writing it; wait until that has ended, or choose another output."
+        ) from error
+    return lock
+
+
+def _let_go(lock: FileLock, process: int) -> None:
+    if os.getpid() == process:  # a child that was forked has the same lock, but it is not the child's
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+
+def _first_line(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with open_bytes(path) as stream:
+        return stream.readline()
+
+
+def _aside(path: Path, header: bytes, number: int = 1) -> Path:
+    """Where a journal with this first line is set aside: one place for each way of making it."""
+    suffix = f".{number}" if number > 1 else ""
+    return path.with_name(f"{path.name}.{hashlib.sha256(header).hexdigest()[:8]}{suffix}.old")
+
+
+def _free_name(path: Path, header: bytes) -> Path:
+    return next(name for number in count(1) if not (name := _aside(path, header, number)).exists())
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -15,7 +15,7 @@ from mpir.io.journal import Journal
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.blend import Floats, Integers
 from mpir.rank.weights import Weights
-from mpir.tune.alternating import Found, Plan, search
+from mpir.tune.alternating import Found, Plan, check_reachable, search
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 from mpir.version import __version__
@@ -118,8 +118,7 @@ def cross_validate(
     Raises:
         InputError: fewer questions than folds, or a level outside 0 to 1.
     """
-    if not 0 < level < 1:
-        raise InputError(f"the level of significance is {level}; expected one between 0 and 1, such as 0.05.")
+    check_folds(objective, folds, level)
     parts = split(len(objective.scored.questions), folds, plan.seed)
 
     def fit(part: Objective, number: int) -> Weights:
@@ -127,6 +126,14 @@ def cross_validate(
         return search(part, space, plan, journal=journal, label=label, progress=progress).weights
 
     return compare(held_out(objective, parts, fit)[0], objective.per_question(old), level=level)
+
+
+def check_folds(objective: Objective, folds: int, level: float) -> None:
+    """Refuse what `cross_validate` would, before a journal is opened or a trial made. Raises InputError."""
+    if not 0 < level < 1:
+        raise InputError(f"the level of significance is {level}; expected one between 0 and 1, such as 0.05.")
+    split(len(objective.scored.questions), folds, seed=0)
+    check_reachable(objective)
 
 
 def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:

@@ -106,7 +106,7 @@ def search(
     Raises:
         InputError: nothing golden is among the candidates, so that all weights are equally bad.
     """
-    _check_reachable(objective)
+    check_reachable(objective)
     run = _Run(objective, space, plan, journal, label)
     with tqdm(total=plan.budget, desc=label, unit="trial", disable=not progress) as bar:
         for trial in run.trials():
@@ -171,7 +171,8 @@ class _Run:
         return f"{self.label} {len(self.made)}"
 
 
-def _check_reachable(objective: Objective) -> None:
+def check_reachable(objective: Objective) -> None:
+    """Raise InputError where nothing golden is among the candidates, so that no weights are better than others."""
     judgements = objective.pool.judgements
     documents, snippets = judgements.relevant.any(), judgements.matched.any()
     of_documents = objective.name.startswith("document-")

@@ -119,8 +119,21 @@ def test_refusals(
     assert main(["tune", str(work / "scored"), "--output", str(tmp_path / "w.json"), "--method", "random",
                  "--calls", "3", "--loops", "1", "--folds", "2", *more]) == 2  # fmt: skip
     assert message in capsys.readouterr().err
-    trials = [line for log in tmp_path.glob("*.trials.jsonl") for line in log.read_text().splitlines()[1:]]
-    assert trials == []  # refused before anything is tried
+    assert not list(tmp_path.glob("*trials*"))  # refused before a journal is opened
+
+
+def test_a_refused_run_leaves_the_trials_of_a_killed_one(work: Path, tmp_path: Path) -> None:
+    output = ["--output", str(tmp_path / "w.json")]
+    assert tune(work, *output) == 0
+    log = tmp_path / "w.json.trials.jsonl"
+    (tmp_path / "plots").write_text("a file")
+    trials = log.read_bytes()
+    for refused in (["--folds", "100"], ["--level", "7"], ["--plots", str(tmp_path / "plots")]):
+        assert tune(work, *output, *refused) == 2
+    assert log.read_bytes() == trials
+    assert tune(work, *output, "--seed", "5") in (0, 1)
+    assert tune(work, *output) in (0, 1)  # back to the first settings, whose trials are taken back
+    assert log.read_bytes() == trials
 
 
 def test_weights_without_agreement_stand_against_scores_with_it(

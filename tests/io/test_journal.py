@@ -1,5 +1,7 @@
 """The journal: what was finished is there again after any interrupt, and only if it was made in the same way."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ def path(tmp_path: Path) -> Path:
     journal = Journal(tmp_path / "journal", SETTINGS)
     journal.add("q1", {"scores": [0.1, 1e-7], "query": "β-cells?"})
     journal.add("q2", {"scores": []})
+    journal.close()
     return journal.path
 
 
@@ -30,9 +33,10 @@ def test_records_come_back_as_they_were(path: Path) -> None:
 
 
 def test_a_record_that_is_added_again_is_the_later_one(path: Path) -> None:
-    journal = Journal(path, SETTINGS)
-    journal.add("q1", {"scores": [1]})
-    assert journal.records["q1"] == Journal(path, SETTINGS).records["q1"] == {"id": "q1", "scores": [1]}
+    with Journal(path, SETTINGS) as journal:
+        journal.add("q1", {"scores": [1]})
+        assert journal.records["q1"] == {"id": "q1", "scores": [1]}
+    assert Journal(path, SETTINGS).records["q1"] == {"id": "q1", "scores": [1]}
 
 
 def test_a_line_cut_off_anywhere_is_dropped_and_written_anew(path: Path) -> None:
@@ -40,31 +44,83 @@ def test_a_line_cut_off_anywhere_is_dropped_and_written_anew(path: Path) -> None
     last = whole.rindex(b"\n", 0, -1) + 1
     for end in range(last, len(whole)):
         path.write_bytes(whole[:end])
-        journal = Journal(path, SETTINGS)
-        assert list(journal.records) == ["q1"]
-        journal.add("q2", {"scores": []})
+        with Journal(path, SETTINGS) as journal:
+            assert list(journal.records) == ["q1"]
+            journal.add("q2", {"scores": []})
         assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("damage", [b"\xff", b"{", b"[]", b'{"id": 7}', b""])
+def test_a_damaged_line_in_the_middle_costs_its_own_record_only(
+    path: Path, caplog: pytest.LogCaptureFixture, damage: bytes
+) -> None:
+    first, _, last = path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([first, damage, last, b""]))
+    with Journal(path, SETTINGS) as journal:
+        assert dict(journal.records) == {"q2": {"id": "q2", "scores": []}}
+        journal.add("q1", {"scores": [2]})
+    assert f"{path}:2: this line is damaged" in caplog.text
+    assert Journal(path, SETTINGS).records["q1"]["scores"] == [2]
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\n", b"[]\n"])
-def test_what_is_no_journal_is_started_anew(path: Path, content: bytes) -> None:
+def test_what_is_no_journal_is_started_anew_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    journal = Journal(path, SETTINGS)
-    assert not journal.records
-    journal.add("q1", {})
+    with Journal(path, SETTINGS) as journal:
+        assert not journal.records
+        journal.add("q1", {})
     assert list(Journal(path, SETTINGS).records) == ["q1"]
+    assert [old.read_bytes() for old in path.parent.glob("*.old")] == ([content] if content else [])
 
 
-def test_other_settings_start_anew(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert not Journal(path, {**SETTINGS, "candidates": 50}).records
-    assert "made with other settings" in caplog.text
-    assert not Journal(path, SETTINGS).records
-
-
-def test_a_journal_of_other_settings_is_kept_beside(path: Path) -> None:
+def test_from_one_way_to_another_and_back_nothing_is_lost(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    other, third = ({**SETTINGS, "candidates": number} for number in (50, 20))
     whole = path.read_bytes()
-    Journal(path, {**SETTINGS, "candidates": 50})
-    assert path.with_name(f"{path.name}.old").read_bytes() == whole
+    for settings in (other, third):
+        with Journal(path, settings) as journal:
+            assert not journal.records
+            journal.add("q1", {"candidates": settings["candidates"]})
+    assert "made with other settings" in caplog.text
+    with Journal(path, SETTINGS) as journal:
+        assert list(journal.records) == ["q1", "q2"]
+    assert path.read_bytes() == whole
+    for settings in (other, third, other):
+        with Journal(path, settings) as journal:
+            assert journal.records["q1"]["candidates"] == settings["candidates"]
+    assert len(list(path.parent.glob("*.old"))) == 2
+
+
+def test_what_was_set_aside_is_never_overwritten(path: Path) -> None:
+    whole = path.read_bytes()
+    other = {**SETTINGS, "candidates": 50}
+    for _ in range(3):
+        path.write_bytes(whole)  # a copy that somebody put back
+        Journal(path, other).close()
+    assert sum(old.read_bytes() == whole for old in path.parent.glob("*.old")) == 3
+
+
+ASK = """
+import sys
+from mpir.errors import OutputError
+from mpir.io.journal import Journal
+try:
+    print(len(Journal(sys.argv[1], {"candidates": 100, "name": "naïve"}).records))
+except OutputError as error:
+    print(error)
+"""
+
+
+def test_two_processes_do_not_write_one_journal(path: Path) -> None:
+    def ask() -> str:
+        command = [sys.executable, "-c", ASK, str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    with Journal(path, SETTINGS), pytest.raises(OutputError, match="another process is writing it"):
+        Journal(path, SETTINGS)
+    with Journal(path, SETTINGS):
+        assert "another process is writing it; wait until that has ended" in ask()
+    assert ask() == "2"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_a_journal_that_cannot_be_written_is_one_sentence(path: Path) -> None:

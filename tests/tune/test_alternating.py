@@ -97,8 +97,8 @@ def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
     stopping = Stopping(learnable)
     header = settings(stopping, space, QUICK)
     stopping.left = stop
-    with pytest.raises(KeyboardInterrupt):
-        search(stopping, space, QUICK, journal=Journal(tmp_path / "log", header))
+    with pytest.raises(KeyboardInterrupt), Journal(tmp_path / "log", header) as journal:
+        search(stopping, space, QUICK, journal=journal)
     journal = Journal(tmp_path / "log", header)
     assert len(journal.records) == stop
     counting = Stopping(learnable)
