@@ -21,3 +21,18 @@ class OutputError(MpirError):
 
 class DeviceError(MpirError):
     """A device without memory for the work, or a worker process that ended; the work can be done again elsewhere."""
+
+
+LONGEST = 80
+"""Characters of a value that a message shows."""
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """The text, or its beginning where it is longer than `most` characters, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def shown(value: object, most: int = LONGEST) -> str:
+    """A value as a message shows it: what Python prints for it, cut where that is longer than `most` characters."""
+    return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)

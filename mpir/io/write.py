@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import glob
 import io
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+from uuid import uuid4
 
 from mpir.errors import OutputError
 
@@ -59,7 +62,8 @@ def _as_stream(raw: IO[bytes], binary: bool) -> IO[Any]:
 def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Path]:
     """Fill a temporary folder beside `path`; it takes the place of `path` only if the block ends without an error.
 
-    `marker` is a file that every folder of the kind holds: what stands at `path` without it is never replaced.
+    `marker` is a file that every folder of the kind holds: what stands at `path` without it is never replaced. What a
+    process that was killed left beside `path` is removed.
 
     Raises:
         OutputError: the folder cannot be written, or something else stands there.
@@ -67,22 +71,19 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
     target = Path(path).resolve()
     if marker is not None:
         check_replaceable(path, marker)
-    temporary: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _folder_beside(target)
-        temporary.chmod(0o777 & ~_umask())
-        yield temporary
-        for file in filter(Path.is_file, temporary.rglob("*")):
-            file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
-        _put_in_place(temporary, target)
+        _clear_leftovers(target)
+        with _folder_beside(target) as temporary:
+            temporary.chmod(0o777 & ~_umask())
+            yield temporary
+            for file in filter(Path.is_file, temporary.rglob("*")):
+                file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
+            _put_in_place(temporary, target)
     except OSError as error:
         if error.errno is None:  # not the system's: some libraries raise it for anything
             raise
         raise OutputError(f"{path}: cannot be written ({error.strerror}); check free space, and the folder.") from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_replaceable(path: str | Path, marker: str) -> None:
@@ -102,18 +103,63 @@ def check_replaceable(path: str | Path, marker: str) -> None:
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:
-    """Rename a folder; the one that stands at its place is moved away first, since deleting it may take long."""
+    """Rename a folder; one that stands at its place is exchanged with it, or else moved away first."""
     if not target.exists():
         temporary.rename(target)
-        return
-    old = _folder_beside(target)
-    target.replace(old)
-    temporary.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+    elif not _exchange(temporary, target):
+        target.rename(_old(temporary))
+        temporary.rename(target)
 
 
-def _folder_beside(target: Path) -> Path:
-    return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change their names at once, where the system can (Linux); whether it did."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+@contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """A folder of its own beside the target. A lock, which a kill lets go of, says that somebody is at work on it."""
+    from filelock import FileLock  # takes longer to import than the rest of this module
+
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:12]}")
+    with FileLock(_lock(temporary)):
+        try:
+            temporary.mkdir()
+            yield temporary
+        finally:
+            _remove(temporary)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove the folders of killed processes, and put back the old folder that one of them moved away."""
+    from filelock import FileLock, Timeout
+
+    for lock in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 12}.lock"):
+        temporary = lock.with_suffix("")
+        with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            if _old(temporary).exists() and not target.exists():
+                _old(temporary).rename(target)
+            _remove(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    """Remove a temporary folder with all that belongs to it, its lock last."""
+    for folder in (temporary, _old(temporary)):
+        shutil.rmtree(folder, ignore_errors=True)
+    _lock(temporary).unlink(missing_ok=True)
+
+
+def _old(temporary: Path) -> Path:
+    return temporary.with_name(f"{temporary.name}.old")
+
+
+def _lock(temporary: Path) -> Path:
+    return temporary.with_name(f"{temporary.name}.lock")
 
 
 def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:

@@ -53,7 +53,7 @@ def build_index(
         lucene = temporary / LUCENE_FOLDER
         count = _write(documents, lucene, target, threads or os.cpu_count() or 1, progress)
         _check(lucene, count, target)
-        info = describe(count, dict(source or {}))
+        info = describe(temporary, count, dict(source or {}))
         write_info(temporary, info)
     return info
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, shortened, shown
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
-from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, read_info
+from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, check_files, read_info
 from mpir.retrieve.record import from_record
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
@@ -40,6 +41,7 @@ class LuceneIndex:
         check_parameters(k1, b)
         self.info = read_info(folder)
         self._folder = Path(folder)
+        check_files(folder, self.info, content=False)
         self._searcher = _open(self._folder, self.info)
         self._searcher.set_bm25(k1, b)
 
@@ -48,7 +50,8 @@ class LuceneIndex:
 
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
-        return _documents(self._searcher.search(without_surrogates(query), self._at_most(k)))
+        with _reading(self._folder):
+            return _documents(self._searcher.search(without_surrogates(query), self._at_most(k)))
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -60,16 +63,18 @@ class LuceneIndex:
         with bar:
             for start in range(0, len(queries), BATCH):
                 batch = [without_surrogates(query) for query in queries[start : start + BATCH]]
-                found.extend(self._search_together(batch, k, threads))
+                with _reading(self._folder):
+                    found.extend(self._search_together(batch, k, threads))
                 bar.update(len(batch))
         return found
 
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
-        record = self._searcher.doc_raw(without_surrogates(id))
-        if record is None:
-            raise InputError(f"{self._folder}: holds no document with id {id!r}; check the id and the corpus.")
-        return from_record(record)
+        with _reading(self._folder):
+            record = self._searcher.doc_raw(without_surrogates(id))
+            if record is None:
+                raise InputError(f"{self._folder}: holds no document with id {shown(id)}; check the id and the corpus.")
+            return from_record(record)
 
     def __len__(self) -> int:
         return self.info.documents
@@ -103,13 +108,28 @@ def _open(folder: Path, info: IndexInfo) -> Any:
     try:
         searcher = java_class("io.anserini.search.SimpleSearcher")(str(folder / LUCENE_FOLDER))
     except java_error() as error:
-        raise ArtefactError(f"{folder}: Lucene cannot read the index ({reason(error)}); build it again.") from error
+        message = f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); build it again."
+        raise ArtefactError(message) from error
     if searcher.get_total_num_docs() != info.documents:
         raise ArtefactError(
             f"{folder}: holds {searcher.get_total_num_docs()} documents, but its manifest says {info.documents}; "
             "build it again."
         )
     return searcher
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """What Lucene, or a record that it stored, does not give back as it was written is damage, and one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (java_error(), ValueError, KeyError, TypeError) as error:
+        raise ArtefactError(
+            f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
+            "with `mpir index PATH… --index DIR`."
+        ) from error
 
 
 def _documents(hits: Iterable[Any] | None) -> list[Document]:

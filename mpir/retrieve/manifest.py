@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError
-from mpir.io.hash import fingerprint
+from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.retrieve.java import anserini_version
@@ -18,12 +19,16 @@ FORMAT = 1
 ANALYZER = "DefaultEnglishAnalyzer (Porter)"
 LUCENE_FOLDER = "lucene"
 MANIFEST = "manifest.json"
+_log = logging.getLogger(__name__)
 _REMEDY = "build it with `mpir index PATH… --index DIR`"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """An index's manifest. `source` is what the caller said the documents came from, in JSON-able values."""
+    """An index's manifest. `source` is what the caller said the documents came from, in JSON-able values.
+
+    `files` has the bytes and the SHA-256 of each file, by its path in the folder; it is empty in older indexes.
+    """
 
     documents: int
     source: Mapping[str, Any]
@@ -31,11 +36,16 @@ class IndexInfo:
     anserini: str
     analyzer: str
     format: int
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def describe(documents: int, source: Mapping[str, Any]) -> IndexInfo:
-    """The manifest of an index that this mpir has built."""
-    return IndexInfo(documents, source, __version__, anserini_version(), ANALYZER, FORMAT)
+def describe(folder: Path, documents: int, source: Mapping[str, Any]) -> IndexInfo:
+    """The manifest of the index that this mpir has built in a folder."""
+    paths = sorted(path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock")
+    files = {
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in paths
+    }
+    return IndexInfo(documents, source, __version__, anserini_version(), ANALYZER, FORMAT, files)
 
 
 def write_info(folder: Path, info: IndexInfo) -> None:
@@ -58,11 +68,37 @@ def read_info(folder: str | Path) -> IndexInfo:
 
 
 def index_matches(folder: str | Path, source: Mapping[str, Any]) -> bool:
-    """Whether `folder` holds a usable index that was built from the same `source`, so that it can be used again."""
-    try:
-        return fingerprint(read_info(folder).source) == fingerprint(source)
-    except ArtefactError:
+    """Whether `folder` holds a whole index that was built from the same `source`, so that it can be used again.
+
+    Every file is read and its hash compared. An index that cannot be used is logged with what is wrong.
+    """
+    if not (Path(folder) / MANIFEST).is_file():
         return False
+    try:
+        info = read_info(folder)
+        if fingerprint(info.source) != fingerprint(source):
+            return False
+        check_files(folder, info, content=True)
+    except ArtefactError as error:
+        _log.warning("%s", error)
+        return False
+    return True
+
+
+def check_files(folder: str | Path, info: IndexInfo, *, content: bool) -> None:
+    """Compare the files of an index with its manifest: their sizes, which costs nothing, and perhaps their `content`.
+
+    Raises:
+        ArtefactError: a file is missing, or not as it was when the index was built.
+    """
+    for name, expected in info.files.items():
+        path = Path(folder) / name
+        size = path.stat().st_size if path.is_file() else None
+        if size != expected["bytes"]:
+            found = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
+            raise ArtefactError(f"{folder}: is damaged ({name} {found}); {_REMEDY}.")
+        if content and sha256(path) != expected["sha256"]:
+            raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {_REMEDY}.")
 
 
 def _read_values(folder: Path) -> dict[str, Any]:
@@ -80,7 +116,17 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
                 f"{folder}: was built with {name} {values.get(name)!r} (mpir {values.get('mpir')}), but this mpir "
                 f"reads {value!r}; build it again with `mpir index PATH… --index DIR`."
             )
-    missing = [field.name for field in fields(IndexInfo) if field.name not in values]
-    if missing or not isinstance(values["documents"], int) or not isinstance(values["source"], dict):
+    values = {"files": {}, **values}
+    missing = [item.name for item in fields(IndexInfo) if item.name not in values]
+    if missing or not _well_formed(values):
         raise ArtefactError(f"{folder}: its manifest lacks {', '.join(missing) or 'valid values'}; {_REMEDY}.")
-    return IndexInfo(**{field.name: values[field.name] for field in fields(IndexInfo)})
+    return IndexInfo(**{item.name: values[item.name] for item in fields(IndexInfo)})
+
+
+def _well_formed(values: dict[str, Any]) -> bool:
+    objects = isinstance(values["source"], dict) and isinstance(values["files"], dict)
+    return isinstance(values["documents"], int) and objects and all(map(_is_file_entry, values["files"].values()))
+
+
+def _is_file_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("sha256"), str)

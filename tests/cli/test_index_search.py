@@ -59,6 +59,21 @@ def test_an_index_is_kept_until_the_corpus_changes(
     assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
 
 
+def test_a_damaged_index_is_built_again(
+    corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = next((folder / "lucene").glob("*.fdt"))
+    whole = stored.read_bytes()
+    for damage in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1], b""):
+        stored = next((folder / "lucene").glob("*.fdt"))
+        stored.write_bytes(damage)
+        assert mpir("index", corpus, "--index", folder) == 0
+        assert json.loads(capsys.readouterr().out)["kept"] is False
+        assert f"{folder}: is damaged (lucene/{stored.name}" in caplog.text
+        assert mpir("search", "--index", folder, "cholesterol") == 0
+        assert json.loads(capsys.readouterr().out)["documents"]
+
+
 def test_a_pipe_in_and_out(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pipe(monkeypatch, 'brca1 risk\n\n{"id": "q7", "body": "statins"}\n{"id": null, "query": "the"}\n')
     assert mpir("search", "--index", folder, "--k", 1) == 0

@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -52,6 +54,61 @@ def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
         (temporary / MARKER).write_text(str(1 / 0))
     assert (tmp_path / "made" / MARKER).read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from mpir.io.write import atomic_folder
+with atomic_folder(sys.argv[1]) as temporary:
+    (temporary / "part").write_text("of an index")
+    print(temporary, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_live_one_fills_is_not(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "made")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        left = Path(process.stdout.readline().strip())
+        fill(tmp_path / "made")
+        assert (left / "part").exists()  # it is still at work
+        fill(tmp_path / "other")
+        process.kill()
+    fill(tmp_path / "other")
+    assert (left / "part").exists()  # it belongs to another target
+    fill(tmp_path / "made")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "other"]
+
+
+def test_the_old_folder_that_a_killed_process_moved_away_is_put_back(tmp_path: Path) -> None:
+    fill(tmp_path / "elsewhere", text="old")
+    (tmp_path / "elsewhere").rename(tmp_path / ".made.0123456789ab.old")
+    (tmp_path / ".made.0123456789ab.lock").touch()
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", marker=MARKER):
+        _ = 1 / 0
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    assert (tmp_path / "made" / MARKER).read_text() == "old"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two folders at once")
+def test_at_no_moment_is_there_no_folder(tmp_path: Path) -> None:
+    fill(tmp_path / "made")
+    missing, done = [], threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            if not os.path.exists(tmp_path / "made" / MARKER):  # noqa: PTH110  (as quick as can be)
+                missing.append(True)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(50):
+        fill(tmp_path / "made")
+    done.set()
+    watcher.join()
+    assert missing == []
 
 
 def test_a_disk_that_is_full_while_a_folder_is_filled(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 import json
 import math
 import os
+import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,13 +125,57 @@ def test_another_versions_index_is_refused(
 
 def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
     folder = shutil.copytree(index_folder, tmp_path / "index")
-    next((folder / "lucene").glob("segments_*")).write_bytes(b"damage")
+    segments = next((folder / "lucene").glob("segments_*"))
+    segments.write_bytes(b"x" * segments.stat().st_size)
     with pytest.raises(ArtefactError, match="Lucene cannot read the index") as caught:
         LuceneIndex(folder)
     assert "\n" not in str(caught.value)
     (folder / "manifest.json").write_text("{")
     with pytest.raises(ArtefactError, match="its manifest is damaged"):
         LuceneIndex(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        (
+            "*.fdt",
+            lambda content: content[:-1],
+            r"damaged \(lucene/.*fdt has \d+ bytes instead of \d+\); build it with",
+        ),
+        ("*.tim", None, r"damaged \(lucene/.*tim is missing\)"),
+    ],
+)
+def test_a_file_of_another_size_is_noticed_when_an_index_is_opened(
+    tmp_path: Path, index_folder: Path, file: str, change: Callable[[bytes], bytes] | None, message: str
+) -> None:
+    folder = shutil.copytree(index_folder, tmp_path / "index")
+    damaged = next((folder / "lucene").glob(file))
+    damaged.write_bytes(change(damaged.read_bytes())) if change else damaged.unlink()
+    with pytest.raises(ArtefactError, match=message):
+        LuceneIndex(folder)
+
+
+def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_folder: Path) -> None:
+    """Whatever byte of an index flips: it is read, or refused in one sentence with the remedy."""
+    folder, places = shutil.copytree(index_folder, tmp_path / "index"), random.Random(1)
+    refused = 0
+    for path in sorted(path for path in (folder / "lucene").iterdir() if path.stat().st_size):
+        whole = path.read_bytes()
+        for place in places.choices(range(len(whole)), k=6):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+            try:
+                with LuceneIndex(folder) as index:
+                    index.search("BRCA1")
+                    index.search_batch(["BRCA1", "metformin"])
+                    index.document("1")
+            except ArtefactError as error:
+                refused += 1
+                assert "Lucene cannot read the index" in str(error)
+                assert "build it again" in str(error)
+                assert len(str(error).splitlines()) == 1
+        path.write_bytes(whole)
+    assert refused > 20
 
 
 def test_searching_loads_no_torch_and_prints_nothing_of_its_own(index_folder: Path) -> None:
