@@ -1,0 +1,205 @@
+"""Negatives that are right about something else: golden sentences of other questions, conclusions of other abstracts.
+
+    python data_scripts/topic_negatives.py --data ../shared/data --encoder ENCODER --output runs/data
+
+In-document negatives teach which sentence of a golden abstract answers; they never show a good answer to *another*
+question, which a search brings up all the time. topics.train.jsonl has, for each `train` question, golden sentences as
+positives and as negatives the golden sentences of other questions that are nearest by BM25 (kind "topic-bm25") and by a
+sentence encoder's vectors ("topic-vector"), sentences of BM25's candidates ("bm25") and random golden ones ("random").
+titles.train.jsonl asks with titles of abstracts: their own last sentences against the nearest last sentences of others
+("title-bm25", "title-vector"). Positives and negatives of a question come from the same kind of record, so that length
+says nothing. titles.dev.jsonl holds titles that are not trained on.
+
+Left out as likely answers: what contains, is contained in or nearly repeats a golden sentence, or is as near to one by
+the vectors as `--same`; and the golden sentences of a question as near as `--alike`. Evaluation questions are refused
+by id and by text, their golden sentences are no negatives, and their golden documents lend no titles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from mined_negatives import may_be_golden
+from training_data import BioASQ, Row, candidate_rows, complete_groups, golden_sentences, load, row, write
+
+from mpir.cli import guarded
+from mpir.corpora.bioasq import read_questions
+from mpir.files import read_json
+from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question
+from mpir.text.split import sentences
+from mpir.train.leakage import normalise
+
+Vectors = npt.NDArray[np.float32]
+DEPTH = 60
+"""Nearest sentences that are looked at, by BM25 and by vectors each."""
+POSITIVES, NEAR, RANDOM = 12, 10, 2
+"""Rows of a question at most: positives, negatives of either nearest kind, random ones."""
+SHORTEST, LONGEST = 40, 500
+"""Characters of a sentence of an abstract."""
+CONCLUSIONS = 2
+"""Last sentences of an abstract that answer its title."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """S sentences with the questions (or abstracts) whose they are, to find negatives in by words and by vectors."""
+
+    texts: list[str]
+    owners: list[set[str]]
+    index: MemoryIndex
+    vectors: Vectors
+
+    @classmethod
+    def build(cls, owned: Iterable[tuple[str, str]], encoder: CrossEncoder) -> Pool:
+        """The pool of (owner, text) pairs; a text that several own is there once."""
+        found: dict[str, set[str]] = {}
+        for owner, text in owned:
+            found.setdefault(text, set()).add(owner)
+        return cls(list(found), list(found.values()), MemoryIndex(list(found)), encode(encoder, list(found)))
+
+    def nearest(self, query: str, vector: Vectors) -> dict[str, list[int]]:
+        """The numbers of the sentences nearest to a query, best first, by way of search."""
+        words, cosines = self.index.scores(query), self.vectors @ vector
+        lexical = [i for i in top(words) if words[i] > 0]
+        return {"bm25": lexical, "vector": [i for i in top(cosines) if i not in set(lexical[:NEAR])]}
+
+
+def top(scores: npt.NDArray[np.float32]) -> list[int]:
+    """The numbers of the DEPTH highest scores, best first."""
+    best = np.argpartition(-scores, min(DEPTH, len(scores) - 1))[:DEPTH]
+    return [int(i) for i in best[np.argsort(-scores[best], kind="stable")]]
+
+
+def encode(encoder: CrossEncoder, texts: Sequence[str]) -> Vectors:
+    """Unit vectors (N, W) of texts; of one in several windows, the first window's."""
+    if not texts:
+        return np.zeros((0, encoder.config.hidden_size), np.float32)
+    vectors, text_of = encoder.vectors(texts, progress=sys.stderr.isatty())
+    return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is too likely an answer to be a negative."""
+
+    same: float
+    """Cosine with an own sentence from which on another says the same."""
+    own: Sequence[str]
+    vectors: Vectors
+    alike: frozenset[str]
+    """The owner itself and those that ask nearly the same."""
+
+    def keeps(self, number: int, pool: Pool) -> bool:
+        """Whether a sentence of the pool is another matter."""
+        if pool.owners[number] & self.alike or may_be_golden(pool.texts[number], self.own):
+            return False
+        return not len(self.vectors) or float((self.vectors @ pool.vectors[number]).max()) < self.same
+
+
+def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kind: str) -> Iterator[Row]:
+    """The nearest sentences of others by each way of search, without likely answers."""
+    for way, numbers in pool.nearest(question.body, vector).items():
+        kept = [i for i in numbers if keep.keeps(i, pool)][:NEAR]
+        yield from (row(question, pool.texts[i], 0.0, f"{kind}-{way}") for i in kept)
+
+
+def topic_rows(bioasq: BioASQ, held: set[str], encoder: CrossEncoder, arguments: argparse.Namespace) -> Iterator[Row]:
+    """The rows of every `train` question; `held` are the normalised golden sentences of evaluation questions."""
+    golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in held] for q in bioasq.train}
+    pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
+    number, asked = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
+    for place, question in enumerate(bioasq.train):
+        own = golden[question.id]
+        near = np.flatnonzero(asked @ asked[place] >= arguments.alike)
+        alike = frozenset({question.id, *(bioasq.train[i].id for i in near)})
+        keep = Filter(arguments.same, [normalise(t) for t in own], pool.vectors[[number[t] for t in own]], alike)
+        for text in bioasq.random.sample(own, min(POSITIVES, len(own))):
+            yield row(question, text, 1.0, "golden")
+        yield from negatives(question, asked[place], pool, keep, "topic")
+        others = bioasq.random.sample(range(len(pool.texts)), 4 * RANDOM)
+        kept = [i for i in others if keep.keeps(i, pool)][:RANDOM]
+        yield from (row(question, pool.texts[i], 0.0, "random") for i in kept)
+        yield from (item for item in candidate_rows(bioasq, question) if item["kind"] == "bm25")
+
+
+def conclusions(document: Document) -> list[str]:
+    """The last sentences of an abstract that are neither very short nor very long."""
+    found = [s.text for s in sentences(document) if s.section == "abstract" and SHORTEST <= len(s.text) <= LONGEST]
+    return found[-CONCLUSIONS:]
+
+
+def title_rows(documents: Sequence[Document], encoder: CrossEncoder, same: float) -> Iterator[Row]:
+    """Titles against the last sentences of their own and of other abstracts."""
+    own = {document.id: conclusions(document) for document in documents}
+    pool = Pool.build(((name, text) for name, texts in own.items() for text in texts), encoder)
+    number, titles = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [d.title for d in documents])
+    for document, vector in zip(documents, titles, strict=True):
+        texts = own[document.id]
+        keep = Filter(
+            same,
+            [normalise(text) for text in texts],
+            pool.vectors[[number[text] for text in texts]],
+            frozenset({document.id}),
+        )
+        question = Question(f"title-{document.id}", document.title)
+        yield from (row(question, text, 1.0, "title") for text in texts)
+        yield from negatives(question, vector, pool, keep, "title")
+
+
+def titled(bioasq: BioASQ, barred: set[str]) -> list[Document]:
+    """The documents with a title of some words and an abstract to take sentences of, less the barred ones."""
+    found = [d for d in bioasq.pool if d.id not in barred and len(d.title.split()) >= 5 and len(d.abstract) >= 400]
+    return [d for d in found if not bioasq.evaluation.holds(d.id, d.title)]
+
+
+def evaluation_gold(data: Path) -> tuple[set[str], set[str]]:
+    """The normalised golden sentences and the golden documents of the `dev` and `test` questions."""
+    splits = read_json(data / "bioasq/splits.json")
+    held = {*splits["dev"], *splits["test"]}
+    paths = [data / "bioasq/training.json", *sorted((data / "bioasq").glob("*_golden.json"))]
+    questions = [q for path in paths for q in read_questions(path) if q.id in held]
+    texts = {normalise(text) for q in questions for text in golden_sentences(q)}
+    return texts, {name for q in questions for name in q.documents or ()}
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--encoder", required=True, help="sentence encoder whose vectors find the nearest sentences")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the training files")
+    parser.add_argument("--titles", type=int, default=1100, help="abstracts that lend their titles (%(default)s)")
+    parser.add_argument("--dev-titles", type=int, default=100, help="of them not trained on (%(default)s)")
+    parser.add_argument("--same", type=float, default=0.85, help="cosine of sentences that say the same (%(default)s)")
+    parser.add_argument("--alike", type=float, default=0.8, help="cosine of questions that ask the same (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    return guarded("topic_negatives", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build the files."""
+    bioasq, encoder = load(arguments.data, arguments.seed), CrossEncoder(arguments.encoder)
+    held, barred = evaluation_gold(arguments.data)
+    topics = complete_groups(topic_rows(bioasq, held, encoder, arguments))
+    write(arguments.output / "topics.train.jsonl", topics, bioasq.evaluation)
+    documents = titled(bioasq, barred)
+    documents = random.Random(arguments.seed).sample(documents, min(arguments.titles, len(documents)))
+    rows = complete_groups(title_rows(documents, encoder, arguments.same))
+    dev = {f"title-{document.id}" for document in documents[: arguments.dev_titles]}
+    write(arguments.output / "titles.train.jsonl", (r for r in rows if r["id"] not in dev), bioasq.evaluation)
+    write(arguments.output / "titles.dev.jsonl", (r for r in rows if r["id"] in dev), bioasq.evaluation)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
