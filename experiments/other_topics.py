@@ -1,0 +1,87 @@
+"""Golden sentences of a question against those of other questions: right about something else is still wrong.
+
+For each question, candidates are its golden snippet sentences and, of all golden sentences of other questions, `train`
+and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is golden for both is left
+out, and so is what contains, or is contained in, a golden sentence of the question.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from free_baselines import Start
+from generalisation import TestSet
+from sentence_ranking import golden_questions
+
+from mpir.corpora import read_questions
+from mpir.files import read_json
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question
+from mpir.text.split import split
+from mpir.train.leakage import normalise
+
+NEAREST = 50
+"""Sentences of other questions, for each question and each way of search."""
+SHORTEST, LONGEST = 20, 600
+"""Characters of a sentence."""
+
+
+def golden_sentences(question: Question) -> list[str]:
+    """The sentences of a question's golden snippets, each once."""
+    texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
+    return [text for text in dict.fromkeys(texts) if SHORTEST <= len(text) <= LONGEST]
+
+
+def other_topics(data: Path, split_name: str, start: Start, *, limit: int | None, seed: int) -> list[TestSet]:
+    """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
+    train = set(read_json(data / "bioasq/splits.json")["train"])
+    others = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
+    asked = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
+    kept = asked if limit is None else random.Random(seed).sample(asked, min(limit, len(asked)))
+    texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
+    return sets(kept, texts, start)
+
+
+def sets(questions: Sequence[Question], texts: Sequence[str], start: Start) -> list[TestSet]:
+    """A set for each way of search over the texts, whose documents are the texts themselves."""
+    index = MemoryIndex(texts)
+    cosines = start.cosines([q.body for q in questions], texts)
+    places = {text: number for number, text in enumerate(texts)}
+    documents = [Document(str(number), "", text) for number, text in enumerate(texts)]
+    queries, own = {q.id: q.body for q in questions}, {}
+    nearest: dict[str, dict[str, list[int]]] = {"BM25": {}, "vectors": {}}
+    for row, question in enumerate(questions):
+        own[question.id] = [places[text] for text in golden_sentences(question)]
+        mine = [normalise(texts[i]) for i in own[question.id]]
+        for name, scores in (("BM25", index.scores(question.body)), ("vectors", cosines[row])):
+            nearest[name][question.id] = best_others(scores, texts, mine)
+    return [topic_set(name, queries, documents, own, found) for name, found in nearest.items()]
+
+
+def best_others(scores: npt.NDArray[np.floating], texts: Sequence[str], mine: Sequence[str]) -> list[int]:
+    """The numbers of the NEAREST best-scored texts that no own one holds or is held by."""
+    found: list[int] = []
+    for number in np.argsort(-scores, kind="stable"):
+        text = normalise(texts[number])
+        if not any(text in one or one in text for one in mine):
+            found.append(int(number))
+        if len(found) == NEAREST:
+            break
+    return found
+
+
+def topic_set(
+    name: str,
+    queries: Mapping[str, str],
+    documents: Sequence[Document],
+    own: Mapping[str, list[int]],
+    others: Mapping[str, list[int]],
+) -> TestSet:
+    """The set of one way of search: each question's own sentences are relevant, the others are not."""
+    qrels = {query: {documents[i].id: 1 for i in own[query]} for query in queries}
+    members = {query: [*own[query], *others[query]] for query in queries}
+    return TestSet(f"other topics, {name}", queries, documents, qrels, "AP", members)

