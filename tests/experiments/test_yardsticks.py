@@ -79,6 +79,7 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
 def test_everything_in_one_table(
     script: Any,
     data: Path,
+    *,
     tiny_bundle: Path,
     tiny_checkpoint: Path,
     monkeypatch: pytest.MonkeyPatch,
