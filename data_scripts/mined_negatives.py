@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
-from training_data import POSITIVES, BioASQ, Row, golden_sentences, load, row, write
+from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, row, write
 
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
@@ -129,7 +129,7 @@ def may_be_golden(text: str, snippets: Sequence[str]) -> bool:
     return is_golden(text, snippets) or any(repeats(snippet) for snippet in snippets)
 
 
-def mined_rows(question: Question, record: dict[str, Any], arguments: argparse.Namespace) -> Iterator[Row]:
+def mined_rows(question: Question, record: dict[str, Any], arguments: argparse.Namespace) -> Iterator[Example]:
     """A question's positives and mined negatives; none where either is missing."""
     positives = record["golden"]
     if not positives:

@@ -30,7 +30,7 @@ from language_model import LanguageModel
 from scipy.stats import pearsonr
 from torch.nn import functional
 from tqdm import tqdm
-from training_data import Row, row, sts_rows, write
+from training_data import Example, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.cli import guarded
@@ -181,7 +181,7 @@ def some(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
     return generator.sample(pairs, min(count, len(pairs)))
 
 
-def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Row]:
+def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Example]:
     """Training rows; each is its own group."""
     for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
         yield row(Question(f"{kind}-{number}", question), sentence, round(float(label), 3), kind)

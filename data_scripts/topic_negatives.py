@@ -27,16 +27,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from mined_negatives import may_be_golden
-from training_data import BioASQ, Row, candidate_rows, complete_groups, golden_sentences, load, row, write
+from training_data import BioASQ, Example, candidate_rows, complete_groups, golden_sentences, load, row, write
 
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
-from mpir.files import read_json
-from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.io.read import read_json
+from mpir.models.encoder import Encoder
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document, Question
+from mpir.text.normalise import normalise
 from mpir.text.split import sentences
-from mpir.train.leakage import normalise
 
 Vectors = npt.NDArray[np.float32]
 DEPTH = 60
@@ -59,7 +59,7 @@ class Pool:
     vectors: Vectors
 
     @classmethod
-    def build(cls, owned: Iterable[tuple[str, str]], encoder: CrossEncoder) -> Pool:
+    def build(cls, owned: Iterable[tuple[str, str]], encoder: Encoder) -> Pool:
         """The pool of (owner, text) pairs; a text that several own is there once."""
         found: dict[str, set[str]] = {}
         for owner, text in owned:
@@ -79,7 +79,7 @@ def top(scores: npt.NDArray[np.float32]) -> list[int]:
     return [int(i) for i in best[np.argsort(-scores[best], kind="stable")]]
 
 
-def encode(encoder: CrossEncoder, texts: Sequence[str]) -> Vectors:
+def encode(encoder: Encoder, texts: Sequence[str]) -> Vectors:
     """Unit vectors (N, W) of texts; of one in several windows, the first window's."""
     if not texts:
         return np.zeros((0, encoder.config.hidden_size), np.float32)
@@ -105,14 +105,14 @@ class Filter:
         return not len(self.vectors) or float((self.vectors @ pool.vectors[number]).max()) < self.same
 
 
-def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kind: str) -> Iterator[Row]:
+def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kind: str) -> Iterator[Example]:
     """The nearest sentences of others by each way of search, without likely answers."""
     for way, numbers in pool.nearest(question.body, vector).items():
         kept = [i for i in numbers if keep.keeps(i, pool)][:NEAR]
         yield from (row(question, pool.texts[i], 0.0, f"{kind}-{way}") for i in kept)
 
 
-def topic_rows(bioasq: BioASQ, held: set[str], encoder: CrossEncoder, arguments: argparse.Namespace) -> Iterator[Row]:
+def topic_rows(bioasq: BioASQ, held: set[str], encoder: Encoder, arguments: argparse.Namespace) -> Iterator[Example]:
     """The rows of every `train` question; `held` are the normalised golden sentences of evaluation questions."""
     golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in held] for q in bioasq.train}
     pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
@@ -137,7 +137,7 @@ def conclusions(document: Document) -> list[str]:
     return found[-CONCLUSIONS:]
 
 
-def title_rows(documents: Sequence[Document], encoder: CrossEncoder, same: float) -> Iterator[Row]:
+def title_rows(documents: Sequence[Document], encoder: Encoder, same: float) -> Iterator[Example]:
     """Titles against the last sentences of their own and of other abstracts."""
     own = {document.id: conclusions(document) for document in documents}
     pool = Pool.build(((name, text) for name, texts in own.items() for text in texts), encoder)
@@ -188,7 +188,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the files."""
-    bioasq, encoder = load(arguments.data, arguments.seed), CrossEncoder(arguments.encoder)
+    bioasq, encoder = load(arguments.data, arguments.seed), Encoder(arguments.encoder)
     held, barred = evaluation_gold(arguments.data)
     topics = complete_groups(topic_rows(bioasq, held, encoder, arguments))
     write(arguments.output / "topics.train.jsonl", topics, bioasq.evaluation)

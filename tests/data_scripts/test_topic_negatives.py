@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mpir
-from mpir.files import read_json, read_json_lines
+from mpir.io.read import read_json, read_json_lines
 from mpir.retrieve.memory import MemoryIndex
-from mpir.train.leakage import normalise
+from mpir.text.normalise import normalise
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"

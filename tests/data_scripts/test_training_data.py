@@ -44,6 +44,15 @@ def test_a_train_question_that_repeats_an_evaluation_question_is_dropped(data: P
     assert [one.id for one in loaded.dev] == ["d1"]
 
 
+def test_a_search_shows_golden_sentences_and_others(data: Path) -> None:
+    loaded = SCRIPT["load"](data, 1)
+    rows = list(SCRIPT["search_rows"](loaded, loaded.dev[0]))
+    assert {row["kind"] for row in rows} == {"search"}
+    assert len({row["sentence"] for row in rows if row["sentence"].startswith("Gene")}) == SCRIPT["SHOWN"]
+    loaded.documents.pop("1")  # its only golden document
+    assert list(SCRIPT["search_rows"](loaded, loaded.dev[0])) == []
+
+
 def test_a_training_file_refuses_an_evaluation_question(tmp_path: Path) -> None:
     row = {"id": "t2", "question": "Is aspirin a drug?", "sentence": "Yes.", "label": 1.0, "kind": "golden"}
     with pytest.raises(InputError, match="kept for evaluation"):

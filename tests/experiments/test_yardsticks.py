@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mpir
-from mpir.files import read_json
+from mpir.io.read import read_json
 from mpir.text import Question, Snippet
 
 ROOT = Path(__file__).parents[2]
