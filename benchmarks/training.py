@@ -83,13 +83,14 @@ def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, pack
     """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
     from mpir.train.data import Example, Task
     from mpir.train.loop import FineTuner
+    from mpir.train.losses import LOSSES
 
     count, data = arguments.batch_size * arguments.steps, arguments.data
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)
     chance = random.Random(1)
     chance.shuffle(pairs)
     found = [Example(str(number), *pair, float(chance.random() < 0.5)) for number, pair in enumerate(pairs)]
-    task = Task("relevance", ("bce",), (([[row] for row in found], 1),), found[:1])
+    task = Task("relevance", (LOSSES["bce"],), (([[row] for row in found], 1),), found[:1])
     settings = TrainingSettings(checkpoint, batch_size=arguments.batch_size, precision=precision)
     tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
     if not packed:

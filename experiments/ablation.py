@@ -123,7 +123,8 @@ def _kinds(groups: list[list[Example]]) -> list[Any]:
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
-    from mpir.train.data import RANKING, read_rows
+    from mpir.train.data import read_rows
+    from mpir.train.losses import loss_named
 
     yield Variant(EVERYTHING)
     folder = arguments.data or arguments.mixture.parent
@@ -135,7 +136,8 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
     if "kinds" in arguments.parts:
         for item, file in files:
             rows = read_rows(folder / file, np.inf)
-            kinds = {row.kind for row in rows if row.kind and row.label <= 0} if RANKING & set(item["losses"]) else ()
+            ranking = any(loss_named(text).ranking for text in item["losses"])
+            kinds = {row.kind for row in rows if row.kind and row.label <= 0} if ranking else ()
             yield from (Variant(f"without {file}:{kind}", (f"{file}:{kind}",)) for kind in sorted(kinds))
     if "losses" in arguments.parts:
         usual = tuple(declared[0]["losses"])
@@ -154,10 +156,11 @@ def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namesp
     from mpir.plots.training import read_log
     from mpir.train.data import read_mixture
     from mpir.train.loop import FineTuner
+    from mpir.train.losses import loss_named
 
     tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
     if one.losses:
-        tasks[0] = replace(tasks[0], losses=one.losses)
+        tasks[0] = replace(tasks[0], losses=tuple(map(loss_named, one.losses)))
     print(f"{one.name}: {settings.max_steps} batches, seed {settings.seed}", file=sys.stderr)
     tuner = FineTuner(settings, tasks, folder, device=arguments.device)
     tuner.run(progress=sys.stderr.isatty())

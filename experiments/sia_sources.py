@@ -52,6 +52,7 @@ from mpir.sia.rows import one_line
 from mpir.sia.settings import GenerationSettings
 from mpir.train.data import Example, Task
 from mpir.train.loop import FineTuner
+from mpir.train.losses import LOSSES
 from mpir.train.settings import TrainingSettings as Training
 
 Floats = npt.NDArray[np.float64]
@@ -217,7 +218,7 @@ def model(arguments: argparse.Namespace, rows: list[Example], dev: list[Example]
     made_by = {"made_by": fingerprint({"rows": list(map(astuple, chosen)), "settings": asdict(settings)})}
     if not (folder / "done.json").exists() or read_json(folder / "done.json") != made_by:
         shutil.rmtree(folder, ignore_errors=True)
-        task = Task("sia", ("mse4",), (([[row] for row in chosen], arguments.epochs),), dev)
+        task = Task("sia", (LOSSES["mse4"],), (([[row] for row in chosen], arguments.epochs),), dev)
         FineTuner(settings, [task], folder).run(progress=sys.stderr.isatty())
         write_json(folder / "done.json", made_by)
     perspective = CrossEncoderPerspective("sia", Encoder(folder / "best"), scale="0-4")

@@ -22,8 +22,9 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from mpir.errors import ArtefactError, DeviceError
 from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
 from mpir.models.identity import identity_of
+from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
-from mpir.models.unpadded import UnpaddedBert, can_unpad, mean_states
+from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Workers
 from mpir.text.types import Pair
 
@@ -258,7 +259,7 @@ class Encoder:
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
-        found = self.model(**tensors).logits if reading == "outputs" else mean_states(self.model, tensors)
+        found = self.model(**tensors).logits if reading == "outputs" else padded_vectors(self.model, tensors)
         return np.asarray(found.float().numpy(force=True))
 
 

@@ -8,7 +8,7 @@ token's last state, so the last layer computes attention and feed-forward block 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 
 ROWS = 64
@@ -55,13 +56,14 @@ class UnpaddedBert:
         logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
         return logits[: len(sequences)]
 
-    def vectors(self, sequences: Sequence[TokenSequence]) -> Tensor:
-        """Unit vectors (N, W): the mean of each sequence's last states, in single precision."""
+    def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:
+        """Vectors (N, W) of each sequence's last states, in single precision."""
         batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
         states = self._embed(sequences, batch)
         for layer in self.layers:
             states = layer.all_tokens(states, batch)
-        return functional.normalize(batch.mean(states), dim=1)[: len(sequences)]
+        count = len(sequences)
+        return pooling(batch.pad(states)[:count], batch.inside[:count])
 
     def _embed(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
         tables = self.embeddings
@@ -74,13 +76,6 @@ class UnpaddedBert:
         normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
         dropped: Tensor = tables.dropout(normed)
         return dropped
-
-
-def mean_states(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
-    """The same vectors (N, W) by transformers' own pass, for a padded batch and any classifier over an encoder."""
-    states = model.base_model(**inputs).last_hidden_state.float()
-    kept = inputs["attention_mask"].unsqueeze(-1)
-    return functional.normalize((states * kept).sum(dim=1) / kept.sum(dim=1), dim=1)
 
 
 def _filled(count: int) -> int:
@@ -98,9 +93,9 @@ class _Batch:
     def __init__(self, sizes: list[int], device: torch.device) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
         lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
-        self.lengths = lengths
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
+        self.inside = inside.to(device)
         self.even = bool(inside.all())
         self.tokens = sum(sizes)
         filling = -self.tokens % ROWS
@@ -117,10 +112,6 @@ class _Batch:
             empty = states.new_zeros(self.count * self.longest, width)
             states = empty.index_copy_(0, self.places[: self.tokens], states)
         return states.view(self.count, self.longest, width)
-
-    def mean(self, states: Tensor) -> Tensor:
-        """The mean (N, W) of each sequence's states (T, W)."""
-        return self.pad(states.float()).sum(dim=1) / self.lengths.clamp(min=1)[:, None].to(states.device)
 
     def unpad(self, states: Tensor) -> Tensor:
         """(N, longest, W) as (T, W)."""

@@ -8,9 +8,10 @@
 Paths are relative to the folder of the data. Rows are {"id", "question", "sentence", "label"}, one JSON object a line;
 they may have a "kind", by which they can be left out, and the raw output of a "teacher", which some losses learn from.
 The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
-cross-encoder), or with "cosine5" apart, for the cosine of their vectors (a bi-encoder). "epochs" may be a fraction: 0.5
-is a sample of half of the questions. The file may hold "settings", too, such as {"checkpoint": …, "learning_rate":
-3e-6}: see mpir.train.settings.
+cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" apart, for the product of their
+vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are;
+see losses.py for all losses. "epochs" may be a fraction: 0.5 is a sample of half of the questions. The file may hold
+"settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
 """
 
 from __future__ import annotations
@@ -25,10 +26,9 @@ from typing import Any
 
 from mpir.errors import InputError
 from mpir.io.read import read_json, read_json_lines
-from mpir.train.losses import COSINE, LOSSES, TAUGHT
+from mpir.models.pooling import MEAN, Pooling
+from mpir.train.losses import Loss, loss_named
 
-TOP_LABEL = {"bce": 1.0, "mse4": 4.0, "mse5": 5.0, "cosine5": 5.0}
-RANKING = {"listwise", "pairwise", "lambda"}
 MOST_ROWS_PER_QUESTION = 16
 
 
@@ -46,17 +46,26 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses."""
+    """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
+
+    `pooling` is what a bi-encoder's vectors are.
+    """
 
     name: str
-    losses: tuple[str, ...]
+    losses: tuple[Loss, ...]
     train: tuple[tuple[list[list[Example]], float], ...]
     dev: list[Example]
+    pooling: Pooling = MEAN
 
     @property
     def is_bi_encoder(self) -> bool:
-        """Whether the two texts are read apart, and compared by the cosine of their vectors."""
-        return self.losses[0] in COSINE
+        """Whether the two texts are read apart, and compared by their vectors."""
+        return self.losses[0].apart
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether every question needs a row with a positive label and one without."""
+        return any(loss.ranking for loss in self.losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +104,10 @@ def read_mixture(path: str | Path, folder: str | Path | None = None, *, without:
 
 def _task(item: dict[str, Any], folder: Path, place: str, without: set[str], names: set[str]) -> Task:
     """One perspective's task; what could be left out of it is added to `names`."""
-    name, losses = item["name"], tuple(item["losses"])
-    unknown = [loss for loss in losses if loss not in LOSSES]
-    if unknown or not losses:
-        raise InputError(f"{place}: unknown loss {(*unknown, None)[0]!r}; choose from {', '.join(LOSSES)}.")
-    if 0 < sum(loss in COSINE for loss in losses) < len(losses):
-        raise InputError(f"{place}: {name}: losses of cosines and of logits cannot be added up; choose one kind.")
+    name = item["name"]
+    losses, pooling = _how(item, f"{place}: {name}")
     names.add(name)
-    top = min((TOP_LABEL[loss] for loss in losses if loss in TOP_LABEL), default=math.inf)
+    top = min(loss.top for loss in losses)
     train = tuple(
         (_groups(rows), _epochs(f, place))
         for f in item["train"]
@@ -111,12 +116,24 @@ def _task(item: dict[str, Any], folder: Path, place: str, without: set[str], nam
     place = f"{place}: {name}"
     if not any(row.label > 0 for groups, _ in train for group in groups for row in group) and name not in without:
         raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
-    if RANKING & set(losses):
+    task = Task(name, losses, train, read_rows(folder / item["dev"], top), pooling)
+    if task.is_ranking:
         _check_rivals(train, place)
-    dev = read_rows(folder / item["dev"], top)
-    if not dev:
+    if not task.dev:
         raise InputError(f"{folder / item['dev']}: has no rows, and the best checkpoint is chosen on them; add some.")
-    return Task(name, losses, train, dev)
+    return task
+
+
+def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling]:
+    """What a perspective is trained by, and what its vectors are."""
+    try:
+        losses = tuple(loss_named(text) for text in item["losses"] or [None])
+        pooling = Pooling(item.get("pooling", MEAN.kind), item.get("similarity", MEAN.similarity))
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+    if len({loss.apart for loss in losses}) == 2:
+        raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
+    return losses, pooling
 
 
 def _epochs(file: dict[str, Any], place: str) -> float:
@@ -127,15 +144,15 @@ def _epochs(file: dict[str, Any], place: str) -> float:
 
 
 def _train_rows(
-    folder: Path, file: str, losses: tuple[str, ...], top: float, *, without: set[str], names: set[str]
+    folder: Path, file: str, losses: tuple[Loss, ...], top: float, *, without: set[str], names: set[str]
 ) -> list[Example]:
     """A file's rows, less those that are left out."""
-    rows = read_rows(folder / file, top, taught=any(loss in TAUGHT for loss in losses))
+    rows = read_rows(folder / file, top, taught=any(loss.distilled for loss in losses))
     names |= {file, *(name for row in rows if row.kind for name in (row.kind, f"{file}:{row.kind}"))}
     if file in without:
         return []
     kept = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & without]
-    if len(kept) == len(rows) or not RANKING & set(losses):
+    if len(kept) == len(rows) or not any(loss.ranking for loss in losses):
         return kept
     return [row for group in _groups(kept) for row in group if len({r.label > 0 for r in group}) == 2]
 

@@ -15,20 +15,14 @@ from scipy.optimize import minimize
 from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from mpir.errors import InputError
 from mpir.io.write import atomic_folder, write_json
+from mpir.models.pooling import MEAN
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
 from mpir.train.data import Task
 from mpir.train.settings import TrainingSettings
 
-SCALES = {
-    "cosine5": "0-5",
-    **dict.fromkeys(("bce", "listwise", "pairwise", "lambda", "margin-mse"), "probability"),
-    "mse5": "0-5",
-    "mse4": "0-4",
-    "teacher-mse": "logit",
-}
-"""The scale of a perspective, by its first loss."""
 RELEVANCE = "relevance"
 """The perspective that agreement between documents rests on (rank/agreement.py), where a bundle has it."""
 
@@ -68,13 +62,15 @@ def export_bundle(
 
 def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
+    if odd := [task.name for task in tasks if task.pooling != MEAN]:
+        raise InputError(f"{odd[0]}: a bundle's bi-encoders are read by the cosine of mean states; train it so.")
     outputs = count()
     read = [
         {"kind": "bi-encoder"} if task.is_bi_encoder else {"kind": "cross-encoder", "output": next(outputs)}
         for task in tasks
     ]
     return [
-        {"name": task.name, **how, "checkpoint": "model", "scale": SCALES[task.losses[0]]}
+        {"name": task.name, **how, "checkpoint": "model", "scale": task.losses[0].scale}
         for task, how in zip(tasks, read, strict=True)
     ]
 
@@ -91,7 +87,7 @@ def describe(
     rows = [
         (
             task.name,
-            " + ".join(task.losses),
+            " + ".join(map(str, task.losses)),
             round(sum(len(group) * epochs for groups, epochs in task.train for group in groups)),
             len(task.dev),
             f"{figures[task.name]:.4f}",

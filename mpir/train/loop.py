@@ -1,7 +1,7 @@
 """The training loop: one encoder for all perspectives, batches of the mixture in a fixed order.
 
-A perspective is an output of the encoder, which reads question and sentence together, or the cosine of their vectors,
-for which it reads each alone (the means of the last states: Reimers & Gurevych, "Sentence-BERT", 2019).
+A perspective is an output of the encoder, which reads question and sentence together, or the product of their vectors,
+for which it reads each alone (Reimers & Gurevych, "Sentence-BERT", 2019).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write
 from mpir.models.device import choose_budget, choose_device
+from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence, batches, pad
-from mpir.models.unpadded import UnpaddedBert, can_unpad, mean_states
+from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.data import Batch, Example, Task, schedule
-from mpir.train.losses import LOSSES, TAUGHT
-from mpir.train.metrics import METRICS, spearman
+from mpir.train.matrices import batch_places, known_positives, own_places
 from mpir.train.settings import TrainingSettings
 
 __all__ = ["FineTuner", "TrainingSettings"]
@@ -65,6 +65,11 @@ class FineTuner:
         self.model.to(self.device)
         self.packed = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
         self.tokens_per_chunk = choose_budget(None, [self.device], settings.max_length)
+        self.known = {
+            index: known_positives(row for groups, _ in task.train for group in groups for row in group)
+            for index, task in enumerate(tasks)
+            if any(loss.in_batch for loss in task.losses)
+        }
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
         steps = math.ceil(len(self.batches) / settings.gradient_accumulation_steps)
         self.optimiser = torch.optim.AdamW(
@@ -111,28 +116,37 @@ class FineTuner:
     def evaluate(self) -> dict[str, float]:
         """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
         return {
-            task.name: METRICS.get(task.losses[0], spearman)(task.dev, self.outputs(task.dev, [index])[:, 0])
+            task.name: task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
             for index, task in enumerate(self.tasks)
         }
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
-        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's cosines."""
+        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's products."""
         self.model.eval()
         parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
         return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
 
     def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
-        """Raw outputs or cosines (N, tasks); either way of reading happens at most once, and only if it is needed."""
-        questions, sentences = [row.question for row in rows], [row.sentence for row in rows]
+        """Raw outputs or products (N, tasks); each way of reading happens at most once, and only if it is needed."""
         found: dict[int, torch.Tensor] = {}
         if together := [task for task in tasks if task in self.output_of]:
-            logits = self._read(self._logits, questions, sentences)
+            logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
             found |= {task: logits[:, self.output_of[task]] for task in together}
-        if apart := [task for task in tasks if task not in self.output_of]:
-            left, right = self._read(self._vectors, questions + sentences).chunk(2)
-            found |= dict.fromkeys(apart, (left * right).sum(dim=1))
+        apart = [task for task in tasks if task not in self.output_of]
+        for pooling in {self.tasks[task].pooling for task in apart}:
+            left, right = self._vectors_of(rows, pooling)
+            product = (left * right).sum(dim=1)
+            found |= {task: product for task in apart if self.tasks[task].pooling == pooling}
         return torch.stack([found[task] for task in tasks], dim=1)
+
+    def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
+        """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
+        texts = [row.question for row in rows] + [row.sentence for row in rows]
+        number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), list(number))
+        left, right = vectors[torch.tensor([number[text] for text in texts], device=vectors.device)].chunk(2)
+        return left, right
 
     def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
         """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
@@ -156,11 +170,11 @@ class FineTuner:
         logits: torch.Tensor = self.model(**self._padded(sequences)).logits
         return logits
 
-    def _vectors(self, sequences: list[TokenSequence]) -> torch.Tensor:
-        """Unit vectors (n, W) of a chunk."""
+    def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
+        """Vectors (n, W) of a chunk."""
         if self.packed is not None:
-            return self.packed.vectors(sequences)
-        return mean_states(self.model, self._padded(sequences))
+            return self.packed.vectors(sequences, pooling)
+        return padded_vectors(self.model, self._padded(sequences), pooling)
 
     def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
@@ -170,7 +184,7 @@ class FineTuner:
     def _train_step(self, batch: Batch) -> float:
         self.model.train()
         started = time.perf_counter()
-        loss = self._loss(self._outputs(batch.rows, [batch.task])[:, 0], batch)
+        loss = self._loss(batch)
         if not torch.isfinite(loss):
             raise MpirError(
                 f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
@@ -189,15 +203,23 @@ class FineTuner:
         self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds)
         return loss.item()
 
-    def _loss(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+    def _loss(self, batch: Batch) -> torch.Tensor:
         """The sum of the task's losses on one batch."""
-        names = {name: i for i, name in enumerate(dict.fromkeys(row.group for row in batch.rows))}
-        groups = torch.tensor([names[row.group] for row in batch.rows], device=logits.device)
-        labels = torch.tensor([row.label for row in batch.rows], device=logits.device)
-        taught = [0.0 if row.teacher is None else row.teacher for row in batch.rows]
-        teacher = torch.tensor(taught, device=logits.device)
-        losses = self.tasks[batch.task].losses
-        return torch.stack([LOSSES[n](logits, teacher if n in TAUGHT else labels, groups) for n in losses]).sum()
+        task, rows, own = self.tasks[batch.task], batch.rows, own_places(batch.rows)
+        if task.is_bi_encoder:
+            left, right = self._vectors_of(rows, task.pooling)
+            values = (left * right).sum(dim=1)
+        else:
+            values = self._outputs(rows, [batch.task])[:, 0]
+        labels = values.new_tensor([row.label for row in rows])
+        teacher = values.new_tensor([0.0 if row.teacher is None else row.teacher for row in rows])
+        found = []
+        for loss in task.losses:
+            places = batch_places(rows, self.known[batch.task]) if loss.in_batch else own
+            scores = places.products(left, right) if loss.in_batch else places.fill(values)
+            mask = torch.from_numpy(places.mask).to(values.device)
+            found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
+        return torch.stack(found).sum()
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -227,7 +249,7 @@ class FineTuner:
     def _data(self) -> str:
         """What the batches hold, and which losses they meet."""
         rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self.batches]
-        return fingerprint([[task.losses for task in self.tasks], rows])
+        return fingerprint([[_losses(task) for task in self.tasks], rows])
 
     def _save_state(self) -> None:
         state = {
@@ -278,6 +300,12 @@ class FineTuner:
             {"params": decayed, "weight_decay": self.settings.weight_decay},
             {"params": others, "weight_decay": 0.0},
         ]
+
+
+def _losses(task: Task) -> list[str]:
+    """A task's losses and, where it is not the usual one, its pooling."""
+    usual = task.pooling == MEAN
+    return [*map(str, task.losses), *([] if usual else [task.pooling.kind, task.pooling.similarity])]
 
 
 def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:

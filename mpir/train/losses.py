@@ -1,123 +1,114 @@
-"""What a perspective is trained to do. A loss maps (logits, targets, groups) of one batch to one number.
-
-`logits` (N,) are a head's raw outputs, `groups` (N,) the question each row belongs to. The targets (N,) are the rows'
-labels or, for the losses in `TAUGHT`, the raw outputs of a teacher.
-"""
+"""What a perspective is trained to do: a loss is one value that knows all that depends on it."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
-import torch
 from torch import Tensor
-from torch.nn import functional
 
-Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-
-def binary_cross_entropy(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-    """Labels 0 or 1, each row on its own (the paper's loss for relevance)."""
-    return functional.binary_cross_entropy_with_logits(logits, labels)
+from mpir.errors import InputError
+from mpir.train import loss_functions as functions
+from mpir.train.metrics import Metric, mean_average_precision, pearson, pearson_of_cosines, spearman
 
 
-def listwise_softmax(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-    """Each positive against its question's negatives (ListNet's top-one loss with one positive at a time).
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss: its arithmetic, what its targets are, how the texts are read, and what its score is worth.
 
-    Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach" (2007). A question without a positive
-    or without a negative in the batch adds nothing.
+    Attributes:
+        name: what a mixture calls it.
+        function: of scores, targets and mask (questions, candidates), and of the parameters; see loss_functions.py.
+        scale: the scale of the perspective that is trained by it.
+        metric: its figure on dev rows.
+        top: the highest label.
+        apart: whether question and sentence are read apart, for the product of their vectors, or together.
+        distilled: whether the targets are a teacher's raw outputs instead of labels.
+        ranking: whether every question needs a row with a positive label and one without.
+        in_batch: whether every text of a batch is a candidate of its every question, or only the question's own rows.
+        parameters: (name, value) of what a mixture may set, as in ``triplet(margin=0.2)``.
     """
-    rivals = (groups[:, None] == groups[None, :]) & (labels[None, :] <= 0)
-    positives = (labels > 0) & rivals.any(dim=1)
-    if not positives.any():
-        return logits.sum() * 0.0
-    against = logits[None, :].masked_fill(~rivals, float("-inf"))[positives]
-    own = logits[positives]
-    return (torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own).mean()
+
+    name: str
+    function: Callable[..., Tensor]
+    scale: str
+    metric: Metric
+    top: float = math.inf
+    apart: bool = False
+    distilled: bool = False
+    ranking: bool = False
+    in_batch: bool = False
+    parameters: tuple[tuple[str, float], ...] = ()
+
+    def __call__(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+        """The loss of one batch: a number from scores, targets and mask, all (Q, C)."""
+        return self.function(scores, targets, mask, **dict(self.parameters))
+
+    def __str__(self) -> str:
+        usual = LOSSES[self.name].parameters if self.name in LOSSES else ()
+        changed = ", ".join(f"{name}={value:g}" for name, value in self.parameters if (name, value) not in usual)
+        return f"{self.name}({changed})" if changed else self.name
 
 
-def pairwise_logistic(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-    """Every better row of a question above every worse one (RankNet, Burges et al. 2005)."""
-    pairs = (groups[:, None] == groups[None, :]) & (labels[:, None] > labels[None, :])
-    if not pairs.any():
-        return logits.sum() * 0.0
-    return functional.softplus(-(logits[:, None] - logits[None, :])[pairs]).mean()
-
-
-def lambda_rank(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-    """The pairwise logistic loss, each pair weighted by how much nDCG changes when its two rows change places.
-
-    Burges, "From RankNet to LambdaRank to LambdaMART" (2010); a loss in the sense of Wang et al., "The LambdaLoss
-    Framework for Ranking Metric Optimization" (2018). Ranks and ideal DCG are those of the rows in the batch.
-    """
-    same = groups[:, None] == groups[None, :]
-    pairs = same & (labels[:, None] > labels[None, :])
-    if not pairs.any():
-        return logits.sum() * 0.0
-    gains, discounts = 2.0**labels - 1.0, _discounts(logits.detach(), same)
-    ideal = same.to(gains.dtype) @ (gains * _discounts(labels, same))
-    change = (gains[:, None] - gains[None, :]) * (discounts[:, None] - discounts[None, :])
-    weights: Tensor = (change.abs() / ideal[:, None])[pairs]
-    errors: Tensor = functional.softplus((logits[None, :] - logits[:, None])[pairs])
-    return (weights * errors).sum() / len(set(groups[pairs.any(dim=1)].tolist()))
-
-
-def _discounts(values: Tensor, same: Tensor) -> Tensor:
-    """DCG's discount (N,) of each row at its rank among the rows of its question; of equal ones the first is first."""
-    place = torch.arange(len(values), device=values.device)
-    above = (values[None, :] > values[:, None]) | (
-        (values[None, :] == values[:, None]) & (place[None, :] < place[:, None])
+_MAP, _COSINES = mean_average_precision, (("temperature", 0.05),)
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("bce", functions.binary_cross_entropy, "probability", _MAP, top=1.0),
+        Loss("listwise", functions.listwise_softmax, "probability", _MAP, ranking=True),
+        Loss("pairwise", functions.pairwise_logistic, "probability", _MAP, ranking=True),
+        Loss("lambda", functions.lambda_rank, "probability", _MAP, ranking=True),
+        Loss("margin-mse", functions.margin_squared_error, "probability", _MAP, distilled=True),
+        Loss("kl", functions.divergence, "probability", _MAP, distilled=True),
+        Loss("teacher-mse", functions.teacher_squared_error, "logit", spearman, distilled=True),
+        Loss("mse5", partial(functions.scaled_squared_error, top=5.0), "0-5", pearson, top=5.0),
+        Loss("mse4", partial(functions.scaled_squared_error, top=4.0), "0-4", spearman, top=4.0),
+        Loss("cosine5", partial(functions.cosine_squared_error, top=5.0), "0-5", pearson_of_cosines, 5.0, apart=True),
+        Loss(
+            "triplet",
+            functions.triplet_margin,
+            "cosine",
+            _MAP,
+            apart=True,
+            ranking=True,
+            parameters=(("margin", 1.0),),
+        ),
+        Loss("ranknet", functions.pairwise_logistic, "cosine", _MAP, apart=True, ranking=True, parameters=_COSINES),
+        Loss("in-batch", functions.listwise_softmax, "cosine", _MAP, apart=True, in_batch=True, parameters=_COSINES),
+        Loss(
+            "apart-margin-mse",
+            functions.margin_squared_error,
+            "cosine",
+            _MAP,
+            apart=True,
+            distilled=True,
+            parameters=_COSINES,
+        ),
+        Loss("apart-kl", functions.divergence, "cosine", _MAP, apart=True, distilled=True, parameters=_COSINES),
     )
-    return 1.0 / torch.log2(2.0 + (same & above).sum(dim=1))
-
-
-def margin_squared_error(logits: Tensor, teacher: Tensor, groups: Tensor) -> Tensor:
-    """The difference of each two rows of a question shall be the teacher's (Margin-MSE).
-
-    Hofstätter et al., "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation"
-    (2020), over all pairs of a question. What the teacher adds to every row of a question does not matter.
-    """
-    pairs = (groups[:, None] == groups[None, :]).triu(diagonal=1)
-    if not pairs.any():
-        return logits.sum() * 0.0
-    error = logits - teacher
-    return (error[:, None] - error[None, :])[pairs].square().mean()
-
-
-def teacher_squared_error(logits: Tensor, teacher: Tensor, groups: Tensor) -> Tensor:
-    """Each raw output shall be the teacher's (Ba & Caruana, "Do Deep Nets Really Need to be Deep?", 2014)."""
-    return functional.mse_loss(logits, teacher)
-
-
-def scaled_squared_error(top: float) -> Loss:
-    """Mean squared error on 0 to `top`, divided by top², so that scales of any width weigh alike."""
-
-    def loss(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-        return functional.mse_loss(torch.sigmoid(logits), labels / top)
-
-    return loss
-
-
-def cosine_squared_error(top: float) -> Loss:
-    """Mean squared error of a bi-encoder's cosine from the label's share of `top` (Reimers & Gurevych 2019)."""
-
-    def loss(cosines: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
-        return functional.mse_loss(cosines, labels / top)
-
-    return loss
-
-
-LOSSES: dict[str, Loss] = {
-    "bce": binary_cross_entropy,
-    "listwise": listwise_softmax,
-    "pairwise": pairwise_logistic,
-    "lambda": lambda_rank,
-    "mse5": scaled_squared_error(5.0),
-    "mse4": scaled_squared_error(4.0),
-    "cosine5": cosine_squared_error(5.0),
-    "margin-mse": margin_squared_error,
-    "teacher-mse": teacher_squared_error,
 }
-TAUGHT = ("margin-mse", "teacher-mse")
-"""The losses whose targets are not the labels but a teacher's raw outputs."""
-COSINE = ("cosine5",)
-"""The losses of bi-encoders: what they are given are not logits but cosines."""
+"""Every loss by its name. A temperature divides the scores: 0.05 is for cosines, 1 for products of longer vectors."""
+
+
+def loss_named(text: str) -> Loss:
+    """The loss that a text such as ``bce`` or ``triplet(margin=0.2)`` names; `str` of a loss is such a text.
+
+    Raises:
+        InputError: no such loss or parameter, or a parameter that is not a number above 0.
+    """
+    found = re.fullmatch(r"([a-z0-9-]+)(?:\((.*)\))?", str(text).strip())
+    if not found or found[1] not in LOSSES:
+        raise InputError(f"unknown loss {text!r}; choose from {', '.join(LOSSES)}.")
+    loss = LOSSES[found[1]]
+    values = dict(loss.parameters)
+    for part in filter(None, (part.strip() for part in (found[2] or "").split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in values:
+            raise InputError(f"loss {text!r}: no parameter {name!r}; {loss.name} has {', '.join(values) or 'none'}.")
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value) or not 0 < float(value) < math.inf:
+            raise InputError(f"loss {text!r}: {name} is {value!r}; expected a number above 0.")
+        values[name] = float(value)
+    return replace(loss, parameters=tuple(values.items()))

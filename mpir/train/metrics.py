@@ -1,14 +1,18 @@
-"""The figure of a perspective on its dev rows, by its first loss."""
+"""The figures of a perspective on its dev rows, one of which each loss names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from mpir.train.data import Example
+if TYPE_CHECKING:
+    from mpir.train.data import Example
+
+Metric = Callable[["list[Example]", np.ndarray[Any, Any]], float]
+"""Of dev rows (N) and their values (N,)."""
 
 
 def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
@@ -44,15 +48,3 @@ def spearman(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
 def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Example]) -> float:
     labels = np.array([row.label for row in rows])
     return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
-
-
-METRICS: dict[str, Callable[[list[Example], np.ndarray[Any, Any]], float]] = {
-    "bce": mean_average_precision,
-    "listwise": mean_average_precision,
-    "pairwise": mean_average_precision,
-    "lambda": mean_average_precision,
-    "margin-mse": mean_average_precision,
-    "mse5": pearson,
-    "mse4": spearman,
-    "cosine5": pearson_of_cosines,
-}

@@ -17,8 +17,9 @@ from transformers import (
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
+from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import TokenSequence, read_alone
-from mpir.models.unpadded import UnpaddedBert, mean_states
+from mpir.models.unpadded import UnpaddedBert
 from mpir.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.perspectives.base import build
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
@@ -99,7 +100,7 @@ def test_packed_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> N
     mask = torch.tensor([[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in sequences])
     for vectors in (
         UnpaddedBert(model, trains=True).vectors(sequences),
-        mean_states(model, {"input_ids": ids, "attention_mask": mask}),
+        padded_vectors(model, {"input_ids": ids, "attention_mask": mask}),
     ):
         model.zero_grad()
         (vectors[0] @ vectors[1] + vectors[2] @ vectors[3]).backward()

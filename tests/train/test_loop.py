@@ -19,7 +19,7 @@ from mpir.train.export import calibration_error, declare, export_bundle, platt
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
-from mpir.train.metrics import METRICS, mean_average_precision
+from mpir.train.metrics import mean_average_precision
 from mpir.train.settings import TrainingSettings
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
@@ -157,7 +157,7 @@ def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp
 
 def test_constant_scores_correlate_with_nothing() -> None:
     data = [Example("a", "", "", 1), Example("b", "", "", 0)]
-    assert METRICS["mse5"](data, np.zeros(2)) == METRICS["mse4"](data, np.zeros(2)) == 0.0
+    assert LOSSES["mse5"].metric(data, np.zeros(2)) == LOSSES["mse4"].metric(data, np.zeros(2)) == 0.0
 
 
 def test_a_small_model_is_taught_by_the_teachers_scores(
@@ -210,6 +210,40 @@ def test_a_bi_encoder_learns_beside_a_cross_encoder(
     np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], cosines, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"losses": ["triplet(margin=0.5)"]},
+        {"losses": ["ranknet"], "pooling": "cls"},
+        {"losses": ["ranknet(temperature=1)"], "pooling": "max", "similarity": "dot"},
+        {"losses": ["in-batch"]},
+        {"losses": ["in-batch", "apart-margin-mse"]},
+        {"losses": ["apart-kl"], "pooling": "cls"},
+    ],
+    ids=lambda how: " ".join(how["losses"]),
+)
+def test_a_bi_encoder_learns_to_rank(settings: TrainingSettings, tmp_path: Path, how: dict[str, Any]) -> None:
+    pairs = [("the heart", "a gene in a cell"), ("a risk", "patients and placebo"), ("no trial", "thin blood")]
+    written = [
+        {
+            "id": question,
+            "question": question,
+            "sentence": text,
+            "label": float(text == own),
+            "teacher": 4.0 * (text == own),
+        }
+        for question, own in pairs
+        for _, text in pairs
+    ]
+    write(tmp_path / "rows.jsonl", written)
+    task = {"name": "dense", **how, "dev": "rows.jsonl", "train": [{"file": "rows.jsonl", "epochs": 60}]}
+    (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": [task]}))
+    settings = replace(settings, learning_rate=3e-3, batch_size=9, gradient_accumulation_steps=1)
+    tuner = FineTuner(settings, read_mixture(tmp_path / "mixture.json"), tmp_path / "run", device="cpu")
+    tuner.run()
+    assert tuner.best == 1.0
+
+
 def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
     mixture.write_text(mixture.read_text().replace('["mse5"]', '["cosine5", "mse5"]'))
     with pytest.raises(InputError, match="sts: losses of cosines and of logits cannot be added up; choose one kind"):
@@ -219,8 +253,9 @@ def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None
 def test_a_loss_that_is_not_finite_stops_the_run(
     mixture: Path, settings: TrainingSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    broken = replace(LOSSES["mse5"], function=lambda scores, labels, mask: scores.sum() * float("nan"))
+    monkeypatch.setitem(LOSSES, "mse5", broken)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
-    monkeypatch.setitem(LOSSES, "mse5", lambda logits, labels, groups: logits.sum() * float("nan"))
     with pytest.raises(MpirError, match="the loss is nan; the last good checkpoint is in"):
         tuner.run()
 
@@ -288,7 +323,9 @@ def test_what_is_left_out(mixture: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"losses": ["magic"]}, "unknown loss 'magic'"),
+        ({"losses": ["magic"]}, "relevance: unknown loss 'magic'"),
+        ({"losses": []}, "relevance: unknown loss None"),
+        ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling: 'median' is unknown; choose from mean"),
         (
             {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
             r"relevance\.jsonl: epochs is 0; expected a number above",

@@ -9,42 +9,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import tensor
 
-from mpir.train.losses import LOSSES
+from mpir.errors import InputError
+from mpir.train.data import Example
+from mpir.train.losses import LOSSES, loss_named
+from mpir.train.matrices import batch_places, known_positives, own_places
 
 LOGITS = tensor([2.0, 0.0, 1.0, 3.0])
 LABELS = tensor([1.0, 0.0, 0.0, 1.0])
 GROUPS = tensor([0, 0, 0, 1])  # the second question has no negative
 
 
+def loss(name: str, logits: torch.Tensor, targets: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    """The loss of rows, which are laid out as training does it."""
+    rows = [Example(str(group), "", "", 0.0) for group in groups.tolist()]
+    places = own_places(rows)
+    return loss_named(name)(places.fill(logits), places.fill(targets), torch.from_numpy(places.mask))
+
+
 def test_binary_cross_entropy() -> None:
     expected = [math.log1p(math.exp(-2)), math.log(2), math.log1p(math.e), math.log1p(math.exp(-3))]
-    assert LOSSES["bce"](LOGITS, LABELS, GROUPS).item() == pytest.approx(sum(expected) / 4)
+    assert loss("bce", LOGITS, LABELS, GROUPS).item() == pytest.approx(sum(expected) / 4)
 
 
 def test_listwise_sets_each_positive_against_its_own_question() -> None:
     expected = -math.log(math.exp(2) / (math.exp(2) + math.exp(0) + math.exp(1)))
-    assert LOSSES["listwise"](LOGITS, LABELS, GROUPS).item() == pytest.approx(expected)
+    assert loss("listwise", LOGITS, LABELS, GROUPS).item() == pytest.approx(expected)
 
 
 def test_pairwise_compares_inside_a_question() -> None:
     expected = (math.log1p(math.exp(-2)) + math.log1p(math.exp(-1))) / 2
-    assert LOSSES["pairwise"](LOGITS, LABELS, GROUPS).item() == pytest.approx(expected)
+    assert loss("pairwise", LOGITS, LABELS, GROUPS).item() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["listwise", "pairwise", "lambda", "margin-mse"])
+@pytest.mark.parametrize(
+    "name", ["listwise", "pairwise", "lambda", "margin-mse", "kl", "triplet", "ranknet", "in-batch", "apart-kl"]
+)
 def test_without_rivals_nothing_is_added_and_gradients_exist(name: str) -> None:
     logits = tensor([1.0, 2.0], requires_grad=True)
-    loss = LOSSES[name](logits, tensor([1.0, 1.0]), tensor([0, 1]))
-    loss.backward()  # type: ignore[no-untyped-call]
-    assert loss.item() == 0.0
+    found = loss(name, logits, tensor([1.0, 1.0]), tensor([0, 1]))
+    found.backward()  # type: ignore[no-untyped-call]
+    assert found.item() == 0.0
     assert logits.grad is not None
     assert torch.equal(logits.grad, torch.zeros(2))
 
 
 @pytest.mark.parametrize(("name", "top"), [("mse5", 5.0), ("mse4", 4.0)])
 def test_squared_error_is_on_the_scale(name: str, top: float) -> None:
-    loss = LOSSES[name](tensor([0.0, 100.0]), tensor([0.0, top]), tensor([0, 1]))
-    assert loss.item() == pytest.approx(0.5**2 / 2)
+    found = loss(name, tensor([0.0, 100.0]), tensor([0.0, top]), tensor([0, 1]))
+    assert found.item() == pytest.approx(0.5**2 / 2)
 
 
 def test_lambda_weighs_each_pair_by_what_it_does_to_ndcg() -> None:
@@ -60,18 +72,101 @@ def test_lambda_weighs_each_pair_by_what_it_does_to_ndcg() -> None:
     ]
     expected = sum(gain * discount / ideal * math.log1p(math.exp(-gap)) for gain, discount, gap in pairs)
     expected += 1 * (first - second) / 1.0 * math.log1p(math.exp(3.0))
-    assert LOSSES["lambda"](logits, labels, groups).item() == pytest.approx(expected / 2)
+    assert loss("lambda", logits, labels, groups).item() == pytest.approx(expected / 2)
 
 
 def test_margins_are_the_teachers_inside_a_question() -> None:
     teacher = tensor([4.0, 1.0, 1.0, 9.0])
     # the first question's differences: 2 against 3, 1 against 3, -1 against 0
     expected = ((2 - 3) ** 2 + (1 - 3) ** 2 + (-1 - 0) ** 2) / 3
-    assert LOSSES["margin-mse"](LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
+    assert loss("margin-mse", LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
 
 
 def test_each_output_is_the_teachers() -> None:
-    assert LOSSES["teacher-mse"](LOGITS, tensor([2.0, 1.0, 1.0, 5.0]), GROUPS).item() == pytest.approx((1 + 4) / 4)
+    assert loss("teacher-mse", LOGITS, tensor([2.0, 1.0, 1.0, 5.0]), GROUPS).item() == pytest.approx((1 + 4) / 4)
+
+
+def test_a_triplet_wants_its_positive_nearer_by_the_margin() -> None:
+    cosines = tensor([0.9, 0.4, 0.7, 0.1])  # the positive, its two negatives, and a question without one
+    assert loss("triplet", cosines, LABELS, GROUPS).item() == pytest.approx((0.5 + 0.8) / 2)
+    assert loss("triplet(margin=0.25)", cosines, LABELS, GROUPS).item() == pytest.approx((0.0 + 0.05) / 2)
+
+
+def test_a_temperature_divides_the_scores() -> None:
+    expected = (math.log1p(math.exp(-2 / 0.5)) + math.log1p(math.exp(-1 / 0.5))) / 2
+    assert loss("ranknet(temperature=0.5)", LOGITS, LABELS, GROUPS).item() == pytest.approx(expected)
+
+
+def test_divergence_from_the_teacher() -> None:
+    teacher = tensor([1.0, 1.0, -1.0, 5.0])
+
+    def softmax(values: list[float]) -> list[float]:
+        return [math.exp(value) / sum(map(math.exp, values)) for value in values]
+
+    own, target = softmax([2.0, 0.0, 1.0]), softmax([1.0, 1.0, -1.0])
+    expected = sum(t * math.log(t / o) for t, o in zip(target, own, strict=True))
+    assert loss("kl", LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
+    assert loss("kl", teacher, teacher, GROUPS).item() == pytest.approx(0.0, abs=1e-6)
+    assert loss("apart-kl(temperature=1)", LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
+
+
+ROWS = [
+    Example("1", "What thins blood?", "Aspirin does.", 1.0),
+    Example("1", "What thins blood?", "Genes are in cells.", 0.0),
+    Example("2", "What is in cells?", "genes are  in cells.", 1.0),
+    Example("3", "what thins blood? ", "Warfarin does.", 1.0),  # the first question again, in other capitals
+    Example("2", "What is in cells?", "What thins blood?", 0.0),
+]
+
+
+def test_in_a_batch_every_text_is_every_questions_candidate() -> None:
+    known = known_positives([*ROWS, Example("2", "What is in cells?", "Aspirin does.", 1.0)])
+    places = batch_places(ROWS, known)
+    # candidates: aspirin, genes (twice), warfarin, the first question; questions: the first (twice), the second
+    assert places.fill(tensor([row.label for row in ROWS])).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0]]
+    # the first question is no answer to itself; aspirin is known to answer the second one, too
+    assert places.mask.tolist() == [[True, True, True, False], [False, True, True, True]]
+
+
+def test_in_batch_softmax_is_that_of_the_matrix() -> None:
+    left, right = torch.eye(2)[[0, 0, 1, 0, 1]], tensor([[0.5, 0.1], [0.2, 0.9], [0.2, 0.9], [0.3, 0.4], [0.0, 0.6]])
+    places = batch_places(ROWS, {})
+    scores = places.products(left, right)
+    assert torch.equal(scores, tensor([[0.5, 0.2, 0.3, 0.0], [0.1, 0.9, 0.4, 0.6]]))
+    found = loss_named("in-batch")(
+        scores, places.fill(tensor([row.label for row in ROWS])), torch.from_numpy(places.mask)
+    )
+    own, others = (0.5, 0.3), 0.2
+    first = [math.log1p(math.exp((others - one) / 0.05)) for one in own]
+    second = math.log(1 + sum(math.exp((one - 0.9) / 0.05) for one in (0.1, 0.4, 0.6)))
+    assert found.item() == pytest.approx((sum(first) + second) / 3, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_a_loss_is_written_as_it_is_read(name: str) -> None:
+    assert str(loss_named(name)) == name
+    assert loss_named(name) == LOSSES[name]
+    for parameter, _ in LOSSES[name].parameters:
+        changed = loss_named(f"{name}({parameter}=0.125)")
+        assert changed != LOSSES[name]
+        assert str(changed) == f"{name}({parameter}=0.125)"
+        assert loss_named(str(changed)) == changed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("magic", "unknown loss 'magic'; choose from bce"),
+        ("triplet(margin)", "margin is ''; expected a number above 0"),
+        ("triplet(margin=0)", "margin is '0'; expected a number above 0"),
+        ("triplet(margin=nan)", "margin is 'nan'; expected a number above 0"),
+        ("triplet(width=1)", "no parameter 'width'; triplet has margin"),
+        ("bce(margin=1)", "no parameter 'margin'; bce has none"),
+    ],
+)
+def test_bad_losses(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        loss_named(text)
 
 
 BATCHES = st.lists(
@@ -84,7 +179,7 @@ BATCHES = st.lists(
 
 def value(name: str, rows: list[tuple[int, float, int]], shift: float = 0.0) -> float:
     logits = tensor([score / 8 + shift for score, _, _ in rows])
-    return LOSSES[name](logits, tensor([label for _, label, _ in rows]), tensor([g for _, _, g in rows])).item()
+    return loss(name, logits, tensor([label for _, label, _ in rows]), tensor([g for _, _, g in rows])).item()
 
 
 @given(rows=BATCHES, name=st.sampled_from(sorted(LOSSES)), random=st.randoms(use_true_random=False))
@@ -93,7 +188,11 @@ def test_the_order_of_the_rows_does_not_matter(rows: list[tuple[int, float, int]
     assert value(name, shuffled) == pytest.approx(value(name, rows), abs=1e-5)
 
 
-@given(rows=BATCHES, name=st.sampled_from(["listwise", "pairwise", "lambda", "margin-mse"]), shift=st.integers(-5, 5))
+@given(
+    rows=BATCHES,
+    name=st.sampled_from(["listwise", "pairwise", "lambda", "margin-mse", "kl", "triplet"]),
+    shift=st.integers(-5, 5),
+)
 def test_what_is_added_to_all_rows_does_not_matter(rows: list[tuple[int, float, int]], name: str, shift: int) -> None:
     assert value(name, rows, shift) == pytest.approx(value(name, rows), abs=1e-5)
 
@@ -101,6 +200,6 @@ def test_what_is_added_to_all_rows_does_not_matter(rows: list[tuple[int, float, 
 @given(rows=BATCHES, name=st.sampled_from(sorted(LOSSES)))
 def test_gradients_are_finite(rows: list[tuple[int, float, int]], name: str) -> None:
     logits = tensor([score / 8 for score, _, _ in rows], requires_grad=True)
-    LOSSES[name](logits, tensor([label for _, label, _ in rows]), tensor([g for _, _, g in rows])).backward()  # type: ignore[no-untyped-call]
+    loss(name, logits, tensor([label for _, label, _ in rows]), tensor([g for _, _, g in rows])).backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
     assert torch.isfinite(logits.grad).all()

@@ -1,0 +1,63 @@
+"""From the last states of a text's tokens to one vector: by their mean, their first, or their maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional
+
+from mpir.errors import InputError
+
+POOLINGS = ("mean", "cls", "max")
+SIMILARITIES = ("cosine", "dot")
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """What a text's vector is, and how two of them are compared.
+
+    `kind` is the ``mean`` of the tokens' states, the first token's (``cls``), or their maximum in each dimension
+    (``max``). Vectors are compared by their product, which for the ``cosine`` are scaled to length 1.
+
+    Raises:
+        InputError: an unknown pooling or similarity.
+    """
+
+    kind: str = "mean"
+    similarity: str = "cosine"
+
+    def __post_init__(self) -> None:
+        for what, value, known in (("pooling", self.kind, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
+            if value not in known:
+                raise InputError(f"{what}: {value!r} is unknown; choose from {', '.join(known)}.")
+
+    def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""
+        states = states.float()
+        pooled = {"mean": _mean, "cls": _first, "max": _maximum}[self.kind](states, mask)
+        return functional.normalize(pooled, dim=1) if self.similarity == "cosine" else pooled
+
+
+MEAN = Pooling()
+"""Sentence-BERT's (Reimers & Gurevych 2019): unit vectors of the mean states."""
+
+
+def padded_vectors(model: Any, inputs: Mapping[str, Tensor], pooling: Pooling = MEAN) -> Tensor:
+    """Vectors (N, W) of a padded batch by transformers' own pass, for any classifier over an encoder."""
+    return pooling(model.base_model(**inputs).last_hidden_state, inputs["attention_mask"].bool())
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    kept = mask.unsqueeze(-1).to(states.dtype)
+    return (states * kept).sum(dim=1) / kept.sum(dim=1)
+
+
+def _first(states: Tensor, mask: Tensor) -> Tensor:
+    return states[:, 0]
+
+
+def _maximum(states: Tensor, mask: Tensor) -> Tensor:
+    return states.masked_fill(~mask.unsqueeze(-1), float("-inf")).amax(dim=1)
