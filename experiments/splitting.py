@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tabulate import tabulate
@@ -67,6 +68,7 @@ def scispacy_splitter() -> Splitter:
 
 SPLITTERS: dict[str, Callable[[], Splitter]] = {
     "mpir.text.split": lambda: split,
+    "mpir, reports": lambda: partial(split, style="report"),
     "blingfire": blingfire_splitter,
     "pysbd": pysbd_splitter,
     "spaCy sentencizer": spacy_splitter,

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from mpir.cli import bundle, evaluate, index, rerank, score, search, tune
+from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, tune
 from mpir.errors import MpirError
 from mpir.version import __version__
 
@@ -19,6 +19,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir index corpus.jsonl --index my-index         make a search index
   mpir search --index my-index "a question"        BM25 alone
   mpir search … | mpir rerank                      and several perspectives on top
+  mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
 """
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (index, search, rerank, evaluate, score, tune, bundle):
+    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     return guarded("mpir", lambda: int(parsed.run(parsed)))

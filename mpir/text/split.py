@@ -1,10 +1,17 @@
-"""Sentences with exact offsets, by rules for biomedical abstracts; docs/splitting.md compares known splitters."""
+"""Sentences with exact offsets, by rules for biomedical abstracts; docs/splitting.md compares known splitters.
+
+Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop), and rules of their
+own, beside those for abstracts, are a choice: `style` is ``abstract`` or ``report``.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from mpir.text.types import Document, Sentence
+
+Style = Literal["abstract", "report"]
 
 # Where a sentence may end: a terminator, what closes after it, and white space. Every part is possessive and anchored
 # on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
@@ -13,6 +20,13 @@ _END = re.compile(
     r"""|(?<=[.!?)\]%])(?=[A-Z][A-Z/&,\ -]{3,40}+:\ )"""  # a structured heading glued on: "in rats.RESULTS: "
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
+# In reports, also: sentences and list numbers without a space before them (XXXX stands where names were removed), and
+# lines that begin with a heading, a number or a bullet.
+_REPORT_END = re.compile(
+    _END.pattern + r"""|(?<=[^\W\d_][^\W\d_][.!?])(?=(?:A|[A-Z][a-z]++|X{2,}+)[ ,:]|\d{1,2}[.)]\s*+[A-Z])"""
+    r"""|(?<=\S)[^\S\n]*+\n\s*+(?=[A-Z][A-Za-z/,& -]{2,40}+:|\d{1,2}[.)]\s|[-*•]\s)"""
+)
+_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s*+")
 # What stands before a full stop that ends no sentence. Checked on the last few characters only.
 _ABBREVIATION = re.compile(
     r"""(?:^|[\s(\[,;/])(?:
@@ -26,28 +40,30 @@ _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-")
 _LOOK_BACK = 12
 
 
-def split(text: str) -> list[tuple[int, int]]:
-    """Find the sentences of a text.
+def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
+    """Find the sentences of a text, an abstract's by default. In a report, a list's number stays with its item.
 
     Returns:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
         and end on a character that is not white space, and hold every such character of the text. Time is linear.
     """
     spans, begin = [], 0
-    for match in _END.finditer(text):
-        if _is_boundary(text, match):
+    end = _REPORT_END if style == "report" else _END
+    for match in end.finditer(text):
+        numbered = style == "report" and _LIST_NUMBER.fullmatch(text, begin, match.end())
+        if not numbered and _is_boundary(text, match):
             spans.append((begin, match.end()))
             begin = match.end()
     spans.append((begin, len(text)))
     return [span for begin, end in spans if (span := _strip(text, begin, end))]
 
 
-def sentences(document: Document) -> list[Sentence]:
+def sentences(document: Document, *, style: Style = "abstract") -> list[Sentence]:
     """The sentences of a document: the title's, then the abstract's. A blank section has none."""
     return [
         Sentence(document.id, section, begin, end, text[begin:end])
         for section, text in document.sections.items()
-        for begin, end in split(text)
+        for begin, end in split(text, style=style)
     ]
 
 

@@ -1,5 +1,6 @@
 import re
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -14,6 +15,8 @@ LIKE_TEXT = st.lists(
         ["The gene.", "p53", "e.g.", "METHODS: ", ".", " ", "\n", "\r\n", "\n\n", "?!", ").", "]", "É", "\ud800", "a"]
     )
 ).map("".join)
+
+LIKE_REPORT = st.lists(st.sampled_from(["1.", " 2) ", "\n- ", "apex.", "A ", "XXXX", "FINDINGS: "])).map("".join)
 
 
 def pieces(text: str) -> list[str]:
@@ -99,3 +102,36 @@ def test_long_texts_take_seconds_at_most(text: str) -> None:
     spans = split(text)
     assert time.process_time() - begin < 10
     assert sum(not c.isspace() for begin, end in spans for c in text[begin:end]) == sum(not c.isspace() for c in text)
+
+
+@given(
+    st.one_of(
+        ANY_TEXT, LIKE_TEXT, st.lists(st.sampled_from(["1.", " 2) ", "\n- ", "apex.", "A ", "XXXX"])).map("".join)
+    )
+)
+def test_a_reports_spans_lose_no_character_either(text: str) -> None:
+    spans = split(text, style="report")
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    found = [text[begin:end] for begin, end in spans]
+    assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize(
+    ("join", "expected"),
+    [
+        ("", ["Scar in the apex.", "There is no effusion.", "A small nodule.", "XXXX are clear."]),
+        (" ", ["1. Bullous emphysema.", "2. Scar.", "3.Old fracture at XXXX hours.", "4) Tube."]),
+        ("", ["Bullous emphysema.", "2. Scar.", "3.Old fracture at XXXX hours.", "4) Tube."]),
+        ("\n", ["FINDINGS: The lungs are clear", "IMPRESSION: Normal", "1. One", "- Two"]),
+        (" ", ["The size is 1.5 cm, seen by Dr.Smith, M.D. and on www.example.org/Scar today."]),
+        (" ", ["A nodule of 2.", "It is calcified."]),
+    ],
+)
+def test_reports_are_split_where_a_reader_would(join: str, expected: list[str]) -> None:
+    text = join.join(expected)
+    assert [text[begin:end] for begin, end in split(text, style="report")] == expected
+
+
+def test_an_abstract_knows_nothing_of_reports() -> None:
+    text = "Scar in the apex.There is none. 1. One"
+    assert pieces(text) == ["Scar in the apex.There is none.", "1.", "One"]

@@ -1,0 +1,29 @@
+"""Make a lexicon of CheXpert's phrases (https://github.com/stanfordmlgroup/chexpert-labeler, folder ``phrases``).
+
+python data_scripts/chexpert_lexicon.py PHRASES --output chexpert.tsv
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from mpir.annotate.chexpert import read_chexpert
+from mpir.cli import guarded
+
+
+def main() -> int:
+    """Convert and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("phrases", type=Path, metavar="FOLDER", help="with mention/*.txt and unmention/*.txt")
+    parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="the lexicon")
+    arguments = parser.parse_args()
+    lexicon = read_chexpert(arguments.phrases)
+    lexicon.save(arguments.output)
+    print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guarded("chexpert_lexicon", main))

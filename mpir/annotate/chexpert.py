@@ -1,0 +1,47 @@
+"""CheXpert's phrases as a lexicon: a folder ``mention`` and a folder ``unmention`` with a file for each class.
+
+The labeller of Irvin et al., "CheXpert" (2019), looks for its phrases anywhere in a lower-cased sentence, with ``_``
+for a space. Here a phrase begins where a word does and has any ending, unless it ends with ``_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mpir.annotate.lexicon import Entry, Lexicon
+from mpir.annotate.phrases import ANY_ENDING, canonical
+from mpir.errors import InputError
+from mpir.io.read import place_of, read_lines
+
+OTHER = "no_finding"
+"""The file that lists other findings, in spite of its name; its phrases give way to those of the other classes."""
+
+
+def read_chexpert(folder: str | Path) -> Lexicon:
+    """The lexicon of a folder with ``mention/*.txt`` and perhaps ``unmention/*.txt``; a class is named by its file.
+
+    Raises:
+        InputError: no such folder, no phrases in it, or a phrase of two classes (but for those of no_finding.txt).
+    """
+    root = Path(folder)
+    files = sorted((root / "mention").glob("*.txt"), key=lambda path: path.stem == OTHER)
+    if not files:
+        raise InputError(f"{root}: there is no file mention/*.txt; name CheXpert's folder of phrases.")
+    entries = [entry for path in files for entry in _entries(path, excluded=False)]
+    entries += [entry for path in sorted((root / "unmention").glob("*.txt")) for entry in _entries(path, excluded=True)]
+    other = _name(OTHER)
+    taken = {entry.phrase for entry in entries if entry.concept != other and not entry.excluded}
+    kept = (entry for entry in entries if entry.concept != other or entry.phrase not in taken)
+    return Lexicon(tuple(dict.fromkeys(kept)), str(root))
+
+
+def _entries(path: Path, *, excluded: bool) -> Iterator[Entry]:
+    for number, line in read_lines(path):
+        if words := canonical(line.replace("_", " ")):
+            whole = line.rstrip().endswith("_") or words.endswith(ANY_ENDING)
+            yield Entry(_name(path.stem), words if whole else words + ANY_ENDING, excluded, place_of(path, number))
+
+
+def _name(stem: str) -> str:
+    return "other finding" if stem == OTHER else stem.replace("_", " ")

@@ -1,0 +1,123 @@
+"""A lexicon: the concepts of a field and the phrases that name them.
+
+A UTF-8 file has one ``concept<TAB>phrase`` a line. A phrase that ends with ``*`` has any ending; one that begins with
+``!`` is an exclusion: a mention of its concept that lies inside such a piece of text is none. ``#`` begins a comment.
+
+    pleural effusion	effusion*
+    pleural effusion	!pericardial effusion*
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from mpir.annotate.phrases import ANY_ENDING, canonical
+from mpir.errors import InputError
+from mpir.io.hash import fingerprint
+from mpir.io.read import place_of, read_lines
+from mpir.io.write import atomic_write
+
+EXCLUDED, COMMENT = "!", "#"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A phrase of a concept, in canonical form. `place` is where it stands, for messages only."""
+
+    concept: str
+    phrase: str
+    excluded: bool = False
+    place: str = field(default="lexicon", compare=False)
+
+    @property
+    def line(self) -> str:
+        """The entry as a line of a lexicon file."""
+        return f"{self.concept}\t{EXCLUDED if self.excluded else ''}{self.phrase}"
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The concepts of a field and their phrases; immutable.
+
+    Raises:
+        InputError: no phrase at all, or a phrase that stands under two concepts.
+    """
+
+    entries: tuple[Entry, ...]
+    source: str = field(default="lexicon", compare=False)
+
+    def __post_init__(self) -> None:
+        if all(entry.excluded for entry in self.entries):
+            raise InputError(f"{self.source}: the lexicon names no phrase; expected lines of the form concept⇥phrase.")
+        seen: dict[str, Entry] = {}
+        for entry in self.entries:
+            other = entry if entry.excluded else seen.setdefault(entry.phrase, entry)
+            if other.concept != entry.concept:
+                raise InputError(
+                    f"{entry.place}: the phrase {entry.phrase!r} stands under {entry.concept!r}, and at {other.place} "
+                    f"under {other.concept!r}; a phrase names one concept, so remove one of the lines."
+                )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Lexicon:
+        """Read a lexicon file; CRLF line ends and a byte-order mark are fine.
+
+        Raises:
+            InputError: unreadable, a line without a tab or with an empty half, or what the class refuses.
+        """
+        entries = [
+            _entry(line, place_of(path, number))
+            for number, line in read_lines(path)
+            if line.strip() and not line.lstrip().startswith(COMMENT)
+        ]
+        return cls(tuple(entries), str(path))
+
+    @classmethod
+    def of(cls, phrases: Mapping[str, Sequence[str]]) -> Lexicon:
+        """A lexicon from phrases by concept, written as in a file: ``{"edema": ["edema*", "!leg edema"]}``."""
+        pairs = [(concept, phrase) for concept, found in phrases.items() for phrase in found]
+        return cls(tuple(_entry(f"{concept}\t{phrase}", "lexicon") for concept, phrase in pairs))
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The concepts, in the order of their first phrases."""
+        return tuple(dict.fromkeys(entry.concept for entry in self.entries))
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify what the lexicon says, whatever the order of its lines."""
+        return fingerprint(sorted(entry.line for entry in self.entries))
+
+    @cached_property
+    def phrases(self) -> dict[str, Entry]:
+        """The entries that name concepts, by phrase."""
+        return {entry.phrase: entry for entry in self.entries if not entry.excluded}
+
+    @cached_property
+    def exclusions(self) -> dict[str, set[str]]:
+        """The concepts that each excluding phrase excludes."""
+        found: dict[str, set[str]] = {}
+        for entry in self.entries:
+            if entry.excluded:
+                found.setdefault(entry.phrase, set()).add(entry.concept)
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write the lexicon as a file that `load` reads, atomically."""
+        with atomic_write(path) as stream:
+            stream.writelines(f"{entry.line}\n" for entry in self.entries)
+
+
+def _entry(line: str, place: str) -> Entry:
+    concept, tab, phrase = line.partition("\t")
+    concept, phrase = concept.strip(), phrase.strip()
+    excluded = phrase.startswith(EXCLUDED)
+    words = canonical(phrase.removeprefix(EXCLUDED))
+    if not tab or not concept or not words.strip(ANY_ENDING + " "):
+        raise InputError(f"{place}: found {line[:60]!r}; expected a concept, a tab and a phrase.")
+    if ANY_ENDING in words[:-1] or words.endswith(f" {ANY_ENDING}"):
+        raise InputError(f"{place}: the phrase {phrase[:60]!r} has a {ANY_ENDING} inside; it may only end a word.")
+    return Entry(concept, words, excluded, place)

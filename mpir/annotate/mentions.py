@@ -1,0 +1,64 @@
+"""Mentions: a lexicon's concepts in sentences, each with its place in the original text and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from mpir.annotate.lexicon import Lexicon
+from mpir.annotate.match import ExactMatcher, Match
+from mpir.annotate.negation import NegEx, Status
+from mpir.text.types import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A concept at ``text[begin:end]`` of a section (or of the string that was annotated).
+
+    `phrase` is the lexicon's, as it stands there; `trigger` what decided the status, "" for none.
+    """
+
+    concept: str
+    phrase: str
+    begin: int
+    end: int
+    status: Status
+    trigger: str
+
+
+class Matcher(Protocol):
+    """Whatever finds a lexicon's phrases in a text: word for word, or nearly."""
+
+    def find(self, text: str) -> list[Match]:
+        """The mentions of a text, in reading order."""
+
+
+def annotate(
+    sentences: Iterable[Sentence | str],
+    lexicon: Lexicon,
+    *,
+    negation: NegEx | None = None,
+    matcher: Matcher | None = None,
+) -> Iterator[list[Mention]]:
+    """Yield the mentions of each sentence, in reading order.
+
+    Offsets are into the sentence's section, or into a sentence that is a plain string. `negation` is by default that of
+    the shipped triggers; `matcher` by default finds the lexicon's phrases word for word.
+    """
+    negation = negation or _default()
+    matcher = matcher or ExactMatcher(lexicon)
+    for sentence in sentences:
+        text, start = (sentence, 0) if isinstance(sentence, str) else (sentence.text, sentence.begin)
+        found = matcher.find(text)
+        verdicts = negation.judge(text, [(match.begin, match.end) for match in found])
+        yield [
+            Mention(m.entry.concept, m.entry.phrase, start + m.begin, start + m.end, v.status, v.trigger)
+            for m, v in zip(found, verdicts, strict=True)
+        ]
+
+
+@lru_cache(maxsize=1)
+def _default() -> NegEx:
+    return NegEx.load()

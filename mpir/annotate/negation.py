@@ -1,0 +1,154 @@
+"""NegEx: does a sentence affirm what it mentions, deny it, hold it possible, or tell of the past?
+
+After Chapman et al., "A Simple Algorithm for Identifying Negated Findings and Diseases in Discharge Summaries" (2001)
+and its later form with many triggers. A trigger before or after a mention decides, the nearest on each side, and no
+trigger that overlaps the mention counts. A file of triggers has the form in which NegEx's own lists are published, one
+``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt ("possible", "history of")
+and, for chest X-rays, radiology.txt.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold
+from mpir.errors import InputError
+from mpir.io.hash import fingerprint
+from mpir.io.read import place_of, read_lines
+
+Status = Literal["affirmed", "negated", "possible", "historical"]
+Kind = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
+AFFIRMED: Status = "affirmed"
+SHIPPED = {name: Path(__file__).with_name(f"{name}.txt") for name in ("negation", "hedges", "radiology")}
+DEFAULT = ("negation", "hedges")
+BEFORE: Mapping[str, Status] = {"PREN": "negated", "PREP": "possible", "PREH": "historical"}
+AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "historical"}
+PAST: set[Kind] = {"PREH", "POSH"}
+STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
+LONGEST_WORD = 64
+_LINE = re.compile(r"\s*(?P<phrase>\S.*?)\s*\t\s*\[?(?P<kind>\w+)\]?\s*")
+
+
+class Verdict(NamedTuple):
+    """What is said of a mention, and the trigger that decides, as it stands in the text ("" where none does)."""
+
+    status: Status
+    trigger: str = ""
+
+
+class NegEx:
+    """Triggers by phrase, and the rule by which they decide.
+
+    A trigger before the mention counts as PREN (negated), PREP (possible) or PREH (historical), one after it as POST,
+    POSP or POSH; any other that is nearest on its side, such as CONJ ("but") or PSEU ("no change in"), only ends the
+    scope. Where both sides decide, negated goes before possible, and possible before historical.
+    """
+
+    def __init__(self, triggers: Iterable[tuple[str, Kind]], *, reach: int | None = None) -> None:
+        """Take (phrase, kind) pairs; a phrase may be of several kinds, such as ``resolved`` of PREN and POST.
+
+        `reach` is the most words between trigger and mention, None for any number.
+
+        Raises:
+            InputError: no trigger, one of unknown kind, or a reach below 0.
+        """
+        self.triggers: dict[str, set[Kind]] = {}
+        for phrase, kind in triggers:
+            self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, kind, "triggers"))
+        if not self.triggers or (reach is not None and reach < 0):
+            raise InputError(
+                f"NegEx: got {len(self.triggers)} triggers and the reach {reach}; expected some, and at least 0 words."
+            )
+        self.reach = reach
+
+    @classmethod
+    def load(cls, *sources: str | Path, reach: int | None = None) -> NegEx:
+        """Read files of triggers, or shipped lists by name (``negation``, ``hedges``, ``radiology``).
+
+        By default the first two. Raises:
+            InputError: unreadable, a line that is no trigger, or a kind that is unknown (file and line are named).
+        """
+        paths = [SHIPPED.get(str(source), Path(source)) for source in sources or DEFAULT]
+        return cls((pair for path in paths for pair in _read(path)), reach=reach)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify the triggers and the reach."""
+        return fingerprint({"triggers": sorted((k, sorted(v)) for k, v in self.triggers.items()), "reach": self.reach})
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return compiled(self.triggers)
+
+    def judge(self, sentence: str, mentions: Sequence[Span]) -> list[Verdict]:
+        """What a sentence says of each of its mentions, given as (begin, end) in it."""
+        if not mentions:
+            return []
+        text = fold(sentence)
+        found = [match.span() for match in self._pattern.finditer(text)]
+        past = [span for span in found if self._kinds(text, span) <= PAST]
+        present = [span for span in found if not self._kinds(text, span) <= PAST]
+        return [self._verdict(text, sentence, mention, present, past) for mention in mentions]
+
+    def _kinds(self, text: str, trigger: Span) -> set[Kind]:
+        return self.triggers[canonical(text[slice(*trigger)])]
+
+    def _verdict(self, text: str, sentence: str, mention: Span, present: list[Span], past: list[Span]) -> Verdict:
+        """The strongest of what the nearest triggers say; one of the past ends no scope, so "no history of" negates."""
+        verdicts = []
+        for side, kinds in ((self._before, BEFORE), (self._after, AFTER)):
+            near, ago = side(text, present, mention), side(text, past, mention)
+            if near and ago and abs(near[0] - mention[0]) < abs(ago[0] - mention[0]):
+                ago = None
+            for trigger in filter(None, (near, ago)):
+                if not self._is_far(sentence, trigger, mention):
+                    said = [kinds[kind] for kind in self._kinds(text, trigger) if kind in kinds]
+                    verdicts += [Verdict(status, sentence[slice(*trigger)]) for status in said]
+        return min(verdicts, key=lambda verdict: STRENGTH.index(verdict.status), default=Verdict(AFFIRMED))
+
+    def _before(self, text: str, triggers: list[Span], mention: Span) -> Span | None:
+        """The nearest trigger before a mention; of one that runs into it ("no acute"), the shorter one that fits."""
+        number = bisect_left(triggers, mention[0], key=itemgetter(0)) - 1
+        if number >= 0 and triggers[number][1] > mention[0]:
+            shorter = self._pattern.match(text, triggers[number][0], mention[0])
+            if shorter:
+                return shorter.span()
+            number -= 1
+        return triggers[number] if number >= 0 else None
+
+    @staticmethod
+    def _after(text: str, triggers: list[Span], mention: Span) -> Span | None:
+        number = bisect_left(triggers, mention[1], key=itemgetter(0))
+        return triggers[number] if number < len(triggers) else None
+
+    def _is_far(self, sentence: str, trigger: Span, mention: Span) -> bool:
+        if self.reach is None:
+            return False
+        first, last = (trigger[1], mention[0]) if trigger[1] <= mention[0] else (mention[1], trigger[0])
+        return last - first > LONGEST_WORD * (self.reach + 1) or len(sentence[first:last].split()) > self.reach
+
+
+def _read(path: Path) -> Iterable[tuple[str, Kind]]:
+    for number, line in read_lines(path):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        place, match = place_of(path, number), _LINE.fullmatch(line)
+        if match is None:
+            raise InputError(f"{place}: found {line[:60]!r}; expected a trigger, a tab and its kind, such as [PREN].")
+        yield match["phrase"], _check(match["phrase"], match["kind"], place)
+
+
+def _check(phrase: str, kind: str, place: str) -> Kind:
+    known: dict[str, Kind] = {one: one for one in get_args(Kind)}
+    if kind not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
+        raise InputError(
+            f"{place}: the trigger {phrase!r:.60} is of the kind {kind!r:.20}; expected words, and a kind from "
+            f"{', '.join(known)}."
+        )
+    return known[kind]

@@ -1,0 +1,74 @@
+"""Phrases as a regular expression: any number of them, longest first, in one pass over a text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+
+Span = tuple[int, int]
+ANY_ENDING = "*"
+_JOIN = re.compile(r"[\s\-]+")
+_ADDRESS = re.compile(r"(?<!\S)\S*?(?:://|www\.|@)\S+")
+_MAY_HAVE_ADDRESS = re.compile(r"://|www\.|@")
+
+
+def fold(text: str) -> str:
+    """Lower case, character by character: a text keeps its length, so that offsets into it stay."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(one if len(one := character.lower()) == 1 else character for character in text)
+
+
+def canonical(phrase: str) -> str:
+    """A phrase, or the piece of text that it matched, as it is compared: lower case, one space between words."""
+    return _JOIN.sub(" ", fold(phrase)).strip()
+
+
+def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for canonical phrases, to be searched for in a folded text.
+
+    It matches whole words, any white space or hyphens between them, and of several phrases the longest; a phrase that
+    ends with ``*`` has any ending. Phrases stand in groups by the first letters, so that most are never tried.
+    """
+    groups: dict[str, list[str]] = {}
+    for phrase in sorted(set(phrases), key=lambda one: (-len(one.rstrip(ANY_ENDING)), one)):
+        groups.setdefault(phrase.rstrip(ANY_ENDING).split(" ")[0][:2], []).append(phrase)
+    parts = [
+        re.escape(start) + "(?:" + "|".join(_escape(phrase[len(start) :]) for phrase in members) + ")"
+        for start, members in sorted(groups.items(), key=lambda item: -len(item[0]))
+    ]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)")
+
+
+def _escape(phrase: str) -> str:
+    stem = r"[\s\-]++".join(re.escape(word) for word in phrase.rstrip(ANY_ENDING).split(" "))
+    return stem + r"\w*+" if phrase.endswith(ANY_ENDING) else stem
+
+
+def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """Where a pattern of `compiled` matches a text, but not inside a web or mail address or a number."""
+    found = [match.span() for match in pattern.finditer(fold(text))]
+    if not found:
+        return []
+    addresses = [match.span() for match in _ADDRESS.finditer(text)] if _MAY_HAVE_ADDRESS.search(text) else []
+    return [
+        (begin, end)
+        for begin, end in found
+        if covering(addresses, begin) is None and not _part_of_number(text, begin, end)
+    ]
+
+
+def covering(spans: Sequence[Span], place: int) -> int | None:
+    """The number of the span, of ascending ones that don't overlap, which has a place inside; None for no such span."""
+    number = bisect_right(spans, place, key=itemgetter(0)) - 1
+    return number if number >= 0 and place < spans[number][1] else None
+
+
+def _part_of_number(text: str, begin: int, end: int) -> bool:
+    """Whether the span is the 5 of "2.5" or of "5/8", and so on."""
+    before = text[begin].isdigit() and begin > 1 and text[begin - 1] in ".,/:" and text[begin - 2].isdigit()
+    after = text[end - 1].isdigit() and text[end : end + 1] in tuple(".,/:") and text[end + 1 : end + 2].isdigit()
+    return before or after

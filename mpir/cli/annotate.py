@@ -1,0 +1,106 @@
+"""``mpir annotate``: a lexicon's concepts in documents, each affirmed, negated, possible or historical."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpir.annotate import Lexicon, NegEx
+    from mpir.annotate.mentions import Matcher
+    from mpir.text import Document
+
+log = logging.getLogger(__name__)
+
+NOT_FOR_CLINICAL_USE = "not for clinical use"
+EPILOG = """\
+A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line; a phrase that ends with * has any ending, and
+one that begins with ! is never a mention of its concept. Output is one JSON object for each document:
+  {"id": "…", "mentions": [{"concept": "pleural effusion", "phrase": "effusion*", "section": "abstract",
+                            "begin": 3, "end": 11, "status": "negated", "trigger": "No"}, …]}
+It is not for clinical use.
+
+examples:
+  mpir annotate reports.jsonl --lexicon chest-xray.tsv
+  mpir annotate reports.jsonl --lexicon chest-xray.tsv --triggers negation hedges radiology
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``annotate``."""
+    parser = subparsers.add_parser(
+        "annotate",
+        help="find a lexicon's concepts in documents, and which are negated",
+        description="Find the concepts of a lexicon in documents, with offsets, and what is said of each.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "paths", nargs="+", metavar="FILE", help="corpus files or folders (JSON lines, PubMed XML), or -"
+    )
+    parser.add_argument("--lexicon", required=True, metavar="FILE", help="concepts and their phrases")
+    add_annotation_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_annotation_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a lexicon is read, which several commands share."""
+    parser.add_argument(
+        "--triggers",
+        nargs="+",
+        metavar="NAME|FILE",
+        help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges)",
+    )
+    parser.add_argument(
+        "--partial",
+        nargs="?",
+        type=float,
+        const=0.7,
+        metavar="LIKENESS",
+        help="find phrases whose words are only alike, and near each other in any order, too (without LIKENESS: "
+        "%(const)s)",
+    )
+
+
+def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:
+    """The lexicon, triggers and matcher that the options ask for. Raises InputError for a file that is wrong."""
+    from mpir.annotate import Lexicon, NegEx
+    from mpir.annotate.match import ExactMatcher
+    from mpir.annotate.partial import PartialMatcher
+
+    lexicon = Lexicon.load(arguments.lexicon)
+    partial = arguments.partial
+    matcher: Matcher = ExactMatcher(lexicon) if partial is None else PartialMatcher(lexicon, threshold=partial)
+    return lexicon, NegEx.load(*arguments.triggers or ()), matcher
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Annotate and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.corpora.corpus import read_corpus
+
+    annotation = load_annotation(arguments)
+    print(f"mpir annotate: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
+    blank = 0
+    for document in read_corpus(arguments.paths):
+        blank += not document.text.strip()
+        print(json.dumps(_record(document, *annotation), ensure_ascii=False))
+    if blank:
+        log.warning("documents without text, and so without mentions: %d", blank)
+    return 0
+
+
+def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matcher) -> dict[str, Any]:
+    from mpir.annotate import annotate
+    from mpir.text.split import sentences
+
+    found = sentences(document, style="report")
+    mentions = [
+        {"concept": mention.concept, "phrase": mention.phrase, "section": sentence.section, **asdict(mention)}
+        for sentence, several in zip(found, annotate(found, lexicon, negation=negation, matcher=matcher), strict=True)
+        for mention in several
+    ]
+    return {"id": document.id, "mentions": mentions}

@@ -1,0 +1,139 @@
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.annotate.match import ExactMatcher
+from mpir.annotate.partial import PartialMatcher
+from mpir.annotate.phrases import canonical, fold
+from mpir.errors import InputError
+from mpir.text import Document
+from mpir.text.split import sentences
+
+LEXICON = Lexicon.of(
+    {
+        "effusion": ["effusion*", "pleural effusion", "!pericardial effusion"],
+        "edema": ["edema", "vascular congestion"],
+        "opacity": ["left lung opacities"],
+    }
+)
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=())),
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "No ",
+                    "effusion",
+                    "EFFUSIONS",
+                    "pleural",
+                    "-",
+                    " ",
+                    "\n",
+                    ". ",
+                    "İ",
+                    "ß",
+                    "edema",
+                    "but ",
+                    "http://",
+                ),
+                *("pericardial ", "vascular ", "congestion", "left ", "lung ", "opacity ", "may be ", "1.5", "\ud800"),
+            ]
+        )
+    ).map("".join),
+)
+
+
+def test_offsets_are_into_the_section() -> None:
+    document = Document("7", "Old edema", "Clear.No pleural effusion. Edema may be seen.")
+    found = [mention for several in annotate(sentences(document, style="report"), LEXICON) for mention in several]
+    assert found == [
+        Mention("edema", "edema", 4, 9, "affirmed", ""),
+        Mention("effusion", "pleural effusion", 9, 25, "negated", "No"),
+        Mention("edema", "edema", 27, 32, "affirmed", ""),
+    ]
+    assert document.abstract[9:25] == "pleural effusion"
+
+
+@given(TEXTS)
+def test_a_mention_is_where_its_offsets_say(text: str) -> None:
+    for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
+        (found,) = annotate([text], LEXICON, matcher=matcher)
+        for mention in found:
+            piece = text[mention.begin : mention.end]
+            assert piece == piece.strip() != ""
+            assert fold(mention.trigger) in fold(text)
+            if matcher.name == "exact":
+                assert canonical(piece).startswith(mention.phrase.rstrip("*"))
+        assert [(m.begin, m.end) for m in found] == sorted((m.begin, m.end) for m in found)
+        if matcher.name == "exact":
+            assert all(one.end <= other.begin for one, other in pairwise(found))
+
+
+@given(TEXTS)
+def test_folding_keeps_every_offset(text: str) -> None:
+    assert len(fold(text)) == len(text)
+
+
+@given(TEXTS)
+def test_sentences_alone_or_together_are_annotated_alike(text: str) -> None:
+    found = sentences(Document("1", "", text), style="report")
+    assert list(annotate(found, LEXICON)) == [next(annotate([one], LEXICON)) for one in found]
+
+
+def test_the_papers_example() -> None:
+    lexicon = Lexicon.of({"vascular congestion": ["vascular congestion"], "pulmonary edema": ["edema"]})
+    text = "lungs: central vascular congestion without overt edema."
+    for matcher in (ExactMatcher(lexicon), PartialMatcher(lexicon)):
+        (found,) = annotate([text], lexicon, matcher=matcher)
+        assert [(m.status, m.concept) for m in found] == [
+            ("affirmed", "vascular congestion"),
+            ("negated", "pulmonary edema"),
+        ]
+
+
+def partial(text: str, threshold: float = 0.7, gap: int = 3) -> list[str]:
+    return [text[m.begin : m.end] for m in PartialMatcher(LEXICON, threshold=threshold, gap=gap).find(text)]
+
+
+def test_words_are_partners_above_the_threshold() -> None:
+    text = "An opacity in the left lung."  # "opacit" is 6 of the 9 letters of "opacities"
+    assert partial(text, threshold=0.66) == ["opacity in the left lung"]
+    assert partial(text, threshold=0.67) == []
+
+
+def test_words_stand_within_the_gap() -> None:
+    text = "Opacities seen now in the left lung"  # 7 words for a phrase of 3
+    assert partial(text, gap=4) == [text]
+    assert partial(text, gap=3) == []
+
+
+def test_one_word_is_no_partner_twice() -> None:
+    twice = Lexicon.of({"a": ["lung lungs"]})
+    assert PartialMatcher(twice).find("the lung") == []
+    assert len(PartialMatcher(twice).find("the lung of lungs")) == 1
+
+
+def test_a_match_inside_a_wider_one_gives_way() -> None:
+    assert partial("pleural and other effusions") == ["pleural and other effusions"]
+    assert partial("pericardial effusion") == []
+
+
+@pytest.mark.parametrize("options", [{"threshold": 1.0}, {"threshold": -0.1}, {"gap": -1}])
+def test_a_threshold_that_is_none_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected 0 <= threshold < 1"):
+        PartialMatcher(LEXICON, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "piece", ["no effusion ", "effusion", "x", "pleural ", "www.a.b effusion ", "vascular-", "history of effusion "]
+)
+def test_a_megabyte_without_a_full_stop_takes_linear_time(piece: str) -> None:
+    text = piece * (2**20 // len(piece))
+    for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
+        start = time.process_time()
+        next(annotate([text], LEXICON, matcher=matcher, negation=NegEx.load("negation", "hedges")))
+        assert time.process_time() - start < 30

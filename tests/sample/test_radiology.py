@@ -1,0 +1,33 @@
+"""The sample reports are what their README says, and their judgements agree with the annotator."""
+
+from pathlib import Path
+
+import mpir
+from mpir.annotate import Lexicon, NegEx, annotate
+from mpir.corpora.jsonl import read_jsonl
+from mpir.corpora.trec import read_qrels
+from mpir.io.read import read_json_lines
+from mpir.text.split import sentences
+
+FOLDER = Path(mpir.__file__).parent / "sample/radiology"
+REPORTS = {document.id: document for document in read_jsonl(FOLDER / "reports.jsonl")}
+QUERIES = {record["id"]: record["query"] for _, record in read_json_lines(FOLDER / "queries.jsonl")}
+
+
+def test_there_are_sixty_reports_and_sixteen_queries() -> None:
+    assert len(REPORTS) == 60
+    assert len(QUERIES) == 16
+    assert sum(query.startswith("no ") for query in QUERIES.values()) == 8
+
+
+def test_judgements_name_reports_that_affirm_or_deny_the_finding() -> None:
+    lexicon, negation = Lexicon.load(FOLDER / "chest-xray.tsv"), NegEx.load("negation", "hedges", "radiology")
+    said: dict[str, set[tuple[str, str]]] = {}
+    for name, report in REPORTS.items():
+        found = annotate(sentences(report, style="report"), lexicon, negation=negation)
+        said[name] = {(mention.concept, mention.status) for several in found for mention in several}
+    for query, judged in read_qrels(FOLDER / "qrels.txt").items():
+        concept = QUERIES[query].removeprefix("no ")
+        status = "negated" if QUERIES[query].startswith("no ") else "affirmed"
+        right = [name for name in judged if (concept, status) in said[name]]
+        assert len(right) >= 0.9 * len(judged), (query, sorted(set(judged) - set(right)))
