@@ -47,7 +47,7 @@ class MemoryIndex:
             # bm25s sets its own logger to DEBUG at import, which any program that configures logging would then show.
             logging.getLogger("bm25s").setLevel(logging.WARNING)
             self._bm25 = BM25(k1=k1, b=b, method="lucene")
-            self._bm25.index(corpus, show_progress=False)
+            self._bm25.index(_numbered(corpus), show_progress=False)
 
     def __len__(self) -> int:
         return self._size
@@ -70,3 +70,12 @@ class MemoryIndex:
         term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
         length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
         return TermWeights(text, term, weight / length[text])
+
+
+def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[str, int]]:
+    """The terms of texts as numbers, and the number of each, by first occurrence.
+
+    bm25s would take them from a set, whose order is another in each process: sums over terms would round differently.
+    """
+    numbers: dict[str, int] = {}
+    return [[numbers.setdefault(term, len(numbers)) for term in text] for text in corpus], numbers

@@ -1,4 +1,5 @@
 import math
+import os
 import subprocess
 import sys
 
@@ -84,3 +85,27 @@ def test_the_weights_of_a_text_by_hand() -> None:
     length = math.hypot(gene, cell)
     weights = {(text, round(weight, 5)) for text, _, weight in zip(*found, strict=True)}
     assert weights == {(0, round(gene / length, 5)), (0, round(cell / length, 5)), (2, 1.0)}
+
+
+BYTES = """
+import hashlib, random
+import numpy as np
+from mpir.perspectives.agreement import agreement
+from mpir.retrieve.memory import MemoryIndex
+draw = random.Random(7)
+texts = [" ".join(draw.choices([f"word{n}" for n in range(90)], k=draw.randrange(3, 30))) for _ in range(200)]
+index = MemoryIndex(texts)
+words, document_of = index.weights(), np.arange(200) // 8
+column = agreement(words, document_of, np.linspace(9, 1, 25), np.sin(np.arange(200)))
+print(hashlib.sha256(column.tobytes() + index.scores("word1 word7 word33").tobytes()).hexdigest())
+"""
+
+
+def test_another_process_computes_the_same_bytes() -> None:
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", BYTES], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert len(set(found)) == 1
