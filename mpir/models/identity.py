@@ -7,9 +7,27 @@ from typing import Any
 
 from mpir.io.hash import sha256
 
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+"""Files of weights; only the first kind that is there is read."""
+SETTINGS = (
+    *("config.json", "modules.json", "sentence_bert_config.json", "*_*/config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.*", "merges.txt", "*.model"),
+)
+"""Files that say how a model computes and what its tokenizer does."""
+
 
 def identity_of(checkpoint: str, revision: str | None, max_length: int, precision: str) -> dict[str, Any]:
     """What the outputs of a checkpoint depend on; `precision` is the name of torch's number format."""
-    weights = {path.name: sha256(path) for path in sorted(Path(checkpoint).glob("*.safetensors"))}
-    name = weights or {"name": checkpoint, "revision": str(revision)}
-    return {"checkpoint": name, "length": max_length, "precision": precision}
+    folder = Path(checkpoint)
+    weights = next((found for kind in WEIGHTS if (found := _hashes(folder, kind))), None)
+    if weights is None:
+        name = {"name": checkpoint, "revision": str(revision)}
+        return {"checkpoint": name, "length": max_length, "precision": precision}
+    settings = _hashes(folder, *SETTINGS)
+    return {"checkpoint": weights, "settings": settings, "length": max_length, "precision": precision}
+
+
+def _hashes(folder: Path, *patterns: str) -> dict[str, str]:
+    paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}

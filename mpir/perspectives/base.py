@@ -73,8 +73,11 @@ class Perspective(ABC):
 
     @property
     def model_fingerprint(self) -> str:
-        """The same for the model alone: its number format differs between machines, but not what weights mean."""
-        return fingerprint({key: value for key, value in self.identity.items() if key != "precision"})
+        """The same for the model's weights alone: what weights of the blend belong to, on any machine.
+
+        Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
+        """
+        return fingerprint({key: value for key, value in self.identity.items() if key not in ("precision", "settings")})
 
 
 @dataclass(slots=True)

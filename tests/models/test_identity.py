@@ -1,0 +1,70 @@
+"""A checkpoint's identity: every file that its outputs depend on, wherever the folder lies."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from mpir.models.encoder import Encoder
+from mpir.models.identity import identity_of
+from mpir.models.lazy import LazyEncoder
+
+PAIRS = [("does aspirin thin blood", "no"), ("heart attack", "the risk of a heart attack is in patients")]
+
+
+@pytest.fixture
+def checkpoint(tiny_checkpoint: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(tiny_checkpoint, tmp_path / "checkpoint"))
+
+
+def identity(folder: Path) -> dict[str, object]:
+    return identity_of(str(folder), None, 64, "float32")
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_every_file_that_outputs_depend_on_counts(checkpoint: Path, file: str) -> None:
+    before = identity(checkpoint)
+    with open(checkpoint / file, "ab") as stream:
+        stream.write(b" ")
+    assert identity(checkpoint) != before
+
+
+def test_what_a_model_does_not_read_does_not_count_nor_does_the_place(checkpoint: Path, tmp_path: Path) -> None:
+    before = identity(checkpoint)
+    (checkpoint / "README.md").write_text("a card")
+    checkpoint.rename(tmp_path / "elsewhere")
+    assert identity(tmp_path / "elsewhere") == before
+
+
+def test_a_tokenizer_that_changed_is_another_identity_lazily_and_loaded(checkpoint: Path) -> None:
+    options = {"device": "cpu", "precision": "fp32"}
+    lazy, loaded = LazyEncoder(str(checkpoint), **options), Encoder(checkpoint, **options)
+    assert lazy.identity == loaded.identity
+    values = json.loads((checkpoint / "tokenizer.json").read_text())
+    vocabulary = values["model"]["vocab"]
+    vocabulary["aspirin"], vocabulary["blood"] = vocabulary["blood"], vocabulary["aspirin"]
+    (checkpoint / "tokenizer.json").write_text(json.dumps(values))
+    changed = Encoder(checkpoint, **options)
+    assert changed.identity == LazyEncoder(str(checkpoint), **options).identity != lazy.identity
+    assert not (changed.outputs(PAIRS)[0] == loaded.outputs(PAIRS)[0]).all()  # it does change the scores
+
+
+def test_weights_in_torchs_format_are_known_by_their_content(checkpoint: Path, tmp_path: Path) -> None:
+    encoder = Encoder(checkpoint, device="cpu", precision="fp32")
+    torch.save(encoder.model.state_dict(), checkpoint / "pytorch_model.bin")
+    (checkpoint / "model.safetensors").unlink()
+    found = Encoder(checkpoint, device="cpu", precision="fp32")
+    assert (found.outputs(PAIRS)[0] == encoder.outputs(PAIRS)[0]).all()
+    other = Path(shutil.copytree(checkpoint, tmp_path / "other"))
+    assert Encoder(other, device="cpu", precision="fp32").identity == found.identity
+    with open(other / "pytorch_model.bin", "ab") as stream:
+        stream.write(b" ")
+    assert identity(other) != identity(checkpoint)
+
+
+def test_without_files_it_is_the_name_and_the_revision() -> None:
+    found = identity_of("hub/name", "main", 64, "float32")
+    assert found["checkpoint"] == {"name": "hub/name", "revision": "main"}
