@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import mpir
 from mpir.errors import InputError, OutputError
+from mpir.perspectives import cache as cache_module
 from mpir.perspectives.cache import FILE, SMALLEST, ScoreCache
 
 PAIRS = [("does aspirin thin blood", "yes"), ("does aspirin thin blood", "no"), ("is it", ""), ("", "is it")]
@@ -187,7 +188,7 @@ def test_a_limit_that_holds_nothing_is_refused(tmp_path: Path) -> None:
 def test_another_version_is_made_anew_and_said_once(
     cache: ScoreCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(mpir, "__version__", "77.0")
+    monkeypatch.setattr(cache_module, "__version__", "77.0")
     again = ScoreCache(cache.folder)
     assert not holds(again)
     again.keep("f", PAIRS, VALUES, WINDOWED)

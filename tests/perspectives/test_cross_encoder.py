@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from mpir.errors import ArtefactError, DeviceError, InputError
+from mpir.models import encoder as encoder_module
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import spans
-from mpir.perspectives import cross_encoder
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 from mpir.perspectives.scales import to_scale
 
@@ -46,7 +46,7 @@ def test_batches_passes_order_and_company_do_not_change_scores(
 ) -> None:
     pairs = [*PAIRS, LONG]
     expected, in_passages = encoder.outputs(pairs)
-    monkeypatch.setattr(cross_encoder, "PAIRS_PER_PASS", at_once)
+    monkeypatch.setattr(encoder_module, "PAIRS_PER_PASS", at_once)
     other = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
     values, same = other.outputs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
@@ -200,8 +200,8 @@ def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
 
 def test_big_calls_hand_memory_back(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    monkeypatch.setattr(cross_encoder, "trim_memory", lambda: calls.append(1))
-    monkeypatch.setattr(cross_encoder, "TRIMMED_FROM", 3)
+    monkeypatch.setattr(encoder_module, "trim_memory", lambda: calls.append(1))
+    monkeypatch.setattr(encoder_module, "TRIMMED_FROM", 3)
     encoder.outputs([("gene", "cell")] * 2)
     assert not calls
     encoder.outputs([("gene", "cell")] * 3)
