@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
 ID_KEYS = ("pmid", "id", "_id", "docid")
-BODY_KEYS = ("abstract", "text", "contents")
+BODY_KEYS = ("abstract", "text", "contents", "content", "page_content", "body")
 
 
 def read_jsonl(path: str | Path) -> Iterator[Document]:
     """Read documents one line at a time from a ``.jsonl`` or ``.jsonl.gz`` file, or from standard input (``-``).
 
-    The id is the first of pmid, id, _id, docid that the line has; the body the first of abstract, text, contents.
+    The id is the first of pmid, id, _id, docid that says something; the body the first of abstract, text, contents,
+    content, page_content, body that does. What is null or blank says nothing.
 
     Raises:
         InputError: a line without an id or any text, or with a value of the wrong type (file and line are named).
@@ -27,11 +28,11 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
 
 
 def _document(record: dict[str, Any], place: str) -> Document:
-    identity = next((record[key] for key in ID_KEYS if record.get(key) is not None), None)
+    identity = record.get(telling(record, ID_KEYS))
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if not isinstance(identity, str) or not identity.strip():
-        found = "no id" if identity is None else f"the id {identity!r:.60}"
+        found = "no id" if identity is None else f"the id {shown(identity)}"
         raise InputError(
             f"{place}: the document has {found}; expected a text or number under one of {', '.join(ID_KEYS)}."
         )
@@ -40,18 +41,28 @@ def _document(record: dict[str, Any], place: str) -> Document:
 
 
 def body_key(record: Mapping[str, Any], place: str) -> str:
-    """The key that holds a record's body, which may be missing or null.
+    """The key that holds a record's body: the first that says something, or else one that may be missing or null.
 
     Raises:
         InputError: there are other keys than those of an id, but none that holds a text: it may go by another name.
     """
-    other = [str(key) for key in record if key not in ID_KEYS]
+    other = [str(key)[:40] for key in record if key not in ID_KEYS]
     if other and not any(key in record for key in (TITLE, *BODY_KEYS)):
         raise InputError(
             f"{place}: the document has no text, but {', '.join(other)[:100]}; expected {TITLE} or one of "
             f"{', '.join(BODY_KEYS)} (which may be empty)."
         )
-    return next((key for key in BODY_KEYS if record.get(key) is not None), BODY_KEYS[0])
+    return telling(record, BODY_KEYS)
+
+
+def telling(record: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """The first of the keys under which a record says something, else the first that it has, else the first."""
+    present = [key for key in keys if record.get(key) is not None]
+    return next((key for key in present if not _is_blank(record[key])), present[0] if present else keys[0])
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _text(record: dict[str, Any], key: str, place: str) -> str:
@@ -59,5 +70,5 @@ def _text(record: dict[str, Any], key: str, place: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}: {key} is {value!r:.60}; expected a string.")
+        raise InputError(f"{place}: {key} is {shown(value)}; expected a string.")
     return value

@@ -150,7 +150,7 @@ def test_the_input_is_not_changed(reranker: Reranker) -> None:
         ("q", None, "docs is a NoneType; expected a list"),
         ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is a DataFrame; expected a list"),
         ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): the abstract is 5; expected a string"),
-        ("q", [{"id": "a", "content": "x"}], r"docs\[0\]: the document has no text, but content"),
+        ("q", [{"id": "a", "words": "x"}], r"docs\[0\]: the document has no text, but words"),
         ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): the title is None"),  # type: ignore[arg-type]
         ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
         ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
