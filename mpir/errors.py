@@ -34,5 +34,10 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def shown(value: object, most: int = LONGEST) -> str:
-    """A value as a message shows it: what Python prints for it, cut where that is longer than `most` characters."""
+    """A value as a message shows it: what Python prints for it, cut where that is longer than `most` characters.
+
+    None, which stands for what a file or a caller did not give, is "missing".
+    """
+    if value is None:
+        return "missing"
     return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.rerank import add_model_options, load_reranker
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.write import check_replaceable
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
@@ -97,7 +97,7 @@ def _read(paths: list[str]) -> list[Question]:
     for path in paths:
         for question in read_questions(path):
             if question.id in questions:
-                raise InputError(f"{path}: the question {question.id} is in an earlier file, too; give it once.")
+                raise InputError(f"{path}: the question {shown(question.id)} is in an earlier file, too; give it once.")
             questions[question.id] = question
     if not any(question.documents or question.snippets for question in questions.values()):
         raise InputError(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import STDIN, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text.normalise import without_surrogates
@@ -88,7 +88,9 @@ def _parsed(line: str, number: int) -> tuple[str, str]:
     record = parse_object(line, place)
     query = record.get("query", record.get("body"))
     if not isinstance(query, str):
-        raise InputError(f'{place}: "query" is {query!r}; expected a string, as in {{"id": "q1", "query": "p53"}}.')
+        raise InputError(
+            f'{place}: "query" is {shown(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
+        )
     return name_of(record, number), query
 
 

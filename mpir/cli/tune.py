@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError, OutputError, shortened
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
@@ -150,7 +150,9 @@ def _bounds(given: list[list[str]]) -> dict[str, tuple[float, float]]:
         try:
             bounds[name] = (float(low), float(high))
         except ValueError as error:
-            raise InputError(f"--bounds {name} {low} {high}: expected two numbers after the name.") from error
+            raise InputError(
+                f"--bounds {shortened(f'{name} {low} {high}')}: expected two numbers after the name."
+            ) from error
     return bounds
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened, shown
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
@@ -43,16 +43,18 @@ def read_questions(path: str | Path) -> list[Question]:
     for number, record in enumerate(records, 1):
         question = _question(record, f"{path}: question {number}")
         if question.id in questions:
-            raise InputError(f"{path}: question {number} repeats the id {question.id!r}; give every question its own.")
+            raise InputError(
+                f"{path}: question {number} repeats the id {shown(question.id)}; give every question its own."
+            )
         questions[question.id] = question
     return list(questions.values())
 
 
 def _question(record: Any, place: str) -> Question:
     if not isinstance(record, dict):
-        raise InputError(f"{place}: expected an object with an id and a body, found {record!r:.60}.")
+        raise InputError(f"{place}: expected an object with an id and a body, found {shown(record)}.")
     identity = _text(record, "id", place)
-    place = f"{place} ({identity})"
+    place = f"{place} ({shortened(identity)})"
     documents = _optional(record, "documents", list, place)
     snippets = _optional(record, "snippets", list, place)
     return Question(
@@ -68,7 +70,7 @@ def _question(record: Any, place: str) -> Question:
 
 def _snippet(record: Any, place: str) -> Snippet:
     if not isinstance(record, dict):
-        raise InputError(f"{place}: expected an object with a document and a text, found {record!r:.60}.")
+        raise InputError(f"{place}: expected an object with a document and a text, found {shown(record)}.")
     begin, end = (_optional(record, key, int, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
     begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
     return Snippet(
@@ -84,7 +86,7 @@ def _snippet(record: Any, place: str) -> Snippet:
 def _document_id(url: Any, place: str) -> str:
     match = _URL.fullmatch(url) if isinstance(url, str) else None
     if match is None:
-        raise InputError(f"{place}: {url!r:.80} is no document URL; expected one such as {DOCUMENT_URL}12345678.")
+        raise InputError(f"{place}: a document is {shown(url)}; expected its URL, such as {DOCUMENT_URL}12345678.")
     return match.group(1)
 
 
@@ -100,7 +102,7 @@ def _optional(record: dict[str, Any], key: str, kind: type[_T], place: str) -> _
     if value is None:
         return None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{place}: {key} is {value!r:.60}; expected {_NAMES[kind]}.")
+        raise InputError(f"{place}: {key} is {shown(value)}; expected {_NAMES[kind]}.")
     return value
 
 
@@ -151,9 +153,11 @@ def validate_submission(
     ids: set[str] = set()
     for question in questions:
         if question.id in ids:
-            raise InputError(f"submission: the question id {question.id!r} is there twice; submit each question once.")
+            raise InputError(
+                f"submission: the question id {shown(question.id)} is there twice; submit each question once."
+            )
         ids.add(question.id)
-        place = f"submission, question {question.id}"
+        place = f"submission, question {shortened(question.id)}"
         _validate_documents(question.documents or (), limit, place)
         _validate_count(question.snippets or (), "snippets", limit, place)
         for number, snippet in enumerate(question.snippets or (), 1):
@@ -170,18 +174,18 @@ def _validate_documents(documents: Sequence[str], limit: int, place: str) -> Non
     for number, document in enumerate(documents):
         _validate_id(document, place)
         if document in documents[:number]:
-            raise InputError(f"{place}: the document {document} is named twice; name each document once.")
+            raise InputError(f"{place}: the document {shortened(document)} is named twice; name each document once.")
 
 
 def _validate_id(document: str, place: str) -> None:
     if not _ID.fullmatch(document):
-        raise InputError(f"{place}: the document id {document!r} cannot end a URL; expected one such as 12345678.")
+        raise InputError(f"{place}: the document id {shown(document)} cannot end a URL; expected one such as 12345678.")
 
 
 def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, place: str) -> None:
     _validate_id(snippet.document, place)
     if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
-        names = f"{snippet.begin_section!r} to {snippet.end_section!r}"
+        names = f"{shown(snippet.begin_section)} to {shown(snippet.end_section)}"
         raise InputError(f"{place}: it runs from section {names}; expected both {TITLE!r} or both {ABSTRACT!r}.")
     begin, end = snippet.begin, snippet.end
     if begin is None or end is None or not 0 <= begin < end:
@@ -190,8 +194,9 @@ def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, s
     found = snippet.text[: end - begin] if found is None else found[begin:end]
     if found != snippet.text or len(snippet.text) != end - begin:
         raise InputError(
-            f"{place}: {snippet.document}'s {snippet.begin_section} reads {found!r:.80} at {begin} to {end}, "
-            f"the snippet's text is {snippet.text!r:.80}; the offsets must reproduce the text."
+            f"{place}: {shortened(snippet.document)}'s {snippet.begin_section} reads {shown(found)} at "
+            f"{begin} to {end}, "
+            f"the snippet's text is {shown(snippet.text)}; the offsets must reproduce the text."
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
@@ -83,7 +83,9 @@ def _elements(path: str | Path) -> Iterator[ET.Element]:
             events = ET.iterparse(stream, events=("start", "end"))
             _, root = next(events)
             if root.tag not in _ROOTS:
-                raise InputError(f"{path}: the XML begins with <{root.tag}>; expected one of {', '.join(_ROOTS)}.")
+                raise InputError(
+                    f"{path}: the XML begins with <{shortened(root.tag)}>; expected one of {', '.join(_ROOTS)}."
+                )
             for event, element in events:
                 if event == "end" and (element.tag in _RECORDS or element.tag == _DELETED):
                     yield element

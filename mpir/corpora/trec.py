@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened, shown
 from mpir.io.read import read_lines
 from mpir.io.write import atomic_write
 
@@ -84,7 +84,10 @@ def _gather(
         query, document = fields[0], fields[2]
         value = parse(fields[value_column], place)
         if document in values.setdefault(query, {}):
-            raise InputError(f"{place}: query {query} names document {document} a second time; keep one of the lines.")
+            raise InputError(
+                f"{place}: query {shortened(query)} names document {shortened(document)} a second time; keep one "
+                "of the lines."
+            )
         values[query][document] = value
     if not values:
         raise InputError(f"{path}: the file has no lines; expected lines of '{columns}'.")
@@ -109,7 +112,7 @@ def _score(text: str, place: str) -> float:
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise InputError(f"{place}: the score is {text!r}; expected a finite number.")
+        raise InputError(f"{place}: the score is {shown(text)}; expected a finite number.")
     return score
 
 
@@ -117,7 +120,7 @@ def _grade(text: str, place: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise InputError(f"{place}: the grade is {text!r}; expected an integer such as 0, 1 or 2.") from error
+        raise InputError(f"{place}: the grade is {shown(text)}; expected an integer such as 0, 1 or 2.") from error
 
 
 def _write(path: str | Path, lines: Iterable[str]) -> None:
@@ -127,17 +130,21 @@ def _write(path: str | Path, lines: Iterable[str]) -> None:
 
 def _id(name: str) -> str:
     if name.split() != [name]:
-        raise InputError(f"{name!r} cannot stand in a TREC file; expected an id that has no white space.")
+        raise InputError(f"{shown(name)} cannot stand in a TREC file; expected an id that has no white space.")
     return name
+
+
+def _place(query: str, document: str) -> str:
+    return f"query {shortened(query)}, document {shortened(document)}"
 
 
 def _finite(score: float, query: str, document: str) -> float:
     if not math.isfinite(score):
-        raise InputError(f"query {query}, document {document}: the score is {score}; expected a finite number.")
+        raise InputError(f"{_place(query, document)}: the score is {score}; expected a finite number.")
     return float(score)
 
 
 def _integer(grade: int, query: str, document: str) -> int:
     if grade != int(grade):
-        raise InputError(f"query {query}, document {document}: the grade is {grade}; expected an integer.")
+        raise InputError(f"{_place(query, document)}: the grade is {grade}; expected an integer.")
     return int(grade)

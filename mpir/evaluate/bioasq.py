@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.evaluate.spans import spans
 from mpir.text import Question, Snippet
 
@@ -172,16 +172,18 @@ def measurable(question: Question) -> list[Snippet]:
 
 def _check_options(version: int, omitted: str) -> None:
     if version not in DIVISORS:
-        raise InputError(f"version {version!r} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
+        raise InputError(f"version {shown(version)} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
     if omitted not in {"skip", "zero"}:
-        raise InputError(f"omitted={omitted!r} is not known; choose 'skip' (the official reading) or 'zero'.")
+        raise InputError(f"omitted={shown(omitted)} is not known; choose 'skip' (the official reading) or 'zero'.")
 
 
 def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:
     by_id: dict[str, Question] = {}
     for number, question in enumerate(questions, 1):
         if question.id in by_id:
-            raise InputError(f"{role} question {number} repeats the id {question.id}; keep one question for each id.")
+            raise InputError(
+                f"{role} question {number} repeats the id {shown(question.id)}; keep one question for each id."
+            )
         by_id[question.id] = question
     return by_id
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from subprocess import CalledProcessError
 from typing import Any
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened, shown
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
@@ -48,7 +48,8 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
             values[metric.measure][metric.query_id] = metric.value
     except (OSError, CalledProcessError) as error:
         raise InputError(
-            f"one of {', '.join(parsed)} is computed by a program that failed ({error}); leave it out, or give what "
+            f"one of {shortened(', '.join(parsed))} is computed by a program that failed "
+            f"({shortened(str(error))}); leave it out, or give what "
             "it needs (gdeval, for ERR, needs perl and query ids that are numbers)."
         ) from error
     return {name: values[measure] for name, measure in parsed.items()}
@@ -65,5 +66,7 @@ def _parse(name: str) -> Any:
         known = False
     if not known:
         examples = ", ".join(DEFAULT_MEASURES)
-        raise InputError(f"the measure {name!r} cannot be computed by ir_measures; write it like one of {examples}.")
+        raise InputError(
+            f"the measure {shown(name)} cannot be computed by ir_measures; write it like one of {examples}."
+        )
     return measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened
 from mpir.text import Snippet
 
 
@@ -54,7 +54,7 @@ def merge(items: Iterable[Span]) -> list[Span]:
 
 
 def _span(snippet: Snippet, question: str) -> Span:
-    place = f"question {question}: the snippet of document {snippet.document}"
+    place = f"question {shortened(question)}: the snippet of document {shortened(snippet.document)}"
     if snippet.begin is None or snippet.end is None:
         raise InputError(f"{place} has no offsets; give offsetInBeginSection and offsetInEndSection as integers.")
     if snippet.end < snippet.begin:

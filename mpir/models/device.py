@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import torch
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened, shown
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 """Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
@@ -29,7 +29,8 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"device {name!r} cannot be used ({reason}); choose auto, cpu, a GPU that is there, or a list of those."
+            f"device {shown(name)} cannot be used ({shortened(reason)}); choose auto, cpu, a GPU that is "
+            "there, or a list of those."
         ) from error
     return device
 
@@ -44,7 +45,7 @@ def choose_dtype(precision: str, devices: Sequence[torch.device]) -> torch.dtype
     if precision == "auto":
         return torch.bfloat16 if all(map(_computes_bfloat16, devices)) else torch.float32
     if precision not in known:
-        raise InputError(f"precision {precision!r} is unknown; choose auto, {', '.join(known)}.")
+        raise InputError(f"precision {shown(precision)} is unknown; choose auto, {', '.join(known)}.")
     return known[precision]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError, OutputError, shown
 from mpir.io.write import atomic_folder
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
@@ -76,8 +76,8 @@ def _write(documents: Iterable[Document], lucene: Path, target: Path, threads: i
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
                 raise OutputError(
-                    f"{target}: Lucene took {added} of the {len(batch)} documents from id {batch[0].id!r} to "
-                    f"{batch[-1].id!r}; check free space, and for an id of more than 32,766 bytes."
+                    f"{target}: Lucene took {added} of the {len(batch)} documents from id {shown(batch[0].id)} to "
+                    f"{shown(batch[-1].id)}; check free space, and for an id of more than 32,766 bytes."
                 )
             count += added
     return count

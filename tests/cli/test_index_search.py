@@ -109,7 +109,7 @@ def test_a_corpus_from_standard_input_is_always_indexed_anew(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "q"}', 'standard input:1: "query" is None'),
+        ('{"id": "q"}', 'standard input:1: "query" is missing'),
         ('{"query": 5}', 'standard input:1: "query" is 5'),
         ("{broken", "standard input:1: not valid JSON"),
         (b"p53 \xff", "0xff is not UTF-8"),

@@ -261,8 +261,8 @@ GOLD = question("1", ["a"], [snippet("a", 0, 9)])
     [
         ([GOLD], [GOLD], {"version": 4}, r"version 4 .* choose one of \[2, 3, 5, 8, 9\]"),
         ([GOLD], [GOLD], {"omitted": "drop"}, "omitted='drop'"),
-        ([GOLD, GOLD], [GOLD], {}, "golden question 2 repeats the id 1"),
-        ([GOLD], [GOLD, GOLD], {}, "submitted question 2 repeats the id 1"),
+        ([GOLD, GOLD], [GOLD], {}, "golden question 2 repeats the id '1'"),
+        ([GOLD], [GOLD, GOLD], {}, "submitted question 2 repeats the id '1'"),
         ([GOLD], [question("2")], {}, "none of the 1 submitted questions"),
         ([GOLD], [], {"omitted": "zero"}, "none of the 0 submitted questions"),
         ([Question("1", "Which?")], [GOLD], {}, "golden file, not its test file"),
