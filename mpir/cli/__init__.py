@@ -9,8 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, tune
-from mpir.errors import MpirError
+from mpir.errors import MpirError, OutputError
 from mpir.version import __version__
 
 DESCRIPTION = """\
@@ -28,6 +27,13 @@ MISTAKE, INTERRUPTED = 2, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status: 0, 2 for a user's mistake, 130 when interrupted."""
+    return guarded("mpir", lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    # imported here, so that an interrupt while they are is none that Python prints
+    from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, tune
+
     parser = argparse.ArgumentParser(
         prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (index, search, rerank, annotate, evaluate, score, tune, bundle):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
-    return guarded("mpir", lambda: int(parsed.run(parsed)))
+    return int(parsed.run(parsed))
 
 
 def guarded(name: str, job: Callable[[], int]) -> int:
@@ -44,6 +50,7 @@ def guarded(name: str, job: Callable[[], int]) -> int:
     logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not for the command line's user
     try:
+        _check_streams()
         status = job()
         sys.stdout.flush()
         return status
@@ -62,6 +69,14 @@ def guarded(name: str, job: Callable[[], int]) -> int:
         print(f"{name}: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         return MISTAKE
+
+
+def _check_streams() -> None:
+    """Refuse a closed standard output, whose number the next file to be opened would get; do without standard error."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (as long as the process)
+    if sys.stdout is None:
+        raise OutputError("standard output is closed; send it to a file, a pipe or /dev/null.")
 
 
 def _drop_output() -> None:

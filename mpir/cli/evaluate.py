@@ -79,7 +79,7 @@ def run_bioasq(arguments: argparse.Namespace) -> int:
     from mpir.corpora.bioasq import read_questions
     from mpir.evaluate.bioasq import evaluate
 
-    gold, submission = read_questions(arguments.gold), read_questions(arguments.submission)
+    gold, submission = read_questions(arguments.gold), read_questions(arguments.submission, submission=True)
     figures = evaluate(gold, submission, version=arguments.version, omitted=arguments.omitted)
     rows = [[name, value, figures["snippets"][name]] for name, value in figures["documents"].items()]
     _print(figures, rows, ["measure", "documents", "snippets"], as_json=arguments.json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError
-from mpir.io.read import STDIN, place_of, read_json_lines
+from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 from mpir.io.write import cache_folder
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[D
 
 
 def _read() -> Iterator[tuple[str, str, list[Document]]]:
-    if sys.stdin.isatty():
+    if at_terminal(sys.stdin):
         raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
     from mpir.rank.inputs import as_documents
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError, shown
-from mpir.io.read import STDIN, parse_object, place_of, read_lines
+from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text.normalise import without_surrogates
 
@@ -76,7 +76,7 @@ def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _read() -> Iterator[tuple[str, str]]:
     """Yield (id, query) for every line of standard input that is not blank; the line number stands in for an id."""
-    if sys.stdin.isatty():
+    if at_terminal(sys.stdin):
         raise InputError('There is no query; give one, as in `mpir search --index DIR "p53 apoptosis"`, or a pipe.')
     for number, line in read_lines(STDIN):
         if line.strip():

@@ -26,10 +26,11 @@ _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an obje
 _T = TypeVar("_T")
 
 
-def read_questions(path: str | Path) -> list[Question]:
+def read_questions(path: str | Path, *, submission: bool = False) -> list[Question]:
     """Read a BioASQ file: ``{"questions": [{"id", "body", "type", "documents", "snippets"}, …]}``.
 
-    A document's id is the last segment of its URL; the section name ``sections.0`` is read as the abstract.
+    A document's id is the last segment of its URL; the section name ``sections.0`` is read as the abstract. A
+    `submission` needs no bodies and no texts of snippets: what it is measured by are ids and offsets.
 
     Raises:
         InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type.
@@ -41,7 +42,7 @@ def read_questions(path: str | Path) -> list[Question]:
         )
     questions: dict[str, Question] = {}
     for number, record in enumerate(records, 1):
-        question = _question(record, f"{path}: question {number}")
+        question = _question(record, f"{path}: question {number}", submission=submission)
         if question.id in questions:
             raise InputError(
                 f"{path}: question {number} repeats the id {shown(question.id)}; give every question its own."
@@ -50,7 +51,7 @@ def read_questions(path: str | Path) -> list[Question]:
     return list(questions.values())
 
 
-def _question(record: Any, place: str) -> Question:
+def _question(record: Any, place: str, *, submission: bool) -> Question:
     if not isinstance(record, dict):
         raise InputError(f"{place}: expected an object with an id and a body, found {shown(record)}.")
     identity = _text(record, "id", place)
@@ -59,16 +60,19 @@ def _question(record: Any, place: str) -> Question:
     snippets = _optional(record, "snippets", list, place)
     return Question(
         id=identity,
-        body=_text(record, "body", place),
+        body=_text(record, "body", place, needed=not submission),
         type=_optional(record, "type", str, place) or "",
         documents=None if documents is None else tuple(_document_id(url, place) for url in documents),
         snippets=None
         if snippets is None
-        else tuple(_snippet(item, f"{place}, snippet {number}") for number, item in enumerate(snippets, 1)),
+        else tuple(
+            _snippet(item, f"{place}, snippet {number}", submission=submission)
+            for number, item in enumerate(snippets, 1)
+        ),
     )
 
 
-def _snippet(record: Any, place: str) -> Snippet:
+def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
     if not isinstance(record, dict):
         raise InputError(f"{place}: expected an object with a document and a text, found {shown(record)}.")
     begin, end = (_optional(record, key, int, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
@@ -79,7 +83,7 @@ def _snippet(record: Any, place: str) -> Snippet:
         end_section=_SECTIONS.get(end_section, end_section),
         begin=begin,
         end=end,
-        text=_text(record, "text", place),
+        text=_text(record, "text", place, needed=not submission),
     )
 
 
@@ -90,9 +94,9 @@ def _document_id(url: Any, place: str) -> str:
     return match.group(1)
 
 
-def _text(record: dict[str, Any], key: str, place: str) -> str:
-    value = _optional(record, key, str, place)
-    if value is None or not value.strip():
+def _text(record: dict[str, Any], key: str, place: str, *, needed: bool = True) -> str:
+    value = _optional(record, key, str, place) or ""
+    if needed and not value.strip():
         raise InputError(f'{place} has no {key}; add "{key}": "…".')
     return value
 

@@ -18,6 +18,9 @@ from mpir.io.write import atomic_write
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query 0 document grade"
 
+GRADES = range(-(2**31), 2**31)
+"""Grades that trec_eval can hold."""
+
 Value = TypeVar("Value", int, float)
 
 
@@ -118,9 +121,12 @@ def _score(text: str, place: str) -> float:
 
 def _grade(text: str, place: str) -> int:
     try:
-        return int(text)
-    except ValueError as error:
-        raise InputError(f"{place}: the grade is {shown(text)}; expected an integer such as 0, 1 or 2.") from error
+        grade = int(text)
+    except ValueError:
+        grade = GRADES.stop
+    if grade not in GRADES:
+        raise InputError(f"{place}: the grade is {shown(text)}; expected an integer such as 0, 1 or 2.")
+    return grade
 
 
 def _write(path: str | Path, lines: Iterable[str]) -> None:

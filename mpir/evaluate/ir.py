@@ -24,7 +24,8 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
         measures: names as ir_measures writes them, such as ``nDCG@10``, ``RR``, ``R@100``, ``P@10``, ``AP``.
 
     Raises:
-        InputError: a measure that ir_measures does not know or cannot compute, no measure, or no judgements.
+        InputError: a measure that ir_measures does not know or cannot compute, no measure, no judgements, or a run of
+            other queries.
     """
     by_query = evaluate_queries(qrels, run, measures)
     return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
@@ -41,6 +42,11 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
     if not parsed or not any(qrels.values()):
         raise InputError(
             f"{len(parsed)} measures and {len(qrels)} judged queries were given; give at least one of each."
+        )
+    if run and not qrels.keys() & run.keys():
+        raise InputError(
+            f"none of the run's {len(run)} queries is among the {len(qrels)} judged ones; give the judgements of the "
+            "same queries."
         )
     values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
     try:

@@ -26,6 +26,8 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """
     try:
         if str(path) == STDIN:
+            if sys.stdin is None:
+                raise InputError("standard input is closed; pipe something in.")
             yield sys.stdin.buffer
             return
         with open(path, "rb") as stream:
@@ -39,6 +41,11 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         raise InputError(
             f"{path}: cannot be read ({error.strerror or error}); check the path and its permissions."
         ) from error
+
+
+def at_terminal(stream: IO[Any] | None) -> bool:
+    """Whether a standard stream is a terminal; a closed one is none."""
+    return stream is not None and stream.isatty()
 
 
 def place_of(path: str | Path, line: int) -> str:

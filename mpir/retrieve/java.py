@@ -12,13 +12,14 @@ import logging
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, shortened, shown
 
 MINIMUM_JAVA = 21
 OPTIONS_VARIABLE = "MPIR_JAVA_OPTIONS"
@@ -115,7 +116,7 @@ def reason(error: Exception) -> str:
 def _start() -> Any:
     jar, home = anserini_jar(), java_home()
     try:
-        _configure(jar)
+        _configure(jar, home)
         with _java_home_set(home):
             from jnius import autoclass
         autoclass("io.anserini.search.SimpleSearcher")
@@ -123,21 +124,31 @@ def _start() -> Any:
         logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
         logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
     except Exception as error:
+        options = shown(os.environ.get(OPTIONS_VARIABLE, ""))
         raise ArtefactError(
             f"{home}: Java with Anserini did not start ({reason(error)}); check {OPTIONS_VARIABLE} "
-            f"({os.environ.get(OPTIONS_VARIABLE, '')!r}) and JAVA_HOME, and that no other library started Java first."
+            f"({options}) and JAVA_HOME, and that no other library started Java first."
         ) from error
     return logger
 
 
-def _configure(jar: Path) -> None:
+def _configure(jar: Path, home: Path) -> None:
     import jnius_config
 
     if not jnius_config.vm_running:
         jnius_config.add_classpath(str(jar))
         own = shlex.split(os.environ.get(OPTIONS_VARIABLE, ""))
+        if own:
+            _try(home, own)
         heap = () if any(map(_COLLECTOR.fullmatch, own)) else _HEAP  # Java refuses two collectors
         jnius_config.add_options(*_OPTIONS, *heap, *own)
+
+
+def _try(home: Path, options: list[str]) -> None:
+    """Start a Java of its own with the user's options first: one that it refuses ends the process that it runs in."""
+    done = subprocess.run([home / "bin/java", *options, "-version"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(shortened(f"{done.stdout} {done.stderr}"))
 
 
 @contextmanager

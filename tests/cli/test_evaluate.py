@@ -49,6 +49,18 @@ def files(tmp_path):
     return gold, questions_file(tmp_path / "submission.json", {"1": ["11", "99"]})
 
 
+def test_a_submission_without_bodies_is_measured_as_one_with_them(files, capsys):
+    gold, submission = files
+    found = []
+    for drop in ((), ("body", "type")):
+        questions = json.loads(submission.read_text("utf-8"))["questions"]
+        bare = [{key: value for key, value in question.items() if key not in drop} for question in questions]
+        submission.write_text(json.dumps({"questions": bare}), "utf-8")
+        assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--json") == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+
+
 def test_bioasq_prints_one_object(files, capsys):
     gold, submission = files
     assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--version", 8, "--json") == 0

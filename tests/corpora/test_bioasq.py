@@ -39,6 +39,14 @@ def test_reads_a_test_file_without_gold(tmp_path: Path) -> None:
     assert read_questions(path) == [Question("q1", "Why?", "summary"), Question("q2", "Who?")]
 
 
+def test_a_submission_needs_no_body_and_no_texts(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"id": "q1", "documents": [URL + "11"], "snippets": [snippet(text="absent")]}])
+    (found,) = read_questions(path, submission=True)
+    assert found == replace(ANSWERED, body="", type="", documents=("11",), snippets=(replace(SNIPPET, text=""),))
+    with pytest.raises(InputError, match=r"has no body; add"):
+        read_questions(path)
+
+
 def test_reads_gold_with_either_scheme_and_old_names(tmp_path: Path) -> None:
     urls = [URL + "11", "https://pubmed.ncbi.nlm.nih.gov/12/"]
     old = snippet(

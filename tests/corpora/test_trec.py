@@ -66,6 +66,8 @@ def test_a_bad_run_is_refused(tmp_path, text, message):
     ("text", "message"),
     [
         ("q 0 a 1\nq 0 b 1.5\n", r"file\.trec:2: the grade is '1\.5'"),
+        (f"q 0 a {10**22}\n", r"file\.trec:1: the grade is '10+'; expected an integer such as"),
+        (f"q 0 a {'9' * 5000}\n", r"file\.trec:1: the grade is '9{60,79}…; expected an integer such as"),
         ("q 0 a\n", r"file\.trec:1: expected 4 columns .* found 3"),
         ("q 0 a 1\nq 0 a 0\n", r"file\.trec:2: .* second time"),
     ],

@@ -46,6 +46,11 @@ def test_bad_input_is_refused(qrels, measures, message):
         evaluate_run(qrels, RUN, measures)
 
 
+def test_a_run_of_other_queries_is_refused():
+    with pytest.raises(InputError, match=r"none of the run's 1 queries is among the 2 judged ones"):
+        evaluate_run(QRELS, {"7": {"a": 1.0}}, ["AP"])
+
+
 def test_a_program_that_fails_is_named():
     named = {"first": {"a": 1}}  # gdeval takes numbers for queries, and is not there without perl
     with pytest.raises(InputError, match="ERR@10 is computed by a program that failed"):

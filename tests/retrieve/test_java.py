@@ -72,7 +72,7 @@ def test_the_small_collector_gives_way_to_one_that_the_user_names() -> None:
     assert "PS Scavenge" in start(COLLECTORS, MPIR_JAVA_OPTIONS="-XX:+UseParallelGC").stdout
 
 
-@pytest.mark.parametrize("options", ["-Xnonsense", "'unbalanced"])
+@pytest.mark.parametrize("options", ["-Xnonsense", "'unbalanced", "-Xmx1m"])
 def test_options_that_java_refuses_are_named(options: str) -> None:
     done = start(MPIR_JAVA_OPTIONS=options)
     assert "ArtefactError" in done.stderr

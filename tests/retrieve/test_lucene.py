@@ -81,7 +81,9 @@ def test_k1_and_b_count(index_folder: Path, index: LuceneIndex) -> None:
         assert other.search("BRCA1")[0].score != index.search("BRCA1")[0].score
 
 
-@pytest.mark.parametrize(("k1", "b"), [(-1, 0.4), (math.nan, 0.4), (math.inf, 0.4), (0.9, 1.1), (0.9, math.nan)])
+@pytest.mark.parametrize(
+    ("k1", "b"), [(-1, 0.4), (math.nan, 0.4), (math.inf, 0.4), (1e300, 0.4), (0.9, 1.1), (0.9, math.nan)]
+)
 def test_parameters_out_of_bounds_are_refused(index_folder: Path, k1: float, b: float) -> None:
     with pytest.raises(InputError, match="BM25 needs"):
         LuceneIndex(index_folder, k1=k1, b=b)
