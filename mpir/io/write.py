@@ -102,6 +102,13 @@ def check_replaceable(path: str | Path, marker: str) -> None:
         )
 
 
+def replace_folder(temporary: Path, target: Path) -> None:
+    """Put a finished folder in the place of another one beside it, which is removed."""
+    _put_in_place(temporary, target)
+    for folder in (temporary, _old(temporary)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _put_in_place(temporary: Path, target: Path) -> None:
     """Rename a folder; one that stands at its place is exchanged with it, or else moved away first."""
     if not target.exists():

@@ -1,0 +1,7 @@
+"""Dense retrieval: the vectors of documents in a faiss index, in segments on disk."""
+
+from mpir.retrieve.dense.build import build_dense, from_vectors
+from mpir.retrieve.dense.index import DenseIndex
+from mpir.retrieve.dense.manifest import DenseInfo, read_dense_info
+
+__all__ = ["DenseIndex", "DenseInfo", "build_dense", "from_vectors", "read_dense_info"]

@@ -1,0 +1,184 @@
+"""Building a dense index: documents become vectors shard by shard, then the shards become segments.
+
+A shard that is finished is kept when the build is interrupted, and the same call goes on after it. The index that
+stands at the folder stays until the new one is whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.retrieve.dense import engine
+from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
+from mpir.retrieve.dense.manifest import DenseInfo, write_dense_info
+from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
+from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
+from mpir.retrieve.dense.workplace import DONE, building, new_shard
+from mpir.text.types import Document
+
+ROWS_AT_ONCE = 65_536
+SAMPLE = 200_000
+"""Vectors that an index is trained on at most."""
+TRAINED = "trained.faiss"
+log = logging.getLogger(__name__)
+
+
+def build_dense(
+    documents: Iterable[Document],
+    folder: str | Path,
+    encoder: Vectoriser,
+    *,
+    factory: str = FLAT,
+    sentences: bool = False,
+    texts: bool = True,
+    source: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    progress: bool = False,
+) -> DenseInfo:
+    """Make the vectors of title and abstract of every document, and an index of them.
+
+    A text that is longer than the encoder reads has a vector for each of its passages, and is as near as the nearest of
+    them (MaxP); nothing is cut. One shard of documents is in memory at a time.
+
+    Args:
+        documents: any iterable with unique ids. After an interrupt it must give the same ones again.
+        folder: where the index goes.
+        encoder: makes the vectors.
+        factory: faiss's string for the kind of index: Flat (exact), SQfp16, SQ8, IVF256,Flat, HNSW32, PQ48, …
+        sentences: keep the vectors of every sentence, too, in half precision.
+        texts: keep titles and abstracts, so that a search gives them back.
+        source: what the documents came from, in JSON-able values; only a build of the same goes on after an interrupt.
+        seed: of the sample of vectors that the index is trained on, where its kind is trained.
+        progress: show a bar on standard error.
+
+    Raises:
+        InputError: no documents, an id that occurs twice, vectors that are not numbers, or an unknown factory.
+        OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
+    """
+    engine.faiss()
+    settings = {
+        "encoder": dict(encoder.identity),
+        "factory": factory,
+        "sentences": sentences,
+        "texts": texts,
+        "seed": seed,
+        "source": dict(source or {}),
+    }
+    with building(Path(folder), settings) as part:
+        encode(documents, part, encoder, sentences=sentences, texts=texts, progress=progress)
+        return _index(part, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
+
+
+def from_vectors(
+    vectors: str | Path | Floats,
+    ids: Sequence[str],
+    folder: str | Path,
+    *,
+    factory: str = FLAT,
+    encoder: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    seed: int = 1,
+) -> DenseInfo:
+    """Make an index of ready vectors, an array (N, W) or a `.npy` file of one, which is read piece by piece.
+
+    Documents whose id is given several times in a row have several passages. `encoder` is the identity of what made
+    the vectors; with it, queries of another encoder are refused.
+
+    Raises:
+        InputError: not as many ids as vectors, an id that comes again after others, no vectors, or some that are no
+            numbers.
+        ArtefactError: the file cannot be read.
+        OutputError: as `build_dense`.
+    """
+    found = load(Path(vectors)) if isinstance(vectors, str | Path) else np.asarray(vectors)
+    place = str(vectors) if isinstance(vectors, str | Path) else "vectors"
+    if found.ndim != 2 or len(found) != len(ids):
+        raise InputError(f"{place}: has shape {found.shape}, but there are {len(ids)} ids; expected one vector each.")
+    first = [row for row in range(len(ids)) if row == 0 or ids[row] != ids[row - 1]]
+    names = [ids[row] for row in first]
+    with building(Path(folder), {}, resume=False) as part:
+        seen: set[str] = set()
+        for number, begin in enumerate(range(0, len(names), DOCUMENTS_PER_SHARD)):
+            chosen = names[begin : begin + DOCUMENTS_PER_SHARD]
+            check_unique(chosen, seen)
+            bounds = np.array([*first, len(ids)])[begin : begin + len(chosen) + 1]
+            with new_shard(part, number) as shard:
+                save(shard, chosen, np.asarray(found[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])
+        return _index(part, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
+
+
+def _index(part: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], source: Mapping[str, Any]) -> DenseInfo:
+    """Make a segment of every shard, and write the manifest."""
+    shards = sorted(path.parent for path in part.glob(f"*/{DONE}"))
+    counts = [int(load(shard / FIRST)[-1]) for shard in shards]
+    if not sum(len(load(shard / IDS)) for shard in shards):
+        raise InputError(f"{part}: there are no documents to index; check that the corpus is not empty.")
+    if not sum(counts):
+        raise InputError(f"{part}: no document has a word, so there is nothing to index; check the corpus.")
+    if factory == FLAT and sum(counts) > FLAT_UP_TO:
+        log.warning("%d vectors are searched one by one; IVF4096,SQ8 or HNSW32 would be faster", sum(counts))
+    width = max(load(shard / VECTORS).shape[1] for shard in shards)
+    trained = engine.empty_index(width, factory)
+    if not trained.is_trained:
+        engine.train(trained, _sample(shards, counts, seed), factory)
+    engine.faiss().write_index(trained, str(part / TRAINED))
+    for shard in shards:
+        fill_segment(shard, part / TRAINED)
+    for shard in shards:
+        (shard / VECTORS).unlink()
+        (shard / DONE).unlink()
+    info = describe(
+        part, [shard.name for shard in shards], width, factory=factory, seed=seed, encoder=encoder, source=source
+    )
+    write_dense_info(part, info)
+    return info
+
+
+def fill_segment(shard: Path, trained: Path) -> None:
+    """Add a shard's vectors to a copy of the trained index."""
+    index, vectors = engine.faiss().read_index(str(trained)), load(shard / VECTORS)
+    for begin in range(0, len(vectors), ROWS_AT_ONCE):
+        index.add(np.ascontiguousarray(vectors[begin : begin + ROWS_AT_ONCE], np.float32))
+    engine.faiss().write_index(index, str(shard / INDEX))
+
+
+def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> Floats:
+    """At most SAMPLE vectors (N, W), drawn from all shards."""
+    generator, share = np.random.default_rng(seed), min(1.0, SAMPLE / sum(counts))
+    parts = []
+    for shard, count in zip(shards, counts, strict=True):
+        rows = np.sort(generator.choice(count, round(share * count), replace=False))
+        parts.append(np.asarray(load(shard / VECTORS)[rows], np.float32))
+    return np.concatenate(parts)
+
+
+def describe(
+    folder: Path,
+    segments: Sequence[str],
+    width: int,
+    *,
+    factory: str,
+    seed: int,
+    encoder: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> DenseInfo:
+    """The manifest of the segments in a folder."""
+    passages = [np.diff(load(folder / name / FIRST)) for name in segments]
+    return DenseInfo(
+        documents=sum(map(len, passages)),
+        vectors=int(sum(map(np.sum, passages))),
+        most_passages=int(max(one.max(initial=0) for one in passages)),
+        width=width,
+        factory=factory,
+        seed=seed,
+        encoder=encoder,
+        sentences=all((folder / name / SENTENCES).exists() for name in segments),
+        source=source,
+        segments=tuple(segments),
+    )

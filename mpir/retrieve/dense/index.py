@@ -1,0 +1,245 @@
+"""Search by vectors: the documents whose passages lie nearest to a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from mpir.errors import InputError, shown
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.retrieve.dense import engine
+from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
+from mpir.retrieve.dense.engine import Floats
+from mpir.retrieve.dense.manifest import check_encoder, read_dense_info, write_dense_info
+from mpir.retrieve.dense.segment import PLACES, VECTORS, Segment
+from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
+from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
+from mpir.text.split import sentences as split_sentences
+from mpir.text.types import Document, Sentence
+
+QUERIES_AT_ONCE = 256
+REMOVED = "removed.json"
+NO_ENCODER = "was opened without an encoder, so it cannot read texts; give DenseIndex the one that made its vectors"
+
+
+class DenseIndex:
+    """A dense index, opened for search; its vectors stay on disk and are mapped into memory.
+
+    A document's score is the highest product of any of its vectors with the query's (MaxP). Scores have six decimals,
+    and of documents with equal ones the lower id is first.
+    """
+
+    def __init__(self, folder: str | Path, encoder: Vectoriser | None = None, *, parameters: str = "") -> None:
+        """Open the index of a folder.
+
+        Args:
+            folder: that `build_dense` or `from_vectors` made.
+            encoder: what reads queries and new documents; without one, only vectors can be searched for.
+            parameters: faiss's search parameters, as ``nprobe=32`` for IVF or ``efSearch=64`` for HNSW.
+
+        Raises:
+            ArtefactError: faiss is not installed, or the index is missing, half-built, damaged, or of another encoder.
+            InputError: parameters that the index lacks.
+        """
+        engine.faiss()
+        self.folder, self.encoder, self.parameters = Path(folder), encoder, parameters
+        self._open()
+        if encoder is not None:
+            check_encoder(self.folder, self.info, encoder.identity)
+
+    def _open(self) -> None:
+        self.info = read_dense_info(self.folder)
+        removed: Mapping[str, Sequence[int]] = {}
+        if (self.folder / REMOVED).exists():
+            removed = read_json(self.folder / REMOVED)
+        self.segments = [
+            Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
+            for name in self.info.segments
+        ]
+
+    def __len__(self) -> int:
+        return self.info.documents
+
+    def __enter__(self) -> DenseIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index's files."""
+        self.segments = []
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """The k nearest documents, best first, each with its score; none for a query without a word."""
+        return self.search_batch([query], k)[0]
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """`search` for every query, in their order."""
+        found: list[list[Document]] = []
+        with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
+            for start in range(0, len(queries), QUERIES_AT_ONCE):
+                batch = queries[start : start + QUERIES_AT_ONCE]
+                found += self._search(batch, k)
+                bar.update(len(batch))
+        return found
+
+    def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
+        worded = [i for i, query in enumerate(queries) if has_words(query)]
+        vectors, query_of = self._read([queries[i] for i in worded])
+        found: list[list[Document]] = [[] for _ in queries]
+        hits = self.nearest(vectors, k, query_of)
+        for i, one in zip(worded, hits, strict=True):
+            found[i] = [self.segments[segment].document(number, score) for segment, number, score in one]
+        return found
+
+    def search_vectors(self, vectors: npt.NDArray[Any], k: int = 100) -> list[list[Document]]:
+        """The k documents nearest to each vector (Q, W).
+
+        Raises:
+            InputError: vectors of another width than the index's, or values that are no finite numbers.
+        """
+        hits = self.nearest(np.asarray(vectors, np.float32), k)
+        return [[self.segments[segment].document(number, score) for segment, number, score in one] for one in hits]
+
+    def nearest(
+        self, vectors: Floats, k: int, query_of: npt.NDArray[np.int64] | None = None
+    ) -> list[list[tuple[int, int, float]]]:
+        """(segment, number in it, score) of the k best documents of each query, best first.
+
+        `query_of` (R,) is the query that each vector (R, W) belongs to, ascending; without it, each is one.
+
+        Raises:
+            InputError: as `search_vectors`, or k is less than 1.
+        """
+        if k < 1:
+            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
+        self._check(vectors)
+        query_of = np.arange(len(vectors)) if query_of is None else query_of
+        best: list[dict[tuple[int, int], float]] = [{} for _ in range(int(query_of[-1]) + 1 if len(query_of) else 0)]
+        for place, segment in enumerate(self.segments):
+            for query, hits in zip(query_of, segment.nearest(vectors, min(k, len(segment.ids))), strict=True):
+                for number, score in zip(hits.documents.tolist(), hits.scores.tolist(), strict=True):
+                    key = (place, number)
+                    best[query][key] = max(score, best[query].get(key, -np.inf))
+        return [
+            [(*key, score) for key, score in sorted(one.items(), key=lambda item: (-item[1], self._id(item[0])))[:k]]
+            for one in best
+        ]
+
+    def _id(self, place: tuple[int, int]) -> bytes:
+        return bytes(self.segments[place[0]].ids[place[1]])
+
+    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+        """The scores (N,) of documents by their ids, from the index's vectors; NaN for one that it lacks."""
+        vectors, scores = self._read([query])[0], np.full(len(ids), np.nan)
+        for segment in self.segments:
+            there = [(place, segment.number_of[name]) for place, name in enumerate(ids) if name in segment.number_of]
+            if there:
+                places, numbers = zip(*there, strict=True)
+                scores[list(places)] = segment.scores_of(vectors, numbers)
+        return scores
+
+    def document(self, id: str) -> Document:
+        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        segment, number = self._find(id)
+        return segment.document(number)
+
+    def sentences(self, query: str, id: str) -> list[tuple[Sentence, float]]:
+        """The sentences of a document with their scores for a query, best first.
+
+        Raises:
+            InputError: an id that the index lacks, or an index without the vectors of sentences or the texts.
+        """
+        segment, number = self._find(id)
+        vectors = segment.sentence_vectors(number)
+        if vectors is None or not (segment.folder / PLACES).exists():
+            raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
+        found = split_sentences(segment.document(number))
+        scores = (vectors @ self._read([query])[0].T).max(axis=1, initial=-np.inf)
+        order = np.argsort(-scores, kind="stable")
+        return [(found[i], float(scores[i])) for i in order]
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Add documents as a new segment; the others stay as they are.
+
+        Raises:
+            InputError: no documents, or an id that is there already; remove that one first.
+            OutputError: another process is writing the index.
+        """
+        added, seen = list(documents), {name for segment in self.segments for name in segment.number_of}
+        if not added:
+            raise InputError(f"{self.folder}: there are no documents to add; check that the corpus is not empty.")
+        check_unique([document.id for document in added], seen)
+        if self.encoder is None:
+            raise InputError(f"{self.folder}: {NO_ENCODER}.")
+        number = 1 + max(map(int, self.info.segments))
+        texts = all((segment.folder / PLACES).exists() for segment in self.segments)
+        with writing(self.folder / LOCK):
+            with new_shard(self.folder, number) as shard:
+                write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
+                fill_segment(shard, self.folder / TRAINED)
+            for name in (VECTORS, DONE):
+                (shard / name).unlink()
+            self._write([*self.info.segments, shard.name], removed=sum(len(s.ids) for s in self.segments) - len(self))
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove documents; their vectors are passed over from now on.
+
+        Raises:
+            InputError: an id that the index lacks, or that is named twice.
+            OutputError: another process is writing the index.
+        """
+        check_unique(ids, set())
+        found = [self._find(name) for name in ids]
+        with writing(self.folder / LOCK):
+            for segment, number in found:
+                segment.removed[number] = True
+            removed = {s.folder.name: np.flatnonzero(s.removed).tolist() for s in self.segments}
+            write_json(self.folder / REMOVED, removed)
+            self._write(self.info.segments, removed=sum(map(len, removed.values())))
+
+    def _write(self, segments: Sequence[str], *, removed: int) -> None:
+        """Write the manifest anew, and open the index again."""
+        info = describe(
+            self.folder,
+            segments,
+            self.info.width,
+            factory=self.info.factory,
+            seed=self.info.seed,
+            encoder=self.info.encoder,
+            source=self.info.source,
+        )
+        write_dense_info(self.folder, replace(info, documents=info.documents - removed))
+        self._open()
+
+    def _read(self, queries: Sequence[str]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Vectors (R, W) of queries, and the query (R,) of each."""
+        if self.encoder is None:
+            raise InputError(f"{self.folder}: {NO_ENCODER}.")
+        if not queries:
+            return np.zeros((0, self.info.width), np.float32), np.zeros(0, np.int64)
+        vectors, query_of = self.encoder.vectors(queries)
+        return vectors, query_of
+
+    def _check(self, vectors: Floats) -> None:
+        if vectors.ndim != 2 or vectors.shape[1] != self.info.width:
+            raise InputError(
+                f"{self.folder}: holds vectors of width {self.info.width}, so it cannot be searched for vectors of "
+                f"shape {vectors.shape}; use the encoder that made it."
+            )
+        if not np.isfinite(vectors).all():
+            raise InputError("A query's vector has values that are no finite numbers; check what made it.")
+
+    def _find(self, id: str) -> tuple[Segment, int]:
+        for segment in self.segments:
+            if id in segment.number_of:
+                return segment, segment.number_of[id]
+        raise InputError(f"{self.folder}: holds no document with id {shown(id)}; check the id and the corpus.")

@@ -1,0 +1,106 @@
+"""What a dense index says about itself; it is written last, so a folder with a manifest is a whole index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError, InputError
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.version import __version__
+
+FORMAT = 1
+MANIFEST = "dense.json"
+REMEDY = "build it with `mpir index PATH… --index DIR --dense`"
+COMPARED = ("checkpoint", "reading", "pooling", "similarity")
+"""What of an encoder's identity must be the same for documents and queries; a number format need not."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseInfo:
+    """A dense index's manifest.
+
+    Attributes:
+        documents: how many there are, less those that were removed.
+        vectors: how many there are of documents; a document longer than the encoder reads has several (passages).
+        most_passages: the highest number of vectors of one document.
+        width: of a vector.
+        factory: faiss's string for the kind of index.
+        seed: of the sample that the index was trained on, where its kind is trained.
+        encoder: the identity of the encoder, or nothing where ready vectors came without one.
+        sentences: whether the vectors of sentences are stored, too.
+        source: what the documents came from, as the caller said.
+        segments: the folders that hold it, in the order in which they were added.
+        mpir: the version that wrote it.
+        format: of the files.
+    """
+
+    documents: int
+    vectors: int
+    most_passages: int
+    width: int
+    factory: str
+    seed: int
+    encoder: Mapping[str, Any]
+    sentences: bool
+    source: Mapping[str, Any]
+    segments: tuple[str, ...]
+    mpir: str = __version__
+    format: int = FORMAT
+
+
+def write_dense_info(folder: Path, info: DenseInfo) -> None:
+    """Write the manifest."""
+    write_json(folder / MANIFEST, asdict(info))
+
+
+def read_dense_info(folder: str | Path) -> DenseInfo:
+    """Read the manifest of an index folder.
+
+    Raises:
+        ArtefactError: the folder is missing, half-built, no dense index, or made by another format.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ArtefactError(f"{folder}: there is no dense index here; {REMEDY}.")
+    if not (folder / MANIFEST).is_file():
+        raise ArtefactError(f"{folder}: has no {MANIFEST}, so it is half-built or not a dense index; {REMEDY}.")
+    try:
+        values = read_json(folder / MANIFEST)
+    except InputError as error:
+        raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
+    if values.get("format") != FORMAT:
+        raise ArtefactError(
+            f"{folder}: has format {values.get('format')!r} (mpir {values.get('mpir')}), but this mpir reads {FORMAT}; "
+            f"{REMEDY}."
+        )
+    missing = [item.name for item in fields(DenseInfo) if item.name not in values]
+    if missing or not isinstance(values["segments"], list) or not isinstance(values["encoder"], dict):
+        raise ArtefactError(f"{folder}: its manifest lacks {', '.join(missing) or 'valid values'}; {REMEDY}.")
+    return DenseInfo(
+        **{**{item.name: values[item.name] for item in fields(DenseInfo)}, "segments": (*values["segments"],)}
+    )
+
+
+def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) -> None:
+    """Refuse an encoder whose vectors mean something else than those of the index.
+
+    Raises:
+        ArtefactError: its weights or its reading are not those that made the index.
+    """
+    for name in COMPARED if info.encoder else ():
+        if info.encoder.get(name) != identity.get(name):
+            raise ArtefactError(
+                f"{folder}: its vectors were made by another encoder ({name} {_short(info.encoder.get(name))}, not "
+                f"{_short(identity.get(name))}); open it with that one, or build it again."
+            )
+
+
+def _short(value: Any) -> str:
+    """The beginning of a hash or name."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {str(item)[:12]}" for key, item in value.items())[:60]
+    return str(value)[:60]

@@ -1,0 +1,157 @@
+"""A segment: some documents of a dense index with their vectors, in a folder that is never changed.
+
+`ids.npy` (D,) are the documents' ids in UTF-8, `first.npy` (D + 1,) the first vector of each, `index.faiss` the
+vectors. `documents.jsonl` are title and abstract, found by `places.npy` (D + 1,) in bytes, where they are kept, and
+`sentences.npy` (S, W) in half precision the vectors of sentences, whose first ones `first_sentence.npy` (D + 1,) says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import ArtefactError
+from mpir.retrieve.dense.engine import Floats, read_index, reconstruct, set_parameters
+from mpir.text.normalise import without_surrogates
+from mpir.text.types import Document
+
+IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
+RECORDS, PLACES = "documents.jsonl", "places.npy"
+SENTENCES, FIRST_SENTENCE = "sentences.npy", "first_sentence.npy"
+MARGIN = 16
+"""Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
+DECIMALS = 6
+"""Scores are rounded so: what a batch's size changes in the last bits shall not change the order of equal ones."""
+
+
+class Hits(NamedTuple):
+    """Documents of a segment by number (n,), and their scores (n,), best first, of equal ones the lower id first."""
+
+    documents: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+
+
+class Segment:
+    """A segment, opened for search."""
+
+    def __init__(self, folder: Path, *, removed: Iterable[int] = (), parameters: str = "") -> None:
+        """Open it. Raises ArtefactError where a file is missing or damaged, InputError for unknown parameters."""
+        self.folder = folder
+        self.ids, self.first = load(folder / IDS), load(folder / FIRST)
+        self.index = read_index(folder / INDEX)
+        if self.index.ntotal != self.first[-1] or len(self.first) != len(self.ids) + 1:
+            raise ArtefactError(
+                f"{folder}: holds {self.index.ntotal} vectors of {len(self.ids)} documents, but {FIRST} says "
+                f"{int(self.first[-1])} of {len(self.first) - 1}; it is damaged, so build the index again."
+            )
+        set_parameters(self.index, parameters)
+        self.removed = np.zeros(len(self.ids), bool)
+        self.removed[list(removed)] = True
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The number of a document by its id; removed ones have none."""
+        return {decoded(one): i for i, one in enumerate(self.ids) if not self.removed[i]}
+
+    def nearest(self, vectors: Floats, k: int) -> list[Hits]:
+        """The k documents whose best vector is nearest to each query's vector (Q, W); fewer where there are fewer.
+
+        Vectors are asked for until so many documents are found and the next vector is farther than the last document's.
+        """
+        total, wanted = int(self.index.ntotal), k + MARGIN
+        found: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
+        waiting = np.arange(len(vectors)) if total else np.zeros(0, np.int64)
+        while len(waiting):
+            wanted = min(wanted, total)
+            scores, rows = self.index.search(np.ascontiguousarray(vectors[waiting], np.float32), wanted)
+            pending = []
+            for query, values, row in zip(waiting, np.round(scores.astype(np.float64), DECIMALS), rows, strict=True):
+                found[query], whole = self._documents(values, row, k)
+                if not whole and wanted < total:
+                    pending.append(query)
+            waiting, wanted = np.array(pending, np.int64), 4 * wanted
+        return found
+
+    def _documents(self, scores: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], k: int) -> tuple[Hits, bool]:
+        """The documents of the nearest vectors, best first, and whether no other vector could change them."""
+        there = rows >= 0  # what is missing is -1
+        documents = np.searchsorted(self.first, rows[there], side="right") - 1
+        values = scores[there]
+        kept = ~self.removed[documents]
+        documents, best = np.unique(documents[kept], return_index=True)
+        own = values[kept][best]
+        order = np.lexsort((self.ids[documents], -own))[:k]
+        whole = not there.all() or (len(order) == k and bool(own[order[-1]] > values[-1]))
+        return Hits(documents[order], own[order]), whole
+
+    def scores_of(self, vectors: Floats, documents: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The highest product (D,) of any of the vectors (R, W) with any of each document's; NaN for one without."""
+        spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
+        rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
+        best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
+        parts = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
+        return np.round([float(part.max()) if len(part) else np.nan for part in parts], DECIMALS)
+
+    def document(self, number: int, score: float | None = None) -> Document:
+        """A document: its id alone where the texts are not kept."""
+        identifier = decoded(self.ids[number])
+        if self._places is None:
+            return Document(identifier, score=score)
+        with open(self.folder / RECORDS, "rb") as stream:
+            stream.seek(int(self._places[number]))
+            values = json.loads(stream.read(int(self._places[number + 1] - self._places[number])))
+        return Document(identifier, values["title"], values["abstract"], score)
+
+    def sentence_vectors(self, number: int) -> Floats | None:
+        """The vectors (S, W) of a document's sentences, where they are kept."""
+        if self._sentences is None or self._first_sentence is None:
+            return None
+        begin, end = self._first_sentence[number : number + 2]
+        return np.asarray(self._sentences[begin:end], np.float32)
+
+    @cached_property
+    def _places(self) -> npt.NDArray[np.int64] | None:
+        return load(self.folder / PLACES) if (self.folder / PLACES).exists() else None
+
+    @cached_property
+    def _sentences(self) -> npt.NDArray[np.float16] | None:
+        return load(self.folder / SENTENCES) if (self.folder / SENTENCES).exists() else None
+
+    @cached_property
+    def _first_sentence(self) -> npt.NDArray[np.int64] | None:
+        return load(self.folder / FIRST_SENTENCE) if (self.folder / FIRST_SENTENCE).exists() else None
+
+
+def load(path: Path) -> npt.NDArray[Any]:
+    """An array that stays in its file. Raises ArtefactError where it is missing or damaged."""
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
+
+
+def encoded(identifiers: Sequence[str]) -> npt.NDArray[np.bytes_]:
+    """Ids (D,) as they are kept: in UTF-8, whose order is that of the characters."""
+    return np.array([without_surrogates(one).encode() for one in identifiers], np.bytes_)
+
+
+def decoded(identifier: bytes) -> str:
+    """An id of those."""
+    return bytes(identifier).decode()
+
+
+def write_records(folder: Path, documents: Sequence[Document]) -> None:
+    """Keep the texts of documents."""
+    places = [0]
+    with open(folder / RECORDS, "wb") as stream:
+        for document in documents:
+            line = json.dumps({"title": document.title, "abstract": document.abstract}).encode() + b"\n"
+            stream.write(line)
+            places.append(places[-1] + len(line))
+    np.save(folder / PLACES, np.array(places, np.int64))

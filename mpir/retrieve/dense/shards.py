@@ -1,0 +1,131 @@
+"""From documents to shards: each is a folder with the ids, vectors and texts of some documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from mpir.errors import InputError, shown
+from mpir.retrieve.dense.engine import Floats
+from mpir.retrieve.dense.segment import (
+    FIRST,
+    FIRST_SENTENCE,
+    IDS,
+    SENTENCES,
+    VECTORS,
+    encoded,
+    load,
+    write_records,
+)
+from mpir.retrieve.dense.workplace import finished_shard, new_shard
+from mpir.text.split import sentences as split_sentences
+from mpir.text.types import Document
+
+DOCUMENTS_PER_SHARD = 8192
+
+
+class Vectoriser(Protocol):
+    """What makes vectors of texts, such as an encoder."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the vectors depend on."""
+
+    def vectors(self, texts: Sequence[str]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
+
+
+def encode(
+    documents: Iterable[Document], part: Path, encoder: Vectoriser, *, sentences: bool, texts: bool, progress: bool
+) -> None:
+    """Write the shards of documents that are not there yet.
+
+    Raises:
+        InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
+    """
+    seen: set[str] = set()
+    stream = iter(tqdm(documents, desc="Encoding", unit=" documents", disable=not progress))
+    for number, batch in enumerate(_batches(stream)):
+        names = [document.id for document in batch]
+        check_unique(names, seen)
+        if shard := finished_shard(part, number):
+            _check_same(shard, names)
+            continue
+        with new_shard(part, number) as shard:
+            write_shard(shard, batch, encoder, sentences=sentences, texts=texts)
+
+
+def write_shard(
+    shard: Path, documents: Sequence[Document], encoder: Vectoriser, *, sentences: bool, texts: bool
+) -> None:
+    """Fill one shard. A text without a word has no vector."""
+    worded = [i for i, document in enumerate(documents) if has_words(document.text)]
+    vectors, text_of = encoder.vectors([documents[i].text for i in worded])
+    counts = np.zeros(len(documents), np.int64)
+    counts[worded] = np.bincount(text_of, minlength=len(worded))
+    save(shard, [document.id for document in documents], vectors, _bounds(counts))
+    if texts:
+        write_records(shard, documents)
+    if sentences:
+        _save_sentences(shard, encoder, documents)
+
+
+def save(shard: Path, names: Sequence[str], vectors: Floats, first: npt.NDArray[np.int64]) -> None:
+    """Write ids (D,), vectors (R, W) and the first (D + 1,) of each.
+
+    Raises:
+        InputError: a vector has values that are no finite numbers.
+    """
+    broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(broken):
+        name = names[int(np.searchsorted(first, broken[0], side="right")) - 1]
+        raise InputError(f"The vector of document {shown(name)} has values that are no finite numbers; correct it.")
+    np.save(shard / IDS, encoded(names))
+    np.save(shard / FIRST, np.asarray(first, np.int64))
+    np.save(shard / VECTORS, vectors)
+
+
+def check_unique(names: Sequence[str], seen: set[str]) -> None:
+    """Note names as seen. Raises InputError for one that was."""
+    for name in names:
+        if name in seen:
+            raise InputError(f"The document id {shown(name)} occurs more than once; every document needs its own.")
+        seen.add(name)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a letter or digit in a text."""
+    return any(map(str.isalnum, text))
+
+
+def _batches(stream: Iterator[Document]) -> Iterator[list[Document]]:
+    while batch := list(islice(stream, DOCUMENTS_PER_SHARD)):
+        yield batch
+
+
+def _check_same(shard: Path, names: Sequence[str]) -> None:
+    if not np.array_equal(load(shard / IDS), encoded(names)):
+        raise InputError(
+            f"{shard.parent}: the documents from {shown(names[0])} on are not those that the interrupted build began "
+            "with; what it made is removed, so run this again to build the index anew."
+        )
+
+
+def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document]) -> None:
+    """The first passage's vector of every sentence."""
+    found = [split_sentences(document) for document in documents]
+    vectors, text_of = encoder.vectors([sentence.text for part in found for sentence in part])
+    bounds = _bounds([len(part) for part in found])
+    np.save(shard / SENTENCES, vectors[np.searchsorted(text_of, np.arange(bounds[-1]))].astype(np.float16))
+    np.save(shard / FIRST_SENTENCE, bounds)
+
+
+def _bounds(counts: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where each part begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -1,0 +1,92 @@
+"""Where a dense index is built: a folder beside it, whose finished shards outlive an interrupt."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from mpir.errors import InputError, OutputError
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json
+from mpir.io.write import check_replaceable, replace_folder, write_json
+from mpir.retrieve.dense.manifest import MANIFEST
+
+STATE, DONE, LOCK = "building.json", "done", "writing.lock"
+
+
+@contextmanager
+def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) -> Iterator[Path]:
+    """The folder in which an index is built; it takes the index's place once the block ends without an error.
+
+    What an interrupted build of the same settings left there is kept, but for mistakes in the input.
+
+    Raises:
+        OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
+    """
+    check_replaceable(folder, MANIFEST)
+    part, made_by = folder.with_name(f"{folder.name}.part"), fingerprint(dict(settings))
+    with writing(folder.with_name(f"{folder.name}.part.lock")):
+        try:
+            if not (resume and _made_by(part) == made_by):
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir()
+                write_json(part / STATE, {"settings": made_by})
+            yield part
+            (part / STATE).unlink()
+            replace_folder(part, folder)
+        except InputError:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
+
+
+def _made_by(part: Path) -> str | None:
+    """The settings of the build that was interrupted in a folder."""
+    try:
+        return str(read_json(part / STATE)["settings"])
+    except (InputError, KeyError):
+        return None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Be the only process that writes an index.
+
+    Raises:
+        OutputError: another process does, or the folder cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise OutputError(f"{path.parent}: another process is writing the index; wait for it to end.") from error
+    except OSError as error:
+        raise OutputError(f"{path.parent}: cannot be written ({error.strerror}); check the folder.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_shard(part: Path, number: int) -> Iterator[Path]:
+    """A new folder of a shard; it counts once the block ends without an error."""
+    folder = part / f"{number:06d}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    yield folder
+    (folder / DONE).touch()
+
+
+def finished_shard(part: Path, number: int) -> Path | None:
+    """The folder of a shard, if it is whole."""
+    folder = part / f"{number:06d}"
+    return folder if (folder / DONE).exists() else None

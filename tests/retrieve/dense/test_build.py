@@ -1,0 +1,145 @@
+"""Building: in shards that outlive an interrupt, in place of what stood there only when whole, and bad input."""
+
+import builtins
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors
+from mpir.text.types import Document
+
+pytest.importorskip("faiss")
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mpir.retrieve.dense.shards.DOCUMENTS_PER_SHARD", 2)
+
+
+def interrupted(documents: list[Document], after: int) -> Iterator[Document]:
+    yield from documents[:after]
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
+    assert not (tmp_path / "i").exists()
+    with pytest.raises(ArtefactError, match="there is no dense index here"):
+        DenseIndex(tmp_path / "i", encoder)
+    encoder.read.clear()
+    build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
+    assert encoder.read == [documents[2].text, documents[3].text]  # d4 has no word
+    build_dense(documents, tmp_path / "whole", encoder, source={"a": 1})
+    for query in ("gene", "heart aspirin"):
+        assert DenseIndex(tmp_path / "i", encoder).search(query) == DenseIndex(tmp_path / "whole", encoder).search(
+            query
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "whole"]  # nothing is left behind
+
+
+@pytest.mark.parametrize("changes", [{"source": {"a": 2}}, {"factory": "SQfp16"}, {"sentences": True}])
+def test_an_interrupted_build_of_something_else_begins_anew(
+    encoder: Any, documents: list[Document], tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
+    encoder.read.clear()
+    build_dense(documents, tmp_path / "i", encoder, **({"source": {"a": 1}} | changes))
+    assert set(encoder.read) >= {document.text for document in documents[:4]}
+
+
+def test_other_documents_after_an_interrupt(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
+    with pytest.raises(InputError, match="the documents from 'd2' on are not those that the interrupted build began"):
+        build_dense(documents[1:], tmp_path / "i", encoder)
+    build_dense(documents[1:], tmp_path / "i", encoder)
+    assert len(DenseIndex(tmp_path / "i", encoder)) == 4
+
+
+def test_the_old_index_stays_until_the_new_one_is_whole(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents[:1], tmp_path / "i", encoder)
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
+    assert len(DenseIndex(tmp_path / "i", encoder)) == 1
+    build_dense(documents, tmp_path / "i", encoder)
+    assert len(DenseIndex(tmp_path / "i", encoder)) == 5
+
+
+def test_a_folder_of_something_else_is_not_replaced(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    (tmp_path / "i").mkdir()
+    (tmp_path / "i/thesis.tex").write_text("years of work")
+    with pytest.raises(OutputError, match=r"holds no dense\.json, so it is something else and is not replaced"):
+        build_dense(documents, tmp_path / "i", encoder)
+    assert (tmp_path / "i/thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([], "there are no documents to index; check that the corpus is not empty"),
+        ([Document("a", "", "…"), Document("b")], "no document has a word, so there is nothing to index"),
+        ([Document("a", "", "gene"), Document("b"), Document("c"), Document("a")], "The document id 'a' occurs more"),
+    ],
+)
+def test_bad_corpora(encoder: Any, documents: list[Document], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        build_dense(documents, tmp_path / "i", encoder)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_encoder_that_gives_no_numbers(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    class Broken(type(encoder)):  # type: ignore[misc]
+        def vectors(self, texts: Any) -> Any:
+            vectors, text_of = super().vectors(texts)
+            vectors[-1] = np.nan
+            return vectors, text_of
+
+    with pytest.raises(InputError, match="The vector of document 'd2' has values that are no finite numbers"):
+        build_dense(documents, tmp_path / "i", Broken())
+
+
+@pytest.mark.parametrize(
+    ("vectors", "ids", "message"),
+    [
+        (np.ones((2, 3)), ["a"], r"has shape \(2, 3\), but there are 1 ids; expected one vector each"),
+        (np.ones(3), ["a", "b", "c"], r"has shape \(3,\), but"),
+        (np.ones((0, 3)), [], "there are no documents to index"),
+        (np.ones((3, 3)), ["a", "b", "a"], "The document id 'a' occurs more than once"),
+        (np.array([[1.0, 2.0], [np.inf, 0.0]]), ["a", "b"], "The vector of document 'b' has values that are no finite"),
+    ],
+)
+def test_bad_vectors(vectors: Any, ids: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        from_vectors(vectors, ids, tmp_path / "i")
+
+
+def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"faiss cannot make the index 'Magic7' of vectors of width 8 .*; choose one"):
+        build_dense(documents, tmp_path / "i", encoder, factory="Magic7")
+    with pytest.raises(InputError, match="faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose a smaller"):
+        build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
+
+
+def test_without_faiss(
+    encoder: Any, documents: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "faiss":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.delitem(sys.modules, "faiss", raising=False)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ArtefactError, match=r"faiss-cpu is not installed, but .* run `pip install 'mpir\[dense\]'`"):
+        build_dense(documents, tmp_path / "i", encoder)

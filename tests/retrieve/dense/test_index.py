@@ -1,0 +1,220 @@
+"""Search by vectors: MaxP, ties, missing neighbours, and the same answers for every way of building."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpir.errors import ArtefactError, InputError
+from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors, read_dense_info
+from mpir.text.types import Document
+
+pytest.importorskip("faiss")
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def test_the_nearest_are_found_and_ties_are_broken_by_id(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    with DenseIndex(tmp_path / "i", encoder) as index:
+        found = index.search("gene cell", 2)
+        assert found == [Document("d0", "", "a gene in a cell", 1.0), Document("d2", "", "A gene in a cell.", 1.0)]
+        assert ids(index.search("gene cell", 1)) == ["d0"]
+        everything = index.search("heart attack", 1000)
+        assert ids(everything) == ["d1", "d0", "d2", "d3"]  # d4 has no word, so it has no vector
+        assert everything[0].score == pytest.approx(3 / np.sqrt(2) / np.sqrt(7), abs=1e-6)
+        assert len(index) == 5
+
+
+def test_a_query_without_words_finds_nothing(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i", encoder)
+    assert index.search("?! …") == []
+    assert [len(found) for found in index.search_batch(["", "gene", " "], 3)] == [0, 3, 0]
+    assert index.search_batch([]) == []
+
+
+def test_a_long_document_is_as_near_as_its_nearest_passage(encoder: Any, tmp_path: Path) -> None:
+    encoder.window = 3
+    long = Document("long", "", "gene gene cell heart attack heart blood risk trial risk")
+    info = build_dense([long, Document("short", "", "heart gene")], tmp_path / "i", encoder)
+    assert (info.vectors, info.most_passages) == (5, 4)
+    index = DenseIndex(tmp_path / "i", encoder)
+    assert index.search("risk")[0] == Document("long", "", long.abstract, 1.0)  # its last passage is that word alone
+    found = index.search("heart attack heart gene")  # the query has two passages, too
+    assert [(one.id, one.score) for one in found] == [("long", 1.0), ("short", pytest.approx(np.sqrt(0.5), abs=1e-6))]
+
+
+def naive(
+    vectors: np.ndarray[Any, Any], names: list[str], query: np.ndarray[Any, Any], k: int
+) -> list[tuple[str, float]]:
+    best: dict[str, float] = {}
+    for name, vector in zip(names, vectors, strict=True):
+        best[name] = max(best.get(name, -np.inf), round(float(vector @ query), 6))
+    return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    passages=st.lists(st.integers(1, 30), min_size=1, max_size=12),
+    size=st.integers(1, 12),
+    k=st.integers(1, 15),
+    seed=st.integers(0, 10**6),
+)
+def test_segments_and_passages_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, passages: list[int], size: int, k: int, seed: int
+) -> None:
+    """Values of a few small numbers, so that ties abound and products are exact."""
+    folder, generator = tmp_path_factory.mktemp("index"), np.random.default_rng(seed)
+    vectors = generator.integers(-1, 2, (sum(passages), 4)).astype(np.float32)
+    names = [f"d{i}" for i, count in enumerate(passages) for _ in range(count)]
+    queries = generator.integers(-1, 2, (25, 4)).astype(np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mpir.retrieve.dense.build.DOCUMENTS_PER_SHARD", size)
+        info = from_vectors(vectors, names, folder / "i")
+    assert len(info.segments) == -(-len(passages) // size)
+    assert (info.documents, info.vectors, info.most_passages) == (len(passages), sum(passages), max(passages))
+    index = DenseIndex(folder / "i")
+    found = [[(one.id, one.score) for one in hits] for hits in index.search_vectors(queries, k)]
+    assert found == [naive(vectors, names, query, k) for query in queries]
+    alone = [[(one.id, one.score) for one in index.search_vectors(query[None], k)[0]] for query in queries]
+    assert alone == found
+
+
+@pytest.mark.parametrize("factory", ["Flat", "SQfp16", "SQ8", "IVF4,Flat", "HNSW8", "PQ4x4"])
+def test_every_kind_of_index(tmp_path: Path, factory: str) -> None:
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(400, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.save(tmp_path / "vectors.npy", vectors)
+    names = [f"d{i:03}" for i in range(400)]
+    info = from_vectors(tmp_path / "vectors.npy", names, tmp_path / "i", factory=factory, seed=3)
+    assert (info.factory, info.seed, info.documents) == (factory, 3, 400)
+    index = DenseIndex(tmp_path / "i", parameters="nprobe=4" if factory.startswith("IVF") else "")
+    found = index.search_vectors(vectors[:50], 10)
+    exact = [[names[i] for i in np.argsort(-(vectors @ one))[:10]] for one in vectors[:50]]
+    recall = np.mean([len(set(ids(hits)) & set(best)) / 10 for hits, best in zip(found, exact, strict=True)])
+    assert recall > (0.3 if factory.startswith("PQ") else 0.9)
+    if factory in ("Flat", "IVF4,Flat"):
+        assert [ids(hits) for hits in found] == exact
+
+
+def test_missing_neighbours_never_surface(tmp_path: Path) -> None:
+    """One list of an IVF index is looked at, and it holds less than what is asked for: faiss fills up with -1."""
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(200, 8)).astype(np.float32)
+    names = [f"d{i}" for i in range(200)]
+    from_vectors(vectors, names, tmp_path / "i", factory="IVF5,Flat")
+    for hits in DenseIndex(tmp_path / "i").search_vectors(vectors[:20], 199):
+        assert 0 < len(hits) < 199
+        assert len(set(ids(hits))) == len(hits)
+        assert all(np.isfinite(one.score) for one in hits if one.score is not None)
+
+
+def test_documents_are_added_and_removed_without_a_rebuild(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents[:2], tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i", encoder)
+    before = (tmp_path / "i/000000/index.faiss").read_bytes()
+    index.add(documents[2:])
+    assert ids(index.search("gene cell", 3)) == ["d0", "d2", "d1"]
+    index.remove(["d0"])
+    for opened in (index, DenseIndex(tmp_path / "i", encoder)):
+        assert ids(opened.search("gene cell", 9)) == ["d2", "d1", "d3"]
+        assert len(opened) == 4
+        with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
+            opened.document("d0")
+    with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
+        index.remove(["d0"])
+    with pytest.raises(InputError, match="holds no document with id 'nowhere'"):
+        index.remove(["d1", "nowhere"])
+    assert ids(DenseIndex(tmp_path / "i", encoder).search("heart", 1)) == ["d1"]  # nothing was removed by halves
+    with pytest.raises(InputError, match="'d1' occurs more than once"):
+        index.remove(["d1", "d1"])
+    index.add([Document("d0", "", "heart")])  # an id may come back
+    assert ids(index.search("heart", 1)) == ["d0"]
+    assert len(index) == 5
+    with pytest.raises(InputError, match="'d0' occurs more than once; every document needs its own"):
+        index.add([Document("d0", "", "blood")])
+    with pytest.raises(InputError, match="no documents to add"):
+        index.add([])
+    assert (tmp_path / "i/000000/index.faiss").read_bytes() == before
+
+
+def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i", encoder)
+    encoder.read.clear()
+    found = index.scores_of("gene cell", ["d3", "d2", "nowhere", "d4", "d0"])
+    np.testing.assert_allclose(found, [0.0, 1.0, np.nan, np.nan, 1.0])
+    assert encoder.read == ["gene cell"]
+
+
+def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder, sentences=True)
+    index = DenseIndex(tmp_path / "i", encoder)
+    found = index.sentences("blood", "d3")
+    assert (found[0][0].text, found[0][0].section) == ("Risk of blood.", "abstract")
+    assert found[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
+    assert [score for _, score in found[1:]] == [0.0, 0.0]
+    build_dense(documents, tmp_path / "bare", encoder)
+    with pytest.raises(InputError, match="has no vectors of sentences; build it with sentences and texts"):
+        DenseIndex(tmp_path / "bare", encoder).sentences("blood", "d3")
+
+
+@pytest.mark.parametrize(
+    ("query", "k", "message"),
+    [("gene", 0, "k is 0, but a search needs to return at least 1"), ("gene", -1, "k is -1")],
+)
+def test_bad_searches(
+    encoder: Any, documents: list[Document], tmp_path: Path, *, query: str, k: int, message: str
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    with pytest.raises(InputError, match=message):
+        DenseIndex(tmp_path / "i", encoder).search(query, k)
+
+
+def test_vectors_that_do_not_fit(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i")
+    with pytest.raises(InputError, match=r"holds vectors of width 8, so it cannot be searched for .* shape \(1, 5\)"):
+        index.search_vectors(np.ones((1, 5)))
+    with pytest.raises(InputError, match="values that are no finite numbers"):
+        index.search_vectors(np.full((1, 8), np.nan))
+    with pytest.raises(InputError, match="was opened without an encoder, so it cannot read texts"):
+        index.search("gene")
+    with pytest.raises(InputError, match="search parameters 'nprobe=3' do not fit the index"):
+        DenseIndex(tmp_path / "i", parameters="nprobe=3")
+
+
+def test_an_index_of_another_encoder(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    other = type(encoder)(weights="two")
+    with pytest.raises(ArtefactError, match=r"made by another encoder .*model\.safetensors one, not .* two.; open it"):
+        DenseIndex(tmp_path / "i", other)
+
+
+def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match="there is no dense index here; build it with"):
+        DenseIndex(tmp_path / "nowhere", encoder)
+    build_dense(documents, tmp_path / "i", encoder)
+    file = tmp_path / "i/000000/index.faiss"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:40])
+    with pytest.raises(ArtefactError, match=r"index\.faiss: is damaged"):
+        DenseIndex(tmp_path / "i", encoder)
+    file.write_bytes(whole)
+    (tmp_path / "i/000000/ids.npy").write_bytes(b"")
+    with pytest.raises(ArtefactError, match=r"ids\.npy: is missing or damaged"):
+        DenseIndex(tmp_path / "i", encoder)
+    (tmp_path / "i/dense.json").write_text("{")
+    with pytest.raises(ArtefactError, match="its manifest is damaged"):
+        read_dense_info(tmp_path / "i")
