@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia test lint clean
+.PHONY: bioasq tune sia test fuzz lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -25,6 +25,9 @@ sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest
+
+fuzz: .venv/ready  ## 10,000 malformed requests to a running server
+	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
 
 lint: .venv/ready  ## style, format and types
 	$(BIN)/ruff check

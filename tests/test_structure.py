@@ -25,8 +25,8 @@ ROOMS = (
     "tasks",
     "sia",
     "integrations",
-    "cli",
     "serve",
+    "cli",
 )
 """From the ground up. What stands beside the rooms (errors.py, version.py) imports from none of them."""
 MODULES = {".".join(("mpir", *path.relative_to(ROOT).with_suffix("").parts)): path for path in ROOT.rglob("*.py")}

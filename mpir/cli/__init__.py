@@ -21,6 +21,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
+  mpir serve                                       the same over HTTP, for the clients of other rerankers
 """
 MISTAKE, INTERRUPTED = 2, 130
 
@@ -32,14 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     # imported here, so that an interrupt while they are is none that Python prints
-    from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, tune
+    from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, serve, tune
 
     parser = argparse.ArgumentParser(
         prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle):
+    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle, serve):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     return int(parsed.run(parsed))

@@ -10,7 +10,8 @@
 
 `checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
 `agreement` names the perspective that agreement between documents rests on (rank/agreement.py); without it there is no
-such column.
+such column. `relevance` names a file with the maps from scores to probabilities (rank/relevance.py); without it they
+are plain logistic curves.
 """
 
 from __future__ import annotations
@@ -35,19 +36,24 @@ FORM = {
     "weights": (str, "the name of a file"),
     "card": (str, "the name of a file"),
     "agreement": (str, "the name of a perspective"),
+    "relevance": (str, "the name of a file"),
 }
 SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A checked bundle. `weights` is the parsed weights file; the perspectives are loaded only when asked for."""
+    """A checked bundle. `weights` and `relevance` are the parsed files, {} where there are none.
+
+    The perspectives are loaded only when asked for.
+    """
 
     name: str
     folder: Path
     manifest: Mapping[str, Any]
     weights: Mapping[str, Any]
     card: str
+    relevance: Mapping[str, Any]
 
     @property
     def agreement(self) -> str | None:
@@ -93,13 +99,14 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     _check_form(manifest, manifest_path)
     for name, expected in (manifest.get("files") or {}).items():
         _check_file(folder / name, expected, manifest_path)
-    weights, card = manifest.get("weights"), manifest.get("card")
+    weights, card, relevance = (manifest.get(key) for key in ("weights", "card", "relevance"))
     return Bundle(
         str(manifest.get("name", folder.name)),
         folder,
         manifest,
         read_json(folder / weights) if weights else {},
         _read_card(folder / card) if card else "",
+        read_json(folder / relevance) if relevance else {},
     )
 
 

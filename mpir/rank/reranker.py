@@ -15,11 +15,13 @@ import numpy as np
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import agreement, identity
+from mpir.perspectives.bundle import Bundle
 from mpir.rank.blend import Columns, Floats
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
+from mpir.rank.relevance import Relevance
 from mpir.rank.weights import AGREEMENT, Context, Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
@@ -84,6 +86,16 @@ class Reranker:
         self.agreement = None if agreement is False else agreement
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
+        self.relevance = self._fitted(opened) if opened is not None else Relevance()
+
+    def _fitted(self, bundle: Bundle) -> Relevance:
+        """The bundle's maps to probabilities, which belong to the bundle's own weights; else plain logistic curves."""
+        if not bundle.relevance or not bundle.weights:
+            return Relevance()
+        source = str(bundle.folder)
+        own = Weights.from_dict(bundle.weights, f"{source}: weights").over(self.columns, source)
+        found = Relevance.from_dict(bundle.relevance, f"{source}: relevance")
+        return found if own == self.weights else Relevance()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,0 +1,132 @@
+"""``mpir serve``: a reranker behind HTTP, for the clients that people already have."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.errors import InputError
+
+if TYPE_CHECKING:
+    from mpir.serve.service import Service
+
+KEY = "MPIR_API_KEY"
+EPILOG = """\
+/rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM. With
+--index, /search finds documents first. /docs describes every path.
+
+$MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Scores are kept between runs only with
+--cache DIR. On SIGTERM the server takes no new request and finishes those in flight.
+
+examples:
+  mpir serve
+  mpir serve --port 8080 --index pubmed-index --any-model
+  curl -s localhost:8000/v1/rerank -H 'Content-Type: application/json' \\
+    -d '{"query": "Which gene causes cystic fibrosis?", "documents": ["CFTR causes it.", "KRAS does not."]}'
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``serve``."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="answer the clients of other rerankers over HTTP",
+        description="Serve a reranker over HTTP, in the dialects of Cohere, Jina, Voyage, TEI and vLLM.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_server_options(parser, port=8000)
+    parser.set_defaults(run=run)
+
+
+def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
+    """Add the options of a server, with this default port."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
+    parser.add_argument("--port", type=int, default=port, help="port to listen on; 0 takes a free one (%(default)s)")
+    parser.add_argument("--index", metavar="DIR", help="index of `mpir index`, for /search")
+    parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
+    parser.add_argument("--any-model", action="store_true", help="answer whatever model a request names")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that score (on GPUs: N of them)")
+    parser.add_argument(
+        "--warmup", action=argparse.BooleanOptionalAction, default=True, help="load the models at once (default: yes)"
+    )
+    parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="of a request (%(default)s)")
+    parser.add_argument("--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="of a request (%(default)s)")
+    parser.add_argument(
+        "--queue", type=int, default=2_000_000, metavar="TOKENS", help="that may wait before 429 (%(default)s)"
+    )
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for an answer (%(default)s)")
+    parser.add_argument("--grace", type=float, default=60.0, metavar="SECONDS", help="to finish in (%(default)s)")
+    add_model_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to stop; 0 is the exit status. Raises MpirError for a user's mistake."""
+    return serve(arguments, lambda url: print(f"mpir: serving on {url}", file=sys.stderr, flush=True))
+
+
+def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
+    """Serve as the options say; `started` is told the URL."""
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"the server needs the package {error.name}; install it with pip install 'mpir[serve]'."
+        ) from error
+    from mpir.serve.run import listen, run_server
+
+    with listen(arguments.host, arguments.port) as listening:
+        run_server(_service(arguments), listening, grace=arguments.grace, started=started)
+    return 0
+
+
+def _service(arguments: argparse.Namespace) -> Service:
+    from mpir.serve.service import Service
+    from mpir.serve.settings import Limits, Settings
+
+    arguments.device = devices(arguments.device, arguments.workers)
+    arguments.no_cache = arguments.cache is None
+    limits = Limits(
+        documents=arguments.max_documents, body=arguments.max_body, waiting=arguments.queue, seconds=arguments.timeout
+    )
+    _check(arguments)
+    indexes = _indexes(arguments.index)
+    names = frozenset() if arguments.any_model else frozenset({"mpir", str(arguments.bundle), *arguments.model_name})
+    settings = Settings(str(arguments.bundle), names, os.environ.get(KEY, ""), arguments.warmup, limits)
+    return Service(load_reranker(arguments), settings, indexes)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for name in ("max_documents", "max_body", "queue", "timeout", "grace"):
+        if not getattr(arguments, name) > 0:
+            raise InputError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}; expected more than 0.")
+
+
+def _indexes(folder: str | None) -> dict[str, Any]:
+    if folder is None:
+        return {}
+    from mpir.retrieve import LuceneIndex
+
+    return {"bm25": LuceneIndex(folder)}
+
+
+def devices(device: str, workers: int) -> str:
+    """The device option of so many workers: processes of the CPU, or as many GPUs. Raises InputError for fewer than 1.
+
+    A device that is a list already has its workers.
+    """
+    if workers < 1:
+        raise InputError(f"--workers is {workers}; expected at least 1.")
+    if workers == 1 or "," in device:
+        return device
+    from mpir.models.lazy import on_cpu
+
+    if on_cpu(device):
+        return ",".join(["cpu"] * workers)
+    return ",".join(f"cuda:{number}" for number in range(workers))

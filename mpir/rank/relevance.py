@@ -1,0 +1,66 @@
+"""From a blended score to a probability: the monotone map that `relevance_score` means, as a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from mpir.errors import ArtefactError
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """1 / (1 + exp(-(slope·score + intercept))) in float64: Platt's map, strictly increasing for a positive slope."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise ArtefactError(f"relevance: {name} is {value!r:.60}; expected a finite number.")
+        if self.slope <= 0:
+            raise ArtefactError(f"relevance: slope is {self.slope}; expected a positive number, or the order turns.")
+
+    def __call__(self, score: float) -> float:
+        """The probability of a score."""
+        logit = self.slope * score + self.intercept
+        small = math.exp(-abs(logit))
+        return 1 / (1 + small) if logit >= 0 else small / (1 + small)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """The maps of S_DOC and of S_SENT to [0, 1]; `made_by` says what they were fitted on.
+
+    A bundle without fitted maps has the plain logistic of the blend: monotone and in [0, 1], but 0.5 means nothing.
+    """
+
+    document: Logistic = Logistic()
+    sentence: Logistic = Logistic()
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the maps were fitted on judged questions."""
+        return bool(self.made_by)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary; `from_dict` gives the same maps back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Relevance:
+        """The maps of what `to_dict` gave. Raises ArtefactError naming `source` for another form."""
+        names = {item.name for item in fields(cls)}
+        try:
+            if set(values) - names:
+                raise ArtefactError(f"unknown key {sorted(set(values) - names)[0]!r}")
+            maps = {name: Logistic(**values[name]) for name in ("document", "sentence")}
+            return cls(**maps, made_by=dict(values.get("made_by", {})))
+        except (KeyError, TypeError, ValueError, ArtefactError) as error:
+            raise ArtefactError(
+                f"{source}: {error}; expected document and sentence, each with slope and intercept, and made_by."
+            ) from error

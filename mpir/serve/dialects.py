@@ -1,0 +1,147 @@
+"""The shapes in which rerankers' clients ask, and expect answers and errors.
+
+One handler reads them all. A dialect is told by the path and by what only its clients send: `texts` is Text Embeddings
+Inference (TEI), `top_k` or `truncation` is Voyage, /v2/rerank is Cohere's second version; what remains is shared by
+Cohere's first version, Jina and vLLM, and gets the union of their answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.rank.ranking import Ranking
+from mpir.serve.details import details, spans
+from mpir.serve.settings import Refusal
+from mpir.serve.wanted import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A request, its ranking, and the map (a score to 0-1) of documents and of sentences."""
+
+    id: str
+    model: str
+    wanted: Wanted
+    ranking: Ranking
+    relevance: Callable[[float], float]
+    sentence_relevance: Callable[[float], float]
+
+    @property
+    def best(self) -> tuple[Any, ...]:
+        """The ranked documents that were asked for."""
+        return self.ranking.documents[: self.wanted.best]
+
+    def given(self, index: int) -> dict[str, Any]:
+        """A document as the client knows it: its own fields, or its text under "text"."""
+        document = self.wanted.given[index]
+        return dict(document) if isinstance(document, Mapping) else {"text": document}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The names of a request's fields, and the forms of an answer and of an error."""
+
+    name: str
+    answer: Callable[[Answer], Any]
+    error: Callable[[str, Refusal], dict[str, Any]]
+    documents: str = "documents"
+    best: str = "top_n"
+
+
+def dialect_of(path: str, body: Mapping[str, Any]) -> Dialect:
+    """The dialect of a request; of one without a readable body, by its path alone."""
+    if "texts" in body and "documents" not in body:
+        return TEI
+    if "top_k" in body or "truncation" in body:
+        return VOYAGE
+    return COHERE_2 if path.startswith("/v2/") else COMMON
+
+
+def _result(answer: Answer, document: Any) -> dict[str, Any]:
+    return {"index": document.index, "relevance_score": answer.relevance(document.score)}
+
+
+def _common(answer: Answer) -> dict[str, Any]:
+    results = []
+    for document in answer.best:
+        shown = {"document": answer.given(document.index)} if answer.wanted.with_documents else {}
+        results.append({**_result(answer, document), **shown, **_own(answer, document)})
+    return {
+        "id": answer.id,
+        "model": answer.model,
+        "object": "list",
+        "results": results,
+        "usage": _usage(answer),
+        "meta": _meta(answer, "1"),
+        "mpir": _about(answer),
+    }
+
+
+def _cohere_2(answer: Answer) -> dict[str, Any]:
+    results = []
+    for document in answer.best:
+        asked = answer.wanted.spans
+        found = {"relevant_spans": spans(document, asked, answer.sentence_relevance)} if asked else {}
+        results.append({**_result(answer, document), **found, **_own(answer, document)})
+    return {"id": answer.id, "results": results, "meta": _meta(answer, "2"), "mpir": _about(answer)}
+
+
+def _voyage(answer: Answer) -> dict[str, Any]:
+    data = []
+    for document in answer.best:
+        shown = {"document": answer.wanted.documents[document.index].text} if answer.wanted.with_documents else {}
+        data.append({**_result(answer, document), **shown, **_own(answer, document)})
+    return {"object": "list", "data": data, "model": answer.model, "usage": _usage(answer), "mpir": _about(answer)}
+
+
+def _tei(answer: Answer) -> list[dict[str, Any]]:
+    results = []
+    for document in answer.best:
+        score = document.score if answer.wanted.raw_scores else answer.relevance(document.score)
+        shown = {"text": answer.wanted.documents[document.index].text} if answer.wanted.with_documents else {}
+        results.append({"index": document.index, **shown, "score": score})
+    return results
+
+
+def _own(answer: Answer, document: Any) -> dict[str, Any]:
+    return {"mpir": details(document, answer.wanted.sentences)}
+
+
+def _about(answer: Answer) -> dict[str, Any]:
+    return {"candidates": answer.ranking.candidates, "weights": answer.ranking.weights.to_dict()}
+
+
+def _usage(answer: Answer) -> dict[str, int]:
+    """Tokens are estimated from the length of the texts: several models with tokenizers of their own may read them."""
+    return {"total_tokens": answer.wanted.tokens, "prompt_tokens": answer.wanted.tokens}
+
+
+def _meta(answer: Answer, version: str) -> dict[str, Any]:
+    """Cohere bills a query with up to 100 documents as one unit."""
+    units = math.ceil(len(answer.wanted.given) / 100)
+    return {"api_version": {"version": version}, "billed_units": {"search_units": units}}
+
+
+def _common_error(identity: str, refusal: Refusal) -> dict[str, Any]:
+    error = {"message": refusal.message, "type": kind_of(refusal), "param": None, "code": refusal.status}
+    return {"id": identity, "message": refusal.message, "detail": refusal.message, "error": error}
+
+
+def _tei_error(_: str, refusal: Refusal) -> dict[str, Any]:
+    kinds = {429: "Overloaded", 503: "Unhealthy", 500: "Backend", 504: "Backend"}
+    return {"error": refusal.message, "error_type": kinds.get(refusal.status, "Validation")}
+
+
+def kind_of(refusal: Refusal) -> str:
+    """What vLLM calls such an error."""
+    kinds = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
+    return kinds.get(refusal.status, "BadRequestError" if refusal.status < 500 else "InternalServerError")
+
+
+COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error)
+COHERE_2 = Dialect("cohere-v2", _cohere_2, lambda identity, refusal: {"id": identity, "message": refusal.message})
+VOYAGE = Dialect("voyage", _voyage, lambda _, refusal: {"detail": refusal.message}, best="top_k")
+TEI = Dialect("tei", _tei, _tei_error, documents="texts")

@@ -1,0 +1,53 @@
+"""/search: an index's documents, reranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.rank.ranking import Ranking
+from mpir.serve.details import details
+from mpir.serve.settings import Limits, Refusal
+from mpir.serve.wanted import SENTENCES, read_query, whole_number
+from mpir.text import Document
+
+CANDIDATES, BEST = 100, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search: `k` candidates from the first stage, the `best` of them back, each with so many sentences."""
+
+    query: str
+    mode: str
+    k: int
+    best: int
+    sentences: int
+
+    def tokens(self, documents: Sequence[Document]) -> int:
+        """What it costs to score, estimated as for documents that a client sends."""
+        characters = sum(len(document.title) + len(document.abstract) for document in documents)
+        return 1 + (characters + (len(documents) + characters // 120) * len(self.query)) // 4
+
+
+def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
+    """The search of a body. Raises Refusal."""
+    mode = body.get("mode", "bm25")
+    if not isinstance(mode, str):
+        raise Refusal(400, f"mode is {mode!r:.60}; expected a string.")
+    k = whole_number(body, "k") or CANDIDATES
+    if k > limits.documents:
+        raise Refusal(413, f"k is {k}; expected at most {limits.documents}.")
+    sentences = whole_number(body, "sentences", least=0)
+    best = whole_number(body, "top_n") or BEST
+    return Asked(read_query(body, limits), mode, k, best, SENTENCES if sentences is None else sentences)
+
+
+def search_answer(identity: str, asked: Asked, ranking: Ranking, relevance: Callable[[float], float]) -> dict[str, Any]:
+    """The best documents, best first."""
+    results = [
+        {"rank": rank, "relevance_score": relevance(document.score), **details(document, asked.sentences)}
+        for rank, document in enumerate(ranking.documents[: asked.best], 1)
+    ]
+    return {"id": identity, "query": asked.query, "candidates": ranking.candidates, "results": results}

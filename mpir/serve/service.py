@@ -1,0 +1,114 @@
+"""What the handlers share: the reranker behind its queue, the index, the names, the key."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from starlette.requests import ClientDisconnect, Request
+
+from mpir.rank.ranking import Ranking
+from mpir.rank.reranker import Reranker
+from mpir.serve.metrics import Metrics
+from mpir.serve.scoring import Job, Scoring
+from mpir.serve.settings import Refusal, Settings
+from mpir.text import Document
+
+log = logging.getLogger(__name__)
+WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
+
+
+class Index(Protocol):
+    """A first stage: finds the documents that are ranked."""
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """The k best documents of a query, each with its score."""
+
+
+class Service:
+    """A reranker that many clients share."""
+
+    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, Index] | None = None) -> None:
+        """`indexes` are first stages by the name of the mode that /search knows them by."""
+        self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
+        self.metrics = Metrics()
+        self.scoring = Scoring(reranker.rerank_batch, settings.limits, self.metrics.scored)
+        self.metrics.watch(lambda: self.scoring.waiting)
+        self.ready = threading.Event()
+        self._searching = ThreadPoolExecutor(1, "mpir-search")
+
+    def start(self) -> None:
+        """Start scoring; the server is ready when the models are loaded, or at once without a warm-up."""
+        self.scoring.start()
+        if not self.settings.warm_up:
+            self.ready.set()
+            return
+        query, documents = WARM_UP
+        self.scoring.submit(Job(query, documents, 1)).future.add_done_callback(lambda _: self.ready.set())
+
+    def stop(self) -> None:
+        """Finish what waits, and end the threads."""
+        self.scoring.stop()
+        self._searching.shutdown()
+
+    def check_key(self, request: Request) -> None:
+        """Raise Refusal (401) unless the request carries the server's key, where it has one."""
+        key, given = self.settings.key, request.headers.get("authorization", "")
+        scheme, _, found = given.partition(" ")
+        right = hmac.compare_digest(found.strip().encode("latin-1"), key.encode("utf-8", "surrogateescape"))
+        if key and not (right and scheme.lower() == "bearer"):
+            raise Refusal(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
+
+    def check_model(self, body: Mapping[str, Any]) -> None:
+        """Raise Refusal for a model that is not served."""
+        model, known = body.get("model"), self.settings.models
+        if model is not None and not isinstance(model, str):
+            raise Refusal(400, f"model is {model!r:.60}; expected a string.")
+        if model is not None and known and model not in known:
+            names = ", ".join(sorted(known))
+            raise Refusal(404, f"model {model!r:.60} is not served here; ask for one of {names}, or name no model.")
+
+    async def rank(self, request: Request, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
+        """The ranking of a query's documents, once its turn has come.
+
+        Raises:
+            Refusal: the queue is full (429), or it took too long (504).
+            ClientDisconnect: nobody waits for it any more.
+        """
+        job = self.scoring.submit(Job(query, documents, tokens))
+        return await _unless_gone(asyncio.wrap_future(job.future), request, self.settings.limits.seconds)
+
+    async def search(self, query: str, mode: str, k: int) -> list[Document]:
+        """The first stage's documents. Raises Refusal (404, 400) where there is no such first stage."""
+        if not self.indexes:
+            raise Refusal(404, "this server has no index to search; start it with --index DIR.")
+        if mode not in self.indexes:
+            raise Refusal(400, f"mode is {mode!r:.60}; expected one of {', '.join(self.indexes)}.")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searching, self.indexes[mode].search, query, k)
+
+
+async def _unless_gone(future: asyncio.Future[Ranking], request: Request, seconds: float) -> Ranking:
+    """The future's result, unless the client goes away or the time is over: then it is cancelled."""
+    gone = asyncio.create_task(_gone(request))
+    try:
+        both: set[asyncio.Future[Any]] = {future, gone}
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            return future.result()
+        if gone.done():
+            raise ClientDisconnect
+        raise Refusal(504, f"the ranking took longer than {seconds:g} s; send fewer documents, or try again later.")
+    finally:
+        gone.cancel()
+        future.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

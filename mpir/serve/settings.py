@@ -1,0 +1,47 @@
+"""What a server allows, and how it says no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most of everything. `waiting` and `batch` count tokens, estimated from the length of the texts."""
+
+    documents: int = 1_000
+    document: int = 250_000
+    """Characters of one document."""
+    query: int = 10_000
+    """Characters of the query."""
+    body: int = 16 * 2**20
+    """Bytes of a request."""
+    waiting: int = 2_000_000
+    batch: int = 100_000
+    seconds: float = 60.0
+    """For reading a request, and again for answering it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server is started with. `models` are names that requests may ask for; none of them means any."""
+
+    name: str
+    models: frozenset[str] = frozenset()
+    key: str = ""
+    warm_up: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+
+class Refusal(Exception):  # noqa: N818  (it is an answer, not a fault)
+    """A request that gets no ranking: an HTTP status, and one sentence that says why and what to do."""
+
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after = status, message, retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that go with it."""
+        found = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
+        return found if self.retry_after is None else {**found, "Retry-After": str(self.retry_after)}

@@ -1,0 +1,156 @@
+"""What a request asks for, checked by hand: one sentence says what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.corpora.jsonl import BODY_KEYS
+from mpir.errors import InputError
+from mpir.rank.inputs import as_documents
+from mpir.serve.settings import Limits, Refusal
+from mpir.text import TITLE, Document
+
+SENTENCES = 3
+"""Sentences of each document under "mpir", unless the request says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What Cohere calls relevant spans: the sentences at or above a threshold, the best ones first."""
+
+    threshold: float
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A checked request. `given` are the documents as the client sent them, `documents` as mpir reads them."""
+
+    query: str
+    given: tuple[Any, ...]
+    documents: tuple[Document, ...]
+    best: int | None
+    with_documents: bool
+    raw_scores: bool
+    spans: Spans | None
+    sentences: int
+
+    @property
+    def tokens(self) -> int:
+        """What it costs to score, estimated: four characters a token, and the query again for every sentence."""
+        characters = sum(len(document.title) + len(document.abstract) for document in self.documents)
+        sentences = len(self.documents) + characters // 120
+        return 1 + (characters + sentences * len(self.query)) // 4
+
+
+def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best: str) -> Wanted:
+    """The request of a body, whose documents and number of results go by these names; unknown fields are ignored.
+
+    Raises:
+        Refusal: 400 for a value that is not as expected, 413 for too much of it.
+    """
+    given = _given(body, documents, limits)
+    return Wanted(
+        read_query(body, limits),
+        tuple(given),
+        _documents(given, documents, body.get("rank_fields"), limits),
+        _best(body, best),
+        _flag(body, "return_documents") or _flag(body, "return_text"),
+        _flag(body, "raw_scores"),
+        _spans(body),
+        _sentences(body),
+    )
+
+
+def read_query(body: Mapping[str, Any], limits: Limits) -> str:
+    """The query, a string that is not blank. Raises Refusal."""
+    query = body.get("query")
+    if not isinstance(query, str) or not query.strip():
+        raise Refusal(400, f"query is {_shown(query)}; expected a string that is not empty.")
+    if len(query) > limits.query:
+        raise Refusal(413, f"query has {len(query)} characters; expected at most {limits.query}.")
+    return query
+
+
+def whole_number(body: Mapping[str, Any], name: str, *, least: int = 1) -> int | None:
+    """A field that is a whole number of at least `least`, or missing. Raises Refusal."""
+    value = body.get(name)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise Refusal(400, f"{name} is {_shown(value)}; expected a whole number of at least {least}, or null.")
+    return value
+
+
+def _best(body: Mapping[str, Any], name: str) -> int | None:
+    return whole_number(body, name)
+
+
+def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
+    given = body.get(name)
+    if not isinstance(given, list) or not given:
+        raise Refusal(400, f"{name} is {_shown(given)}; expected a list of one or more documents.")
+    if len(given) > limits.documents:
+        raise Refusal(
+            413, f"{name} has {len(given)} entries; expected at most {limits.documents}: send several requests."
+        )
+    return given
+
+
+def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
+    if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
+        raise Refusal(400, f"rank_fields is {_shown(fields)}; expected a list of the names of fields.")
+    try:
+        documents = as_documents([_by_fields(document, fields) for document in given])
+    except InputError as error:
+        raise Refusal(400, str(error).replace("docs[", f"{name}[")) from None
+    for number, document in enumerate(documents):
+        if (length := len(document.text)) > limits.document:
+            raise Refusal(
+                413, f"{name}[{number}] has {length} characters; expected at most {limits.document}: split it."
+            )
+    return tuple(documents)
+
+
+def _by_fields(document: Any, fields: list[str] | None) -> Any:
+    """A dictionary with Cohere's rank_fields as one text; anything else as it is."""
+    if not isinstance(document, Mapping) or not fields:
+        return document
+    found = {name: document[name] for name in fields if document.get(name) is not None}
+    if set(found) <= {TITLE, *BODY_KEYS}:
+        return {**{key: value for key, value in document.items() if key in ("id", "score")}, "text": "", **found}
+    return {"text": "\n".join(f"{name}: {value}" for name, value in found.items())}
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise Refusal(400, f"{name} is {_shown(value)}; expected true or false.")
+    return bool(value)
+
+
+def _spans(body: Mapping[str, Any]) -> Spans | None:
+    asked = body.get("relevant_spans")
+    if asked is None:
+        return None
+    if not isinstance(asked, Mapping) or asked.get("mode", "enabled") not in ("enabled", "disabled"):
+        raise Refusal(400, f'relevant_spans is {_shown(asked)}; expected an object with the mode "enabled".')
+    threshold = asked.get("threshold", 0.1)
+    number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    if not number or not math.isfinite(threshold) or not 0 <= threshold <= 1:
+        raise Refusal(400, f"relevant_spans.threshold is {_shown(threshold)}; expected a number from 0 to 1.")
+    most = whole_number(asked, "max_spans")
+    return Spans(float(threshold), most) if asked.get("mode", "enabled") == "enabled" else None
+
+
+def _sentences(body: Mapping[str, Any]) -> int:
+    asked = body.get("mpir")
+    if asked is not None and not isinstance(asked, Mapping):
+        raise Refusal(400, f'mpir is {_shown(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
+    found = whole_number(asked or {}, "sentences", least=0)
+    return SENTENCES if found is None else found
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None else f"{value!r:.60}"

@@ -1,0 +1,85 @@
+"""The map from a score to a probability: monotone, in [0, 1], exact in float64, and only with its own weights."""
+
+import json
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir import Reranker
+from mpir.errors import ArtefactError
+from mpir.perspectives.bundle import seal
+from mpir.rank import Weights
+from mpir.rank.relevance import Logistic, Relevance
+
+FITTED = {
+    "document": {"slope": 2.0, "intercept": -1.0},
+    "sentence": {"slope": 0.5, "intercept": 0.0},
+    "made_by": {"questions": 3},
+}
+numbers = st.floats(-30, 30)
+
+
+def test_by_hand() -> None:
+    assert Logistic(2.0, -1.0)(0.5) == 0.5
+    assert Logistic(2.0, -1.0)(1.0) == pytest.approx(math.e / (1 + math.e), rel=1e-15)
+    assert Logistic()(-1e300) == 0.0
+    assert Logistic()(1e300) == 1.0
+
+
+@given(numbers, numbers)
+def test_a_higher_score_is_never_less_probable(one: float, other: float) -> None:
+    lower, higher = sorted((one, other))
+    assert 0 < Logistic()(lower) <= Logistic()(higher) < 1
+    if higher - lower > 1e-2:
+        assert Logistic()(lower) < Logistic()(higher)
+
+
+def test_it_is_saved_and_read(tmp_path: Path) -> None:
+    found = Relevance.from_dict(FITTED)
+    assert Relevance.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert found.fitted
+    assert not Relevance().fitted
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "'document'"),
+        ({**FITTED, "documents": 1}, "unknown key 'documents'"),
+        ({**FITTED, "document": {"slope": -1.0}}, "slope is -1.0; expected a positive number"),
+        ({**FITTED, "document": {"slope": "1"}}, "slope is '1'; expected a finite number"),
+        ({**FITTED, "document": 1}, "expected document and sentence"),
+    ],
+)
+def test_another_form_is_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ArtefactError, match="my-bundle") as raised:
+        Relevance.from_dict(values, "my-bundle")
+    assert message in str(raised.value)
+
+
+@pytest.fixture
+def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "fitted"
+    shutil.copytree(tiny_bundle, folder)
+    (folder / "relevance.json").write_text(json.dumps(FITTED))
+    manifest = json.loads((folder / "bundle.json").read_text())
+    (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
+    seal(folder)
+    return folder
+
+
+def test_a_bundle_keeps_it(fitted_bundle: Path, tiny_bundle: Path) -> None:
+    assert Reranker(fitted_bundle).relevance == Relevance.from_dict(FITTED)
+    assert not Reranker(tiny_bundle).relevance.fitted
+
+
+def test_it_belongs_to_the_bundle_s_weights(fitted_bundle: Path) -> None:
+    own = Weights.load(fitted_bundle / "weights.json")
+    assert Reranker(fitted_bundle, weights=own).relevance.fitted
+    assert not Reranker(fitted_bundle, weights=replace(own, alpha_context=0.0)).relevance.fitted
+    assert not Reranker(fitted_bundle, context="document").relevance.fitted

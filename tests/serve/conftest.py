@@ -1,0 +1,85 @@
+"""A real server in a process of its own, on loopback, with tiny random models."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[str]
+    url: str
+    log: Path
+
+    def post(self, path: str, body: object = None, **options: object) -> httpx.Response:
+        given = {"content": body} if isinstance(body, bytes) else {"json": body}
+        return httpx.post(self.url + path, timeout=30, **given, **options)  # type: ignore[arg-type]
+
+    def get(self, path: str, **options: object) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=30, **options)  # type: ignore[arg-type]
+
+    def stop(self) -> int:
+        """Send SIGTERM and wait; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start a server with these options more; all are stopped at the end."""
+    started: list[Server] = []
+
+    def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
+        log = tmp_path_factory.mktemp("serve") / "log"
+        command = [sys.executable, "-m", "mpir", "serve", "--port", "0", "--bundle", bundle or str(tiny_bundle)]
+        ours = {**os.environ, "MPIR_API_KEY": "", "OMP_NUM_THREADS": "1", **(environment or {})}
+        with open(log, "w", encoding="utf-8") as stream:
+            process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=ours)
+        started.append(Server(process, _wait_for_url(process, log), log))
+        return started[-1]
+
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
+
+
+def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:
+    import time
+
+    for _ in range(600):
+        for line in log.read_text(encoding="utf-8").splitlines():
+            if "serving on " in line:
+                url = line.split("serving on ")[1]
+                _wait_until_ready(url)
+                return url
+        assert process.poll() is None, log.read_text(encoding="utf-8")
+        time.sleep(0.05)
+    raise AssertionError(log.read_text(encoding="utf-8"))
+
+
+def _wait_until_ready(url: str) -> None:
+    import time
+
+    for _ in range(600):
+        try:
+            if httpx.get(f"{url}/ready").status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError(f"{url} is not ready")
+
+
+@pytest.fixture(scope="session")
+def server(start_server: Callable[..., Server]) -> Server:
+    """One server for many tests."""
+    return start_server("--model-name", "rerank-v3.5", "--max-body", "2000000")

@@ -1,0 +1,162 @@
+"""Each dialect's answer and error, from a running server."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpir import Reranker
+from tests.serve.conftest import Server
+
+QUERY = "does aspirin thin blood"
+TEXTS = ["A heart attack is a risk. Patients of a trial.", "Aspirin does thin the blood.", "Yes. A gene in a cell."]
+COMMON = {"query": QUERY, "documents": TEXTS}
+
+
+@pytest.fixture(scope="module")
+def order(tiny_bundle: Path) -> list[int]:
+    """The places of the documents as Python ranks them."""
+    return [document.index for document in Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents]
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank"])
+def test_cohere_1_jina_and_vllm_share_an_answer(server: Server, order: list[int], path: str) -> None:
+    answer = server.post(path, {**COMMON, "top_n": 2, "return_documents": True, "unknown": [1]}).json()
+    assert [result["index"] for result in answer["results"]] == order[:2]
+    assert [result["document"] for result in answer["results"]] == [{"text": TEXTS[i]} for i in order[:2]]
+    scores = [result["relevance_score"] for result in answer["results"]]
+    assert sorted(scores, reverse=True) == scores
+    assert all(0 < score < 1 for score in scores)
+    assert answer["meta"] == {"api_version": {"version": "1"}, "billed_units": {"search_units": 1}}
+    assert answer["usage"]["total_tokens"] > 0
+    assert answer["id"]
+
+
+def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
+    best = server.post("/v1/rerank", {**COMMON, "mpir": {"sentences": 1}}).json()["results"][0]["mpir"]
+    ranked = Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents[0]
+    assert best["score"] == pytest.approx(ranked.score)
+    assert best["shares"] == pytest.approx(dict(ranked.shares))
+    assert [sentence["text"] for sentence in best["sentences"]] == [ranked.sentences[0].text]
+
+
+def test_cohere_2_has_spans_and_no_documents(server: Server, order: list[int]) -> None:
+    asked = {**COMMON, "model": "rerank-v3.5", "return_documents": True}
+    answer = server.post("/v2/rerank", {**asked, "relevant_spans": {"mode": "enabled", "threshold": 0}}).json()
+    assert [result["index"] for result in answer["results"]] == order
+    for result in answer["results"]:
+        assert "document" not in result
+        found = {TEXTS[result["index"]][span["start"] : span["end"]] for span in result["relevant_spans"]}
+        assert " ".join(sorted(found, key=TEXTS[result["index"]].index)) == TEXTS[result["index"]]
+    few = server.post("/v2/rerank", {**asked, "relevant_spans": {"threshold": 0, "max_spans": 1}}).json()
+    assert [len(result["relevant_spans"]) for result in few["results"]] == [1, 1, 1]
+    none = server.post("/v2/rerank", {**asked, "relevant_spans": {"threshold": 1}}).json()
+    assert [result["relevant_spans"] for result in none["results"]] == [[], [], []]
+
+
+def test_spans_of_a_title_and_a_text_point_into_both(server: Server) -> None:
+    document = {"title": "A trial", "text": "Aspirin 💊 does thin the blood. Yes."}
+    asked = {"query": QUERY, "documents": [document], "relevant_spans": {"threshold": 0}}
+    (result,) = server.post("/v2/rerank", asked).json()["results"]
+    whole = f"{document['title']}\n{document['text']}"
+    found = {whole[span["start"] : span["end"]] for span in result["relevant_spans"]}
+    assert found == {"A trial", "Aspirin 💊 does thin the blood.", "Yes."}
+
+
+def test_voyage(server: Server, order: list[int]) -> None:
+    asked = {**COMMON, "top_k": 2, "truncation": True, "return_documents": True, "model": "mpir"}
+    answer = server.post("/v1/rerank", asked).json()
+    assert [result["index"] for result in answer["data"]] == order[:2]
+    assert answer["data"][0]["document"] == TEXTS[order[0]]
+    assert answer["object"] == "list"
+    assert answer["model"] == "mpir"
+
+
+def test_text_embeddings_inference(server: Server, order: list[int], tiny_bundle: Path) -> None:
+    asked = {"query": QUERY, "texts": TEXTS, "return_text": True, "truncate": True}
+    answer = server.post("/rerank", asked).json()
+    assert [result["index"] for result in answer] == order
+    assert [result["text"] for result in answer] == [TEXTS[i] for i in order]
+    raw = [result["score"] for result in server.post("/rerank", {**asked, "raw_scores": True}).json()]
+    assert raw == pytest.approx([one.score for one in Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents])
+
+
+def test_documents_are_objects_too(server: Server) -> None:
+    documents = [{"text": TEXTS[1], "colour": "red"}, {"id": 7, "title": "Heart", "abstract": TEXTS[0]}]
+    answer = server.post("/v1/rerank", {"query": QUERY, "documents": documents, "return_documents": True}).json()
+    assert {result["index"]: result["document"] for result in answer["results"]} == dict(enumerate(documents))
+
+
+def test_rank_fields_choose_what_is_read(server: Server) -> None:
+    documents = [{"name": "aspirin does thin blood", "price": 3}, {"name": "a gene", "price": 4}]
+    answer = server.post("/v1/rerank", {"query": QUERY, "documents": documents, "rank_fields": ["name"]}).json()
+    sentences = {result["index"]: result["mpir"]["sentences"][0]["text"] for result in answer["results"]}
+    assert sentences == {0: "name: aspirin does thin blood", 1: "name: a gene"}
+
+
+def test_more_results_than_documents_are_all_of_them(server: Server) -> None:
+    assert len(server.post("/v1/rerank", {**COMMON, "top_n": 10}).json()["results"]) == 3
+
+
+ERRORS = {
+    "/v2/rerank": lambda body: body["message"],
+    "/v1/rerank": lambda body: body["error"]["message"] if body["message"] == body["detail"] else None,
+}
+BAD = [
+    ({"documents": TEXTS}, 400, "query is missing"),
+    ({"query": "", "documents": TEXTS}, 400, "query is ''; expected a string that is not empty"),
+    ({"query": 5, "documents": TEXTS}, 400, "query is 5"),
+    ({"query": QUERY}, 400, "documents is missing"),
+    ({"query": QUERY, "documents": []}, 400, "documents is []; expected a list of one or more"),
+    ({"query": QUERY, "documents": "one"}, 400, "documents is 'one'"),
+    ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is int; expected a string"),
+    ({"query": QUERY, "documents": [{"image": "x"}]}, 400, "documents[0]: the document has no text, but image"),
+    ({"query": QUERY, "documents": [{"text": "a", "score": 1}, {"text": "b"}]}, 400, "documents[1] (id '1') has no"),
+    ({"query": QUERY, "documents": ["a"] * 1001}, 413, "documents has 1001 entries; expected at most 1000"),
+    ({"query": QUERY, "documents": ["a" * 1_000_000]}, 413, "documents[0] has 1000000 characters; expected at most"),
+    ({"query": "a" * 10_001, "documents": ["a"]}, 413, "query has 10001 characters; expected at most 10000"),
+    ({**COMMON, "top_n": 0}, 400, "top_n is 0; expected a whole number of at least 1"),
+    ({**COMMON, "top_n": True}, 400, "top_n is True"),
+    ({**COMMON, "top_n": "3"}, 400, "top_n is '3'"),
+    ({**COMMON, "model": "another"}, 404, "model 'another' is not served here; ask for one of"),
+    ({**COMMON, "model": 3}, 400, "model is 3"),
+    ({**COMMON, "return_documents": "yes"}, 400, "return_documents is 'yes'; expected true or false"),
+    ({**COMMON, "relevant_spans": {"threshold": 2}}, 400, "relevant_spans.threshold is 2; expected a number from 0"),
+    ({**COMMON, "relevant_spans": "all"}, 400, "relevant_spans is 'all'"),
+    ({**COMMON, "mpir": 1}, 400, "mpir is 1"),
+    ([1, 2], 400, "the request is a JSON list"),
+    (b"{", 400, "the request is not valid JSON"),
+    (b"", 400, "the request is not valid JSON"),
+    (b'{"query": NaN}', 400, "NaN is no JSON number"),
+    (b'{"query": "\xff"}', 400, "byte 11 of the request is not UTF-8"),
+    (b"[" * 100_000, 400, "the request is nested too deeply"),
+    (b'{"top_n": ' + b"9" * 5_000 + b"}", 400, "the request is not valid JSON"),
+    (b" " * 2_000_001, 413, "the request is larger than 2000000 bytes"),
+]
+
+
+@pytest.mark.parametrize("path", [*ERRORS])
+@pytest.mark.parametrize(("body", "status", "message"), BAD)
+def test_a_mistake_is_one_sentence(server: Server, path: str, body: object, status: int, message: str) -> None:
+    response = server.post(path, body)
+    assert response.status_code == status
+    found = ERRORS[path](response.json())
+    assert message in found
+    assert found.count("\n") == 0
+    assert found.endswith(".")
+
+
+def test_voyages_and_tei_s_errors_have_their_own_form(server: Server) -> None:
+    voyage = server.post("/v1/rerank", {"query": QUERY, "documents": TEXTS, "top_k": 0})
+    assert (voyage.status_code, list(voyage.json())) == (400, ["detail"])
+    assert voyage.json()["detail"].startswith("top_k is 0")
+    tei = server.post("/rerank", {"query": QUERY, "texts": []})
+    assert (tei.status_code, tei.json()["error_type"]) == (400, "Validation")
+    assert tei.json()["error"].startswith("texts is []")
+
+
+def test_half_a_surrogate_pair_comes_back_as_it_was(server: Server) -> None:
+    asked = {"query": QUERY, "documents": ["blood \ud800 cell"], "return_documents": True}
+    response = server.post("/v1/rerank", json.dumps(asked).encode())
+    assert response.status_code == 200
+    assert response.json()["results"][0]["document"]["text"] == "blood \ud800 cell"
