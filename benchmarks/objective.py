@@ -23,8 +23,8 @@ import numpy as np
 
 from mpir.evaluate import evaluate
 from mpir.io.write import write_json
-from mpir.rank.blend import Columns
 from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.ranking import rank
 from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import System, answer
@@ -114,11 +114,11 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
     places = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
     sentences = tuple(Sentence(d.id, "abstract", begin, begin + 90, d.abstract[:90]) for d, begin in places)
     columns = Columns(
-        np.array([document.score for document in documents]),
+        Layout(("bm25",), NAMES),
+        np.array([[document.score] for document in documents]),
+        generator.random((len(sentences), len(NAMES))),
         np.zeros(DOCUMENTS, np.int64),
         np.repeat(np.arange(DOCUMENTS), SENTENCES),
-        generator.random((len(sentences), len(NAMES))),
-        NAMES,
     )
     golden = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
     begins = generator.integers(0, 800, len(golden)).tolist()
@@ -126,9 +126,7 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         Snippet(name, "abstract", "abstract", begin, begin + 150, "x")
         for name, begin in zip(golden, begins, strict=True)
     )
-    scored = Candidates(
-        f"q{number}", documents, sentences, columns, np.zeros(len(sentences)), np.zeros(len(sentences), bool)
-    )
+    scored = Candidates.of(f"q{number}", documents, sentences, columns, np.zeros(len(sentences)))
     return Question(f"q{number}", "?", "list", tuple(golden), snippets), scored
 
 

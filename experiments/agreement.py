@@ -26,14 +26,15 @@ from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.perspectives import open_bundle
-from mpir.perspectives.agreement import HEARD, agreement
-from mpir.rank.blend import Floats, Integers
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.perspectives.agreement import HEARD, Agreement, agreement
+from mpir.rank.columns import Floats, Integers, Layout
+from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex, TermWeights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
+AGREEMENT = Agreement.name
 COUNTS = (1, 3, 5, 10, 20, None)
 SHOWN = ("document-map", "sentence-map", "snippet-f1")
 GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
@@ -56,7 +57,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
     scored, bundle = Dataset.load(arguments.scored), open_bundle(arguments.bundle)
-    if AGREEMENT not in scored.columns.perspectives or bundle.agreement is None:
+    if AGREEMENT not in scored.columns.layout.sentences or bundle.agreement is None:
         raise InputError(f"{arguments.scored}: has no column {AGREEMENT!r}; score with a bundle that declares it.")
     weights = choose_weights(arguments, scored)
     if not weights.alpha[AGREEMENT]:
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"the weights weigh {AGREEMENT!r} 0, so there is nothing to compare; tune some with mpir tune."
         )
     questions = list(by_question(scored, texts(scored, arguments.corpus)))
-    relevance = scored.columns.scores[:, scored.columns.perspectives.index(bundle.agreement)]
+    relevance = scored.columns.sentence(bundle.agreement)
     columns = {count: column(scored, questions, relevance, count) for count in COUNTS}
     unit = weights.alpha[AGREEMENT] * columns[HEARD].std()
     found = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
@@ -94,7 +95,7 @@ def texts(scored: Dataset, corpus: list[str]) -> list[str]:
 
 
 def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
-    """For each question: its sentences' rows, their words, their documents counted from 0, and S_BM25 of these."""
+    """For each question: its sentences' rows, their words, their documents counted from 0, and scores of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
     documents = columns.question_of.searchsorted(numbers)
     rows = columns.document_of.searchsorted(documents)
@@ -102,7 +103,7 @@ def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
         first, last = documents[question : question + 2]
         part = slice(*map(int, rows[question : question + 2]))
         words = MemoryIndex(sentences[part]).weights()
-        yield part, words, columns.document_of[part] - first, np.asarray(columns.bm25[first:last])
+        yield part, words, columns.document_of[part] - first, np.asarray(columns.first[first:last])
 
 
 def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
@@ -115,10 +116,12 @@ def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int
 
 def with_column(scored: Dataset, values: Floats, name: str) -> Dataset:
     """The set with other values, and perhaps another name, in the place of agreement."""
-    place = scored.columns.perspectives.index(AGREEMENT)
-    scores, names = np.array(scored.columns.scores), list(scored.columns.perspectives)
+    layout = scored.columns.layout
+    place = layout.sentences.index(AGREEMENT)
+    scores, names = np.array(scored.columns.sentences), list(layout.sentences)
     scores[:, place], names[place] = values, name
-    return replace(scored, columns=replace(scored.columns, scores=scores, perspectives=tuple(names)))
+    layout = Layout(layout.documents, tuple(names), layout.ordering & set(names))
+    return replace(scored, columns=replace(scored.columns, layout=layout, sentences=scores))
 
 
 def figures(scored: Dataset, weights: Weights) -> Figures:

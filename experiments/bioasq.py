@@ -162,15 +162,13 @@ def score_and_answer(
 
 def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, object]:
     """Everything that scores depend on, so that a journal made otherwise is not taken up."""
-    from mpir.perspectives.agreement import identity
-
     return {
         "index": dict(index.info.source),
         "documents": len(index),
         "candidates": arguments.candidates,
         "bm25": [arguments.k1, arguments.b],
         "perspectives": [perspective.fingerprint for perspective in reranker.perspectives],
-        "agreement": identity(reranker.agreement),
+        "derived": {one.name: dict(one.identity) for one in reranker.derived},
         "cascade": reranker.cascade,
     }
 

@@ -35,12 +35,13 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.write import atomic_write, write_json
 from mpir.perspectives import open_bundle
 from mpir.plots.tuning import COLOURS, STYLE
-from mpir.rank.blend import Floats, Integers, blend
+from mpir.rank.blend import blend, document_order
 from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
+from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
-from mpir.tune.dataset import PLACES, Dataset
+from mpir.tune.dataset import OF_DOCUMENTS, PLACES, Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.submissions import Pool
 
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
     """The weights that are asked for. Raises InputError if they were tuned on other models than scored the set."""
     if arguments.weights == "equal":
-        return Weights.equal(scored.columns.perspectives)
+        return Weights.equal(scored.columns.layout.sentences, scored.columns.layout.documents)
     bundle = open_bundle(arguments.bundle)
     source = arguments.weights or f"{bundle.folder}: weights"
     weights = Weights.load(source) if arguments.weights else Weights.from_dict(bundle.weights, source)
@@ -128,26 +129,26 @@ def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
                 f"{source}: tuned on another model of {name!r} ({tuned[name]}) than scored {arguments.scored} "
                 f"({used[name]}); score the questions with this bundle."
             )
-    return weights.over(scored.columns.perspectives, str(source))
+    return weights.over(scored.columns.layout, str(source))
 
 
 def first_candidates(scored: Dataset, count: int) -> Dataset:
-    """The set with the first documents of each question only, best S_BM25 first."""
+    """The set with the first documents of each question only, best by the first stage first."""
     columns = scored.columns
-    order = np.lexsort((np.arange(len(columns.bm25)), -columns.bm25, columns.question_of))
+    order = document_order(columns, np.zeros(len(columns.documents)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - np.searchsorted(columns.question_of, columns.question_of)
     documents = place < count
     sentences = documents[columns.document_of]
     part = replace(
         columns,
-        bm25=columns.bm25[documents],
+        documents=columns.documents[documents],
         question_of=columns.question_of[documents],
         document_of=(np.cumsum(documents) - 1)[columns.document_of[sentences]],
-        scores=columns.scores[sentences],
+        sentences=columns.sentences[sentences],
     )
-    kept = {name: getattr(scored, name)[sentences] for name in PLACES if name != "documents"}
-    return replace(scored, columns=part, documents=scored.documents[documents], **kept)
+    kept = {name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in PLACES}
+    return replace(scored, columns=part, **kept)
 
 
 class Curve:
@@ -162,7 +163,7 @@ class Curve:
     def measured(self, rows: Integers) -> Figures:
         """Each measure's values (Q,) if only these sentences had been scored."""
         columns = self.scored.columns
-        part = replace(columns, document_of=columns.document_of[rows], scores=columns.scores[rows])
+        part = replace(columns, document_of=columns.document_of[rows], sentences=columns.sentences[rows])
         blended = blend(part, self.weights)
         values = np.full(len(columns.document_of), -np.inf)
         values[rows] = blended.sentences
@@ -193,7 +194,7 @@ class Curve:
         for first, last, start, end in zip(documents, documents[1:], rows, rows[1:], strict=False):
             document_of = np.asarray(columns.document_of[start:end]) - first
             lexical = np.asarray(self.scored.lexical[start:end])
-            kept.append(start + choose(lexical, np.asarray(columns.bm25[first:last]), document_of))
+            kept.append(start + choose(lexical, np.asarray(columns.first[first:last]), document_of))
         return np.concatenate(kept)
 
 

@@ -34,8 +34,8 @@ from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.io.read import read_json_lines, read_lines
 from mpir.io.write import write_json
-from mpir.rank.blend import Columns
 from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex
 from mpir.tasks.bioasq import systems
@@ -113,7 +113,7 @@ def measure(
         run = {}
         for name, one, tail in zip(test.queries, scored, tails, strict=True):
             scores = system.scores(one)[0 if test.candidates is None else 1]
-            order = np.lexsort((np.arange(len(scores)), -one.columns.bm25, -scores))
+            order = np.lexsort((np.arange(len(scores)), -one.columns.first, -scores))
             ranked = [*(one.documents[i].id for i in order), *tail]
             run[name] = {document: float(-rank) for rank, document in enumerate(ranked)}
         by_query = evaluate_queries(test.qrels, run, list(MEASURES))
@@ -147,8 +147,8 @@ def as_sentences(
         bm25 = np.array([document.score for document in part], np.float64)
         places, zeros = np.arange(len(part)), np.zeros(len(part), np.int64)
         kept = tuple(Sentence(d.id, "abstract", 0, len(d.text), d.text) for d in part)
-        columns = Columns(bm25, zeros, places, np.zeros((len(part), 0)), ())
-        parts.append(Candidates(query, tuple(part), kept, columns, bm25, np.zeros(len(part), bool)))
+        columns = Columns(Layout(("bm25",), ()), bm25[:, None], np.zeros((len(part), 0)), zeros, places)
+        parts.append(Candidates.of(query, part, kept, columns, bm25))
     return reranker.fill(parts, progress=progress)
 
 

@@ -249,8 +249,8 @@ class Yardstick:
         self.pairs = [(one.query, sentence.text) for one, _ in kept for sentence in one.sentences]
         self.starts = np.cumsum([0, *(len(labels) for labels in self.labels)])
         self.columns: dict[str, Floats] = {
-            name: np.concatenate([one.columns.scores[:, i] for one, _ in kept])
-            for i, name in enumerate(kept[0][0].columns.perspectives)
+            name: np.concatenate([one.columns.sentence(name) for one, _ in kept])
+            for name in kept[0][0].columns.layout.sentences
         }
         self.questions = len(kept)
         self.identity = {"pairs": self.pairs, "columns": {name: x.tolist() for name, x in self.columns.items()}}

@@ -140,7 +140,8 @@ def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list
 
 def ablations(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
     """Each perspective, the context and BM25 left out; each reading of the context."""
-    changes: list[dict[str, str]] = [{"without": name} for name in (*dev.columns.perspectives, "context", "bm25")]
+    left_out = (*dev.columns.layout.sentences, "context", *dev.columns.layout.documents)
+    changes: list[dict[str, str]] = [{"without": name} for name in left_out]
     changes += [{"context": context} for context in ("document", "fixpoint")]
     return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
 
@@ -185,7 +186,7 @@ def load(folder: Path, measure: str) -> Objective:
 
 def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, Any]]:
     """A way to answer, found on the questions of an objective, and what there is to say about it."""
-    names = objective.scored.columns.perspectives
+    layout = objective.scored.columns.layout
     if part.method in SEARCHES:
         bounds = {part.without: (0.0, 0.0)} if part.without else {}
         space = Space.of(objective.scored.columns, context=part.context, bounds=bounds)  # type: ignore[arg-type]
@@ -194,15 +195,20 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
     if part.method in LEARNED:
         return Fusion.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
     if part.method == "BM25 alone":
-        return lambda one: one.pool.answers(one.scored.columns.bm25, one.scored.lexical), {}
+        return lambda one: one.pool.answers(one.scored.columns.first, one.scored.lexical), {}
     if part.method == "best single perspective":
-        alone = [Weights({n: float(n == name) for n in names}, 0.0, 0.0, 1.0, (1.0,)) for name in names]
+        names, none = layout.sentences, dict.fromkeys(layout.documents, 0.0)
+        alone = [Weights({n: float(n == name) for n in names}, 0.0, none, 1.0, (1.0,), "document") for name in names]
         best = max(alone, key=objective)
         return by_weights(best), {"chosen": max(best.alpha, key=lambda name: best.alpha[name])}
     if part.method == "equal shares":
         space = Space.of(objective.scored.columns)
         return by_weights(space.weights(space.equal())), {}
-    fixed = Weights.equal(names) if part.method == REFERENCE else PUBLISHED["rawal-baral-2020"].over(names)
+    fixed = (
+        Weights.equal(layout.sentences, layout.documents)
+        if part.method == REFERENCE
+        else PUBLISHED["rawal-baral-2020"].over(layout)
+    )
     return by_weights(fixed), {}
 
 
@@ -327,7 +333,7 @@ class Report:
     def changes(self) -> dict[str, tuple[float, float, float, float]]:
         """Each ablation's difference from the full system on test: mean, interval, p after Holm."""
         full = self.values("alternating Bayesian", list(self.seeds)[:2])
-        names = Dataset.load(self.job.dev).columns.perspectives
+        names = Dataset.load(self.job.dev).columns.layout.sentences
         changes = {f"without {name}": {"without": name} for name in (*names, "context", "bm25")}
         changes |= {f"context: {context}": {"context": context} for context in ("document", "fixpoint")}
         differences = {

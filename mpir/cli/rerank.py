@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError
@@ -104,12 +104,14 @@ def _share(text: str) -> float:
 
 
 def _add_weight_options(parser: argparse.ArgumentParser) -> None:
-    from mpir.rank.weights import PUBLISHED, Context
+    from mpir.rank.weights import PUBLISHED
 
     names = ", ".join(PUBLISHED)
     parser.add_argument("--weights", metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}")
     parser.add_argument(
-        "--context", choices=get_args(Context), help="how to read S_CONTEXT (default: as the weights say)"
+        "--context",
+        metavar="COLUMN",
+        help="what S_CONTEXT is: a document column, document or fixpoint (default: as the weights say)",
     )
 
 

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             journal.path.unlink()
     print(
         f"{arguments.output}: {len(found.questions)} questions, {len(found.documents)} candidates, "
-        f"{len(found.begin)} sentences, {len(found.columns.perspectives)} perspectives."
+        f"{len(found.begin)} sentences, {len(found.columns.layout.sentences)} perspectives."
     )
     return 0
 
@@ -133,15 +133,13 @@ def _holds(index: LuceneIndex, name: str) -> bool:
 
 def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, Any]:
     """Everything that the columns depend on."""
-    from mpir.perspectives.agreement import identity
-
     return {
         "index": {"source": dict(index.info.source), "documents": len(index)},
         "candidates": arguments.candidates,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
         "scores": {one.name: one.fingerprint for one in reranker.perspectives},
-        "agreement": identity(reranker.agreement),
+        "derived": {one.name: dict(one.identity) for one in reranker.derived},
         "gold_in_index": arguments.gold_in_index,
         "cascade": reranker.cascade,
     }

@@ -40,7 +40,7 @@ examples:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``tune``."""
-    from mpir.rank.weights import Context, Normalise
+    from mpir.rank.weights import Normalise
 
     parser = subparsers.add_parser(
         "tune",
@@ -54,7 +54,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
     parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
     parser.add_argument("--against", metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet")
-    parser.add_argument("--context", choices=get_args(Context), default="bm25", help="S_CONTEXT (%(default)s)")
+    parser.add_argument(
+        "--context",
+        default="bm25",
+        metavar="COLUMN",
+        help="S_CONTEXT: a document column, document, or fixpoint (%(default)s)",
+    )
     parser.add_argument("--normalise", choices=get_args(Normalise), default="none", help="of columns (%(default)s)")
     parser.add_argument(
         "--bounds",
@@ -87,7 +92,6 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
-    from mpir.rank.weights import AGREEMENT
     from mpir.tune.adoption import adopt, check_folds, cross_validate, signed
     from mpir.tune.alternating import search, settings
     from mpir.tune.dataset import Dataset
@@ -101,8 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise OutputError(f"{arguments.plots}: is no folder; give --plots the name of one.")
     scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)
-    unseen = arguments.measure in OF_DOCUMENTS and AGREEMENT in scored.columns.perspectives
-    bounds = ({AGREEMENT: (0.0, 0.0)} if unseen else {}) | _bounds(arguments.bounds)
+    unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
+    bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)
     space = Space.of(scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=bounds)
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
@@ -160,11 +164,11 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     """The weights to compare with, and what to call them."""
     from mpir.rank.weights import Weights
 
-    perspectives = objective.scored.columns.perspectives
+    layout = objective.scored.columns.layout
     which = arguments.output if arguments.output.is_file() else arguments.against
     if which is None:
-        return Weights.equal(perspectives), "equal weights"
-    return Weights.load(which).over(perspectives, str(which)), f"the weights {which}"
+        return Weights.equal(layout.sentences, layout.documents), "equal weights"
+    return Weights.load(which).over(layout, str(which)), f"the weights {which}"
 
 
 def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:

@@ -6,38 +6,52 @@ So a sentence gains by what the documents that the first stage ranks highest say
 Question-focused Sentence Retrieval", 2005). It needs no model: a perspective that has scored the sentences says which
 of them are relevant, and BM25's term weights which are alike.
 
-It orders sentences. A document's score leaves it out (rank/blend.py): the one document that knows an answer has nobody
-to agree with.
+It orders sentences and is no evidence for documents: the one document that knows an answer has nobody to agree with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpir.perspectives.scales import minmax
-from mpir.retrieve.memory import TermWeights
+from mpir.retrieve.memory import MemoryIndex, TermWeights
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 HEARD = 10
-"""So many documents, the best by S_BM25, are agreed with: of a hundred candidates most are wrong, and alike, too."""
-
+"""So many documents, the best by the first stage, are agreed with: of a hundred most are wrong, and alike."""
 FORM = 1
 """To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
 
 
-def identity(rests_on: str | None) -> dict[str, Any] | None:
-    """What the column depends on beside the scores of the perspective that it rests on; None for no column."""
-    return None if rests_on is None else {"rests_on": rests_on, "heard": HEARD, "form": FORM}
+@dataclass(frozen=True)
+class Agreement:
+    """The derived column: computed from the scores of the perspective that it `rests_on`, once those are known."""
+
+    rests_on: str
+    heard: int | None = HEARD
+    name: str = "agreement"
+    evidence: bool = False
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the column depends on beside the scores of the perspective that it rests on."""
+        return {"rests_on": self.rests_on, "heard": self.heard, "form": FORM}
+
+    def derive(self, texts: Sequence[str], document_of: Integers, first: Floats, scores: Floats) -> Floats:
+        """The column (N,) from N sentences, their documents, the first stage's scores (D,), and what it rests on."""
+        return agreement(MemoryIndex(texts).weights(), document_of, first, scores, heard=self.heard)
 
 
 def agreement(
     words: TermWeights,
     document_of: Integers,
-    bm25: Floats,
+    first: Floats,
     relevance: npt.NDArray[np.floating[Any]],
     *,
     heard: int | None = HEARD,
@@ -52,11 +66,11 @@ def agreement(
     Args:
         words: of the N sentences.
         document_of: (N,) the document of each.
-        bm25: (D,) S_BM25 of the documents; of equal ones the earlier is the better.
+        first: (D,) the first stage's scores of the documents; of equal ones the earlier is the better.
         relevance: (N,) a perspective's scores, on any scale.
-        heard: how many documents, the best by S_BM25, are agreed with; None for all.
+        heard: how many documents, the best by those, are agreed with; None for all.
     """
-    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(bm25, heard)[document_of]
+    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(first, heard)[document_of]
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
     _, place = np.unique(words.term * (document_of.max(initial=0) + 1) + document_of[words.text], return_inverse=True)
@@ -66,8 +80,8 @@ def agreement(
     )
 
 
-def _best(bm25: Floats, count: int | None) -> npt.NDArray[np.bool_]:
+def _best(first: Floats, count: int | None) -> npt.NDArray[np.bool_]:
     """Which documents (D,) are the best so many."""
-    best = np.zeros(len(bm25), bool)
-    best[np.argsort(-bm25, kind="stable")[:count]] = True
+    best = np.zeros(len(first), bool)
+    best[np.argsort(-first, kind="stable")[:count]] = True
     return best

@@ -8,39 +8,78 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.io.hash import fingerprint
+from mpir.text.types import Pair
 
 ENTRY_POINTS = "mpir.perspectives"
+Level = Literal["sentence", "document"]
+Outputs = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+
+class SharedModel(Protocol):
+    """A model that several perspectives read: it sees a pair once, and each of them reads what it put out."""
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Outputs, Booleans]:
+        """Outputs (N, …) of N pairs, and which (N,) were too long and read in passages."""
+
+
+class Derived(Protocol):
+    """A sentence column that is computed from another column's scores, once those are known."""
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+
+    @property
+    def rests_on(self) -> str:
+        """The name of the sentence column that it needs."""
+
+    @property
+    def evidence(self) -> bool:
+        """Whether it says something for a sentence's document, or only orders sentences."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """A JSON-able description of everything it depends on beside the scores that it rests on."""
+
+    def derive(self, texts: Sequence[str], document_of: Integers, first: Floats, scores: Floats) -> Floats:
+        """The column (N,) from N sentences, their documents, the first stage's scores (D,), and the other column."""
 
 
 class Perspective(ABC):
-    """One view of how a sentence serves a question: a column of the score matrix.
+    """One view of how a text serves a question: a column of scores.
 
     A subclass sets `name` and answers `score`. `identity` says what the scores depend on (checkpoint hash, settings):
-    two perspectives with the same fingerprint must give the same scores.
+    two perspectives with the same fingerprint must give the same scores. `level` says what it reads: every sentence, or
+    every document as a whole. `evidence` is False for one that orders sentences and says nothing for their documents.
     """
 
     name: str
+    level: Level = "sentence"
+    evidence: bool = True
 
     @abstractmethod
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.floating[Any]]:
-        """Score each sentence for the question, higher is better: shape (len(sentences),), finite."""
+        """Score each text for the question, higher is better: shape (len(sentences),), finite."""
 
     def score_pairs(
-        self, pairs: Sequence[tuple[str, str]], *, progress: bool = False
+        self, pairs: Sequence[Pair], *, progress: bool = False
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Scores (N,) of (question, sentence) pairs, and which (N,) a model saw in windows: here question by question.
+        """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages: here question by question.
 
         A perspective that can share work between questions, or show progress, does it here.
 
         Raises:
-            InputError: `score` gave another number of scores than there were sentences.
+            InputError: `score` gave another number of scores than there were texts.
         """
         rows: dict[str, list[int]] = {}
         for row, (question, _) in enumerate(pairs):
@@ -55,6 +94,15 @@ class Perspective(ABC):
                 )
             values[members] = found
         return values, np.zeros(len(pairs), bool)
+
+    @property
+    def shared(self) -> SharedModel | None:
+        """The model whose outputs `read` turns into scores, where there is one that several perspectives may share."""
+        return None
+
+    def read(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Scores (N,) from what the `shared` model put out for N pairs."""
+        raise NotImplementedError(f"{type(self).__name__} shares no model")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -78,6 +126,18 @@ class Perspective(ABC):
         Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
         """
         return fingerprint({key: value for key, value in self.identity.items() if key not in ("precision", "settings")})
+
+
+def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "shared"]:
+    """How a perspective wants to be asked: by what the most derived of its classes defines.
+
+    So a subclass that answers `score` in a way of its own is never bypassed by what its base class does faster.
+    """
+    for base in type(perspective).__mro__:
+        for way in ("shared", "score_pairs", "score"):
+            if way in vars(base) and base is not Perspective:
+                return "score_pairs" if way == "shared" and perspective.shared is None else way
+    return "score"
 
 
 @dataclass(slots=True)

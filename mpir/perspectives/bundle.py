@@ -9,9 +9,10 @@
      "files": {"model/model.safetensors": "<SHA-256>", …}}
 
 `checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
-`agreement` names the perspective that agreement between documents rests on (rank/agreement.py); without it there is no
-such column. `relevance` names a file with the maps from scores to probabilities (rank/relevance.py); without it they
-are plain logistic curves.
+A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. `agreement` names
+the perspective that agreement between documents rests on (perspectives/agreement.py); without it there is no such
+column. `relevance` names a file with the maps from scores to probabilities (rank/relevance.py); without it they are
+plain logistic curves.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from mpir.errors import ArtefactError, MpirError
 from mpir.io.hash import sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
-from mpir.perspectives.base import Loading, Perspective, build
+from mpir.perspectives.base import Level, Loading, Perspective, build
 from mpir.version import __version__
 
 MANIFEST = "bundle.json"
@@ -72,14 +73,16 @@ class Bundle:
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
-        options = {key: value for key, value in item.items() if key not in ("name", "kind")}
+        options = {key: value for key, value in item.items() if key not in ("name", "kind", "level")}
         try:
-            return build(item["kind"], item["name"], options, loading)
+            perspective = build(item["kind"], item["name"], options, loading)
         except (KeyError, TypeError) as error:
             message = (
                 f"{self.folder}: the perspective {item.get('name')!r} is declared wrongly ({error}); see its kind."
             )
             raise ArtefactError(message) from error
+        perspective.level = item.get("level", perspective.level)
+        return perspective
 
 
 def open_bundle(which: str | Path = "default") -> Bundle:
@@ -117,8 +120,12 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
     for item in manifest["perspectives"]:
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
             raise ArtefactError(f"{path}: a perspective is {item!r:.60}; expected an object with a name and a kind.")
-    names, agreement = [item["name"] for item in manifest["perspectives"]], manifest.get("agreement")
-    if agreement not in (None, *names):
+        if item.get("level", "sentence") not in get_args(Level):
+            raise ArtefactError(
+                f"{path}: the level of {item['name']!r} is {item['level']!r:.60}; expected sentence or document."
+            )
+    names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
+    if (agreement := manifest.get("agreement")) not in (None, *names):
         raise ArtefactError(f"{path}: agreement is {agreement!r}; expected one of the perspectives {', '.join(names)}.")
 
 

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.models.lazy import EncoderLike, LazyEncoder
-from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
 from mpir.perspectives.scales import SCALES, to_scale
-
-Floats = npt.NDArray[np.float32]
+from mpir.text.types import Pair
 
 
 class CrossEncoderPerspective(Perspective):
@@ -49,10 +48,19 @@ class CrossEncoderPerspective(Perspective):
 
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each sentence for the question: (N,) on this perspective's scale."""
-        values, _ = self.encoder.outputs([(question, sentence) for sentence in sentences])
-        return self.read(values)
+        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
-    def read(self, outputs: Floats) -> npt.NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, Booleans]:
+        """Scores (N,) of pairs on this perspective's scale, and which (N,) were read in passages."""
+        outputs, in_passages = self.encoder.outputs(pairs, progress=progress)
+        return self.read(outputs), in_passages
+
+    @property
+    def shared(self) -> EncoderLike:
+        """The encoder."""
+        return self.encoder
+
+    def read(self, outputs: Outputs) -> npt.NDArray[np.float64]:
         """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
         return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 

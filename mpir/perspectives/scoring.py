@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.models.tokenise import forget
-from mpir.perspectives.base import Perspective
+from mpir.perspectives.base import Booleans, Outputs, Perspective, asked_by
 from mpir.perspectives.cache import ScoreCache
-from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 from mpir.text.types import Pair
 
 PAIRS_PER_WINDOW = 4096
@@ -23,7 +22,7 @@ PAIRS_PER_WINDOW = 4096
 class PairScores:
     """Scores of N (question, sentence) pairs by P perspectives: `values` (N, P).
 
-    `in_passages` (N,) marks the pairs that were too long for some model: their scores are those of their best windows.
+    `in_passages` (N,) marks the pairs that were too long for some model: their scores are those of their best passages.
     """
 
     values: npt.NDArray[np.float64]
@@ -59,10 +58,10 @@ def score_pairs(
 
 
 def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """The columns of the perspectives, those that share an encoder together."""
+    """The columns of the perspectives, those that share a model together."""
     columns: dict[int, list[int]] = {}
     for column, perspective in enumerate(perspectives):
-        shared = perspective.encoder if isinstance(perspective, CrossEncoderPerspective) else perspective
+        shared = perspective.shared if asked_by(perspective) == "shared" else perspective
         columns.setdefault(id(shared), []).append(column)
     return list(columns.values())
 
@@ -93,15 +92,16 @@ class _Table:
     def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
         """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
         pairs = [self.pairs[row] for row in rows]
-        first = self.perspectives[columns[0]]
-        if isinstance(first, CrossEncoderPerspective):
-            outputs, in_passages = first.encoder.outputs(pairs, progress=progress)
+        outputs: tuple[Outputs, Booleans] | None = None
         for column in columns:
             one = self.perspectives[column]
-            if isinstance(one, CrossEncoderPerspective):
-                values = one.read(outputs)
+            way, shared = asked_by(one), one.shared
+            if way == "shared" and shared is not None:
+                outputs = outputs or shared.outputs(pairs, progress=progress)
+                values, in_passages = one.read(outputs[0]), outputs[1]
             else:
-                values, in_passages = one.score_pairs(pairs, progress=progress)
+                ask = Perspective.score_pairs if way == "score" else type(one).score_pairs
+                values, in_passages = ask(one, pairs, progress=progress)
             _check(one, values, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if place := self.caches[column]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import OutputError
-from mpir.rank.blend import Floats
+from mpir.rank.columns import Floats
 from mpir.tune.alternating import Found
 from mpir.tune.effects import Dependence
 from mpir.tune.space import Space

@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.perspectives.scales import minmax
-from mpir.rank.weights import AGREEMENT, Normalise, Weights
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Everything the blend knows about Q questions with D documents and N sentences in all.
-
-    `bm25` (D,); `question_of` (D,) the question of a document, ascending; `document_of` (N,) the document of a
-    sentence, ascending; `scores` (N, P); `perspectives` the P names.
-    """
-
-    bm25: Floats
-    question_of: Integers
-    document_of: Integers
-    scores: Floats
-    perspectives: tuple[str, ...]
-
-    @classmethod
-    def stack(cls, parts: Sequence[Columns]) -> Columns:
-        """The columns of many questions as one; questions and documents are numbered through."""
-        questions = _offsets([int(part.question_of.max(initial=-1)) + 1 or 1 for part in parts])
-        documents = _offsets([len(part.bm25) for part in parts])
-        return cls(
-            np.concatenate([part.bm25 for part in parts]),
-            np.concatenate([part.question_of + first for part, first in zip(parts, questions, strict=True)]),
-            np.concatenate([part.document_of + first for part, first in zip(parts, documents, strict=True)]),
-            np.concatenate([part.scores for part in parts]),
-            parts[0].perspectives,
-        )
-
-
-def _offsets(sizes: list[int]) -> Integers:
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+from mpir.rank.columns import Columns, Floats, Integers, Layout
+from mpir.rank.weights import RECURSIVE, Normalise, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +16,15 @@ class Blend:
     """Blended scores and what they are made of.
 
     `documents` (D,) S_DOC; `sentences` (N,) S_SENT; `context` (D,) S_CONTEXT; `best` (D, R) the documents' R best
-    sentences by their own evidence, without agreement (-1 where a document has fewer); `bm25` (D,) and `scores` (N, P)
-    the columns as they went into the sums; `document_shares` (D, 1 + R) what S_BM25 and each best sentence add to
-    S_DOC.
+    sentences by their own evidence, without what only orders sentences (-1 where a document has fewer); `columns` as
+    they went into the sums; `document_shares` (D, K + R) what each document column and each best sentence add to S_DOC.
     """
 
     documents: Floats
     sentences: Floats
     context: Floats
     best: Integers
-    bm25: Floats
-    scores: Floats
+    columns: Columns
     document_shares: Floats
 
 
@@ -70,56 +32,62 @@ def blend(columns: Columns, weights: Weights) -> Blend:
     """Compute S_SENT and S_DOC of every sentence and document.
 
     Raises:
-        InputError: the weights are for other perspectives.
+        InputError: the weights are for other columns.
     """
-    weights.check_perspectives(columns.perspectives)
-    bm25, scores = scaled(columns, weights.normalise)
-    plain, others = sentence_sums(scores.T, columns.perspectives, weights)
-    best = best_sentences(plain, columns.document_of, len(bm25), len(weights.w))
-    top = np.append(plain, -np.inf)[best]
-    documents, context, shares = document_sum(bm25, top, weights)
-    sentences = plain + others + weights.alpha_context * context[columns.document_of]
-    return Blend(documents, sentences, context, best, bm25, scores, shares)
+    weights.check_columns(columns.layout)
+    columns = scaled(columns, weights.normalise)
+    evidence, ordering = sentence_sums(columns.sentences.T, columns.layout, weights)
+    best = best_sentences(evidence, columns.document_of, len(columns.documents), len(weights.w))
+    top = np.append(evidence, -np.inf)[best]
+    documents, context, shares = document_sum(columns.documents, columns.layout, top, weights)
+    sentences = evidence + ordering + weights.alpha_context * context[columns.document_of]
+    return Blend(documents, sentences, context, best, columns, shares)
 
 
-def scaled(columns: Columns, normalise: Normalise) -> tuple[Floats, Floats]:
-    """S_BM25 (D,) and scores (N, P) as they go into the sums."""
+def scaled(columns: Columns, normalise: Normalise) -> Columns:
+    """The columns as they go into the sums."""
     if normalise == "none":
-        return columns.bm25, columns.scores
+        return columns
     question_of = columns.question_of
-    return minmax(columns.bm25, question_of), minmax(columns.scores, question_of[columns.document_of])
+    return replace(
+        columns,
+        documents=minmax(columns.documents, question_of),
+        sentences=minmax(columns.sentences, question_of[columns.document_of]),
+    )
 
 
-def sentence_sums(scores: Floats, perspectives: Sequence[str], weights: Weights) -> tuple[Floats, Floats]:
-    """S_SENT without context, in two parts: the weighted sum of scores (P, …) over the perspectives, and agreement's.
+def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Floats, Floats]:
+    """S_SENT without context, in two parts: the weighted sum of scores (P, …) that are evidence, and of the others.
 
     Column by column: a matrix product may round the same row differently from place to place and so break a tie.
     """
-    plain, others = np.zeros(scores.shape[1:]), np.zeros(scores.shape[1:])
-    for column, name in zip(scores, perspectives, strict=True):
-        part = others if name == AGREEMENT else plain
+    evidence, ordering = np.zeros(scores.shape[1:]), np.zeros(scores.shape[1:])
+    for column, name in zip(scores, layout.sentences, strict=True):
+        part = ordering if name in layout.ordering else evidence
         part += weights.alpha[name] * column
-    return plain, others
+    return evidence, ordering
 
 
-def document_sum(bm25: Floats, top: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
-    """S_DOC (D,), S_CONTEXT (D,), and what S_BM25 and each best sentence add to S_DOC (D, 1 + R).
+def document_sum(columns: Floats, layout: Layout, top: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
+    """S_DOC (D,), S_CONTEXT (D,), and what each document column and each best sentence add to S_DOC (D, K + R).
 
-    `top` (D, R) are the best sums of the perspectives over sentences of each document, -inf where there are fewer.
+    `columns` (D, K); `top` (D, R) are the best sums of evidence over sentences of each document, -inf where there are
+    fewer. A column that the weights don't name weighs 0.
     """
     present = top > -np.inf
     top = np.where(present, top, 0.0)
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
-    base = weights.beta_bm25 * bm25
-    if weights.context == "bm25":
-        context = inside = bm25
-        documents = base + (w * (top + weights.alpha_context * inside[:, None])).sum(axis=1)
-    else:
+    own = [weights.beta.get(name, 0.0) * column for name, column in zip(layout.documents, columns.T, strict=True)]
+    base: Floats = sum(own, np.zeros(len(columns)))
+    if weights.context in RECURSIVE:
         documents = base + (w * top).sum(axis=1)
         if weights.context == "fixpoint":
             documents = documents / (1 - weights.alpha_context * w.sum(axis=1))
-        context, inside = documents, documents if weights.context == "fixpoint" else np.zeros(len(bm25))
-    return documents, context, np.column_stack([base, w * (top + weights.alpha_context * inside[:, None])])
+        context, inside = documents, documents if weights.context == "fixpoint" else np.zeros(len(columns))
+    else:
+        context = inside = columns[:, layout.documents.index(weights.context)]
+        documents = base + (w * (top + weights.alpha_context * inside[:, None])).sum(axis=1)
+    return documents, context, np.column_stack([*own, w * (top + weights.alpha_context * inside[:, None])])
 
 
 def best_sentences(values: Floats, document_of: Integers, documents: int, ranks: int) -> Integers:
@@ -174,8 +142,8 @@ def best_places(values: Floats, ranks: int) -> Integers:
     return np.where(found > -np.inf, places, -1).T
 
 
-def document_order(columns: Columns, blended: Blend) -> Integers:
-    """All documents (D,), question by question, best first; equal scores by S_BM25, then by the order of the input."""
-    index = np.arange(len(columns.bm25))
-    order: Integers = np.lexsort((index, -columns.bm25, -blended.documents, columns.question_of))
+def document_order(columns: Columns, scores: Floats) -> Integers:
+    """All documents (D,), question by question, best first; equal scores by the first column, then by the input."""
+    index = np.arange(len(scores))
+    order: Integers = np.lexsort((index, -columns.first, -scores, columns.question_of))
     return order

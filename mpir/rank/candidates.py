@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpir.rank.blend import Columns
+from mpir.rank.columns import Columns, Layout
 from mpir.text import Document, Sentence
+
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,9 @@ class Candidates:
     """One question, its D candidate documents, their N sentences and the columns of scores.
 
     `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
-    `in_passages` (N,) marks the sentences that some model read in windows. `left_out` counts the sentences that a first
-    pass left out (rank/cascade.py): they are not among the N.
+    `in_passages` (N,) marks the sentences that were too long for some model, which read them in passages, and
+    `documents_in_passages` (D,) the documents. `left_out` counts the sentences that a first pass left out
+    (rank/cascade.py): they are not among the N.
     """
 
     query: str
@@ -28,42 +31,76 @@ class Candidates:
     columns: Columns
     lexical: npt.NDArray[np.float64]
     in_passages: npt.NDArray[np.bool_]
+    documents_in_passages: npt.NDArray[np.bool_]
     left_out: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        query: str,
+        documents: Sequence[Document],
+        sentences: Sequence[Sentence],
+        columns: Columns,
+        lexical: npt.NDArray[np.float64],
+        *,
+        left_out: int = 0,
+    ) -> Candidates:
+        """Candidates that no model has read yet, and so none in passages."""
+        flags = np.zeros(len(sentences), bool), np.zeros(len(documents), bool)
+        return cls(query, tuple(documents), tuple(sentences), columns, lexical, *flags, left_out)
 
     def to_record(self) -> dict[str, Any]:
         """A JSON-able record of ids, offsets and exact scores. Texts stay in the corpus; `from_record` needs them."""
         columns = self.columns
         return {
+            "format": FORMAT,
             "query": self.query,
-            "perspectives": list(columns.perspectives),
+            "columns": columns.layout.to_dict(),
             "documents": [document.id for document in self.documents],
-            "bm25": columns.bm25.tolist(),
+            "document_scores": columns.documents.tolist(),
             "document_of": columns.document_of.tolist(),
             "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
-            "scores": columns.scores.tolist(),
+            "sentence_scores": columns.sentences.tolist(),
             "lexical": self.lexical.tolist(),
             "in_passages": np.flatnonzero(self.in_passages).tolist(),
+            "documents_in_passages": np.flatnonzero(self.documents_in_passages).tolist(),
             "left_out": self.left_out,
         }
 
     @classmethod
-    def from_record(cls, record: dict[str, Any], documents: Sequence[Document]) -> Candidates:
+    def from_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
         """The scored question of a record, with the documents it names, in its order."""
         document_of = np.array(record["document_of"], np.int64)
-        names = tuple(record["perspectives"])
+        layout = Layout.from_dict(record["columns"])
         sentences = tuple(
             Sentence(documents[of].id, section, begin, end, documents[of].sections[section][begin:end])
             for of, (section, begin, end) in zip(document_of, record["spans"], strict=True)
         )
         columns = Columns(
-            np.array(record["bm25"], np.float64),
+            layout,
+            np.array(record["document_scores"], np.float64).reshape(len(documents), len(layout.documents)),
+            np.array(record["sentence_scores"], np.float64).reshape(len(sentences), len(layout.sentences)),
             np.zeros(len(documents), np.int64),
             document_of,
-            np.array(record["scores"], np.float64).reshape(len(sentences), len(names)),
-            names,
         )
-        in_passages = np.zeros(len(sentences), bool)
-        in_passages[record["in_passages"] if "in_passages" in record else record["cut"]] = True  # as it was once called
-        lexical = np.array(record["lexical"], np.float64)
-        left_out = record.get("left_out", 0)
-        return cls(record["query"], tuple(documents), sentences, columns, lexical, in_passages, left_out)
+        return cls(
+            record["query"],
+            tuple(documents),
+            sentences,
+            columns,
+            np.array(record["lexical"], np.float64),
+            _flags(record["in_passages"], len(sentences)),
+            _flags(record["documents_in_passages"], len(documents)),
+            record["left_out"],
+        )
+
+
+def is_record_of(record: Mapping[str, Any], query: str) -> bool:
+    """Whether a record is one of this query, in today's form."""
+    return record.get("format") == FORMAT and record["query"] == query
+
+
+def _flags(places: Sequence[int], count: int) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(count, bool)
+    flags[list(places)] = True
+    return flags

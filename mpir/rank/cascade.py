@@ -8,7 +8,7 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives.scales import minmax
-from mpir.rank.blend import Floats, Integers
+from mpir.rank.columns import Floats, Integers
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100

@@ -13,13 +13,12 @@ from mpir.corpora.trec import run_line
 from mpir.errors import InputError
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.candidates import Candidates
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.rank.weights import Weights
 
 if TYPE_CHECKING:
     import pandas
 
 CONTEXT = "context"
-BM25 = "bm25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class RankedSentence:
     """A sentence and why it stands where it stands: ``section_text[begin:end] == text``.
 
     `scores` are the perspectives' raw scores by name; `shares` what each column adds to `score` (its weight included);
-    `in_passages` says that the pair was longer than some model reads: its score is that of its best window.
+    `in_passages` says that the pair was longer than some model reads: its score is that of its best passage.
     """
 
     document: str
@@ -43,22 +42,30 @@ class RankedSentence:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document with its sentences, best first. `index` is its place in the input, `bm25` its first-stage score.
+    """A document with its sentences, best first. `index` is its place in the input.
 
-    `bm25_rank` is its rank by that score among all candidates (from 1; equal scores share one). `shares` says what
-    S_BM25 and each of the best sentences ("sentence 1", …) add to `score`; `best` has the places of these in
-    `sentences`: 0, 1, … where no agreement with other documents, which a document's score leaves out, orders them.
+    `scores` are the document columns' raw scores by name, the first stage's first; `ranks` its rank by each of them
+    among all candidates (from 1; equal scores share one). `shares` says what each document column and each of the best
+    sentences ("sentence 1", …) add to `score`; `best` has the places of these in `sentences`: 0, 1, … where no column
+    that is no evidence for documents, such as agreement between them, orders sentences. `in_passages` says that the
+    document was longer than some model of documents reads: its score there is that of its best passage.
     """
 
     id: str
     index: int
     title: str
     score: float
-    bm25: float
-    bm25_rank: int
+    scores: Mapping[str, float]
+    ranks: Mapping[str, int]
     shares: Mapping[str, float]
     best: tuple[int, ...]
     sentences: tuple[RankedSentence, ...]
+    in_passages: bool = False
+
+    @property
+    def bm25(self) -> float | None:
+        """Its BM25, for short; None where there is no column of that name."""
+        return self.scores.get("bm25")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class Ranking:
     """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
 
     `left_out` counts the sentences of all candidates that a first pass left out: they are in no document's `sentences`.
+    `ordering` names the sentence columns that only order sentences, and have no part in a document's score.
     """
 
     query: str
@@ -73,6 +81,7 @@ class Ranking:
     weights: Weights
     candidates: int
     left_out: int
+    ordering: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -84,26 +93,29 @@ class Ranking:
 
     @property
     def in_passages(self) -> int:
-        """How many sentences were longer than some model reads, and have the score of their best window."""
-        return sum(sentence.in_passages for document in self.documents for sentence in document.sentences)
+        """How many sentences and documents were longer than some model reads, and have their best passage's score."""
+        return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
 
     def __str__(self) -> str:
+        columns = list(self.documents[0].scores) if self.documents else []
         rows = [
-            (rank, d.id, f"{d.score:.4f}", f"{d.bm25:.3f}", d.sentences[0].text if d.sentences else d.title)
+            (rank, d.id, f"{d.score:.4f}", *(f"{d.scores[name]:.3f}" for name in columns), _headline(d))
             for rank, d in enumerate(self.documents, 1)
         ]
-        heads = ("rank", "document", "score", "bm25", "best sentence")
-        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=[None, 24, None, None, 72])
+        heads = ("rank", "document", "score", *columns, "best sentence")
+        widths = [None, 24, None, *(None for _ in columns), 72]
+        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
         return f"{self.query}\n\n{table}" if rows else f"{self.query}\n\n(no documents)"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
         return {
             "query": self.query,
-            "documents": [asdict(d) for d in self.documents],
+            "documents": [{**asdict(d), "bm25": d.bm25} for d in self.documents],
             "weights": self.weights.to_dict(),
             "candidates": self.candidates,
             "left_out": self.left_out,
+            "ordering": sorted(self.ordering),
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -121,9 +133,10 @@ class Ranking:
         if level not in ("documents", "sentences"):
             raise InputError(f"level is {level!r}; expected 'documents' or 'sentences'.")
         if level == "documents":
-            heads = ["rank", "id", "index", "title", "score", "bm25"]
+            names = list(self.documents[0].scores) if self.documents else []
+            heads = ["rank", "id", "index", "title", "score", *names]
             rows: list[list[Any]] = [
-                [rank, d.id, d.index, d.title, d.score, d.bm25] for rank, d in enumerate(self.documents, 1)
+                [rank, d.id, d.index, d.title, d.score, *d.scores.values()] for rank, d in enumerate(self.documents, 1)
             ]
             return pandas.DataFrame(rows, columns=pandas.Index(heads))
         names = list(self.weights.alpha)
@@ -151,12 +164,13 @@ class Ranking:
         if not 1 <= rank <= len(self.documents):
             raise IndexError(f"rank {rank} does not exist; the ranking has {len(self.documents)} documents.")
         document = self.documents[rank - 1]
+        alone = document.scores.items()
         lines = [
             f"{document.id} is ranked {rank} of {self.candidates} with the score {document.score:.4f}, "
             f"the sum of {_sum(document.shares)}.",
-            f"BM25 gave it {document.bm25:.3f}, which would be rank {document.bm25_rank}.",
+            *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in alone),
         ]
-        shares = [(name, share) for name, share in document.shares.items() if name != BM25]
+        shares = list(document.shares.items())[len(document.scores) :]
         for (name, share), place in zip(shares, document.best, strict=True):
             if not share:
                 continue
@@ -167,9 +181,12 @@ class Ranking:
                 f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
             ]
         if not document.sentences:
-            lines.append("It has no sentences, so only BM25 counts.")
-        if self.weights.alpha.get(AGREEMENT):
-            lines.append("Agreement with other documents orders sentences, and is no part of a document's score.")
+            lines.append("It has no sentences, so only the scores of documents count.")
+        lines += [
+            f"{name.capitalize()} orders sentences, and is no part of a document's score."
+            for name in sorted(self.ordering)
+            if self.weights.alpha.get(name)
+        ]
         lines += self._gap(rank)
         if self.left_out:
             lines.append(f"Sentences left out by the first pass, in all documents: {self.left_out}.")
@@ -184,7 +201,8 @@ class Ranking:
         most = max(gaps, key=lambda name: gaps[name])
         gap = own.score - below.score
         if gap <= 0:
-            return [f"It has the same score as the next document, {below.id}; BM25 and the order of the input decide."]
+            first = next(iter(own.scores), "nothing else")
+            return [f"It has the same score as the next document, {below.id}; {first}, then the input's order, decide."]
         return [
             f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {most} ({gaps[most]:+.4f})."
         ]
@@ -194,46 +212,45 @@ def _sum(shares: Mapping[str, float]) -> str:
     return " + ".join(f"{value:.4f} ({name})" for name, value in shares.items())
 
 
+def _headline(document: RankedDocument) -> str:
+    return document.sentences[0].text if document.sentences else document.title
+
+
 def rank(scored: Candidates, weights: Weights, *, top_k: int | None = None) -> Ranking:
     """Blend a scored question into a ranking of its `top_k` best documents (all of them by default)."""
-    blended = blend(scored.columns, weights)
-    numbers = document_order(scored.columns, blended)[:top_k]
-    first = _first_sentences(scored)
-    documents = (_document(scored, blended, weights, int(number), first) for number in numbers)
-    return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out)
-
-
-def _first_sentences(scored: Candidates) -> list[int]:
-    bounds = range(len(scored.documents) + 1)
-    return list(map(int, scored.columns.document_of.searchsorted(bounds)))
+    columns, blended = scored.columns, blend(scored.columns, weights)
+    numbers = document_order(columns, blended.documents)[:top_k]
+    first = columns.document_of.searchsorted(range(len(scored.documents) + 1)).tolist()
+    documents = (_document(scored, blended, weights, number, first) for number in numbers.tolist())
+    layout = columns.layout
+    return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out, layout.ordering)
 
 
 def _document(scored: Candidates, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:
-    document = scored.documents[number]
+    document, columns = scored.documents[number], scored.columns
+    names, values = columns.layout.documents, columns.documents
     members = sorted(range(first[number], first[number + 1]), key=lambda i: (-blended.sentences[i], i))
     best = [int(i) for i in blended.best[number] if i >= 0]
-    shares = {BM25: float(blended.document_shares[number, 0])}
-    shares |= {
-        f"sentence {rank}": float(share)
-        for rank, share in enumerate(blended.document_shares[number, 1 : 1 + len(best)], 1)
-    }
+    parts = (*names, *(f"sentence {rank}" for rank in range(1, 1 + len(best))))
+    above = 1 + (values > values[number]).sum(axis=0)
     return RankedDocument(
         document.id,
         number,
         document.title,
         float(blended.documents[number]),
-        float(scored.columns.bm25[number]),
-        1 + int((scored.columns.bm25 > scored.columns.bm25[number]).sum()),
-        shares,
+        dict(zip(names, values[number].tolist(), strict=True)),
+        dict(zip(names, above.tolist(), strict=True)),
+        dict(zip(parts, blended.document_shares[number, : len(parts)].tolist(), strict=True)),
         tuple(map(members.index, best)),
         tuple(_sentence(scored, blended, weights, i, number) for i in members),
+        bool(scored.documents_in_passages[number]),
     )
 
 
 def _sentence(scored: Candidates, blended: Blend, weights: Weights, i: int, number: int) -> RankedSentence:
-    sentence, names = scored.sentences[i], scored.columns.perspectives
-    raw = scored.columns.scores[i].tolist()
-    shares = {name: weights.alpha[name] * value for name, value in zip(names, blended.scores[i].tolist(), strict=True)}
+    sentence, names = scored.sentences[i], scored.columns.layout.sentences
+    raw, used = scored.columns.sentences[i].tolist(), blended.columns.sentences[i].tolist()
+    shares = {name: weights.alpha[name] * value for name, value in zip(names, used, strict=True)}
     shares[CONTEXT] = weights.alpha_context * float(blended.context[number])
     return RankedSentence(
         sentence.document,

@@ -14,20 +14,23 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
-from mpir.perspectives.agreement import agreement, identity
+from mpir.perspectives.agreement import Agreement
+from mpir.perspectives.base import Booleans, Level
 from mpir.perspectives.bundle import Bundle
-from mpir.rank.blend import Columns, Floats
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share, first_pass
+from mpir.rank.columns import Columns, Floats, Layout
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
 from mpir.rank.relevance import Relevance
-from mpir.rank.weights import AGREEMENT, Context, Weights
+from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.split import sentences as split_sentences
 
 log = logging.getLogger(__name__)
+BM25 = "bm25"
+"""The document column of the first stage, which every question has."""
 
 
 class Reranker:
@@ -39,7 +42,7 @@ class Reranker:
         *,
         perspectives: Sequence[Perspective] | None = None,
         weights: Weights | str | Path | None = None,
-        context: Context | None = None,
+        context: str | None = None,
         agreement: str | Literal[False] | None = None,
         device: str = "auto",
         precision: str = "auto",
@@ -83,7 +86,7 @@ class Reranker:
             )
         if agreement is None and opened is not None:
             agreement = opened.agreement
-        self.agreement = None if agreement is False else agreement
+        self.derived = () if agreement in (None, False) else (Agreement(agreement),)
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
@@ -93,55 +96,49 @@ class Reranker:
         if not bundle.relevance or not bundle.weights:
             return Relevance()
         source = str(bundle.folder)
-        own = Weights.from_dict(bundle.weights, f"{source}: weights").over(self.columns, source)
+        own = Weights.from_dict(bundle.weights, f"{source}: weights").over(self.layout, source)
         found = Relevance.from_dict(bundle.relevance, f"{source}: relevance")
         return found if own == self.weights else Relevance()
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns of scores: the perspectives, and agreement where there is one."""
-        names = tuple(perspective.name for perspective in self.perspectives)
-        return names if self.agreement is None else (*names, AGREEMENT)
+    def layout(self) -> Layout:
+        """The names of the columns: BM25 and the documents' perspectives; the sentences' perspectives and the derived.
 
-    def _check_columns(self) -> None:
-        names = [perspective.name for perspective in self.perspectives]
-        if len(set(names)) != len(names) or not names:
-            raise InputError(f"perspectives: expected one or more of different names, found {names}.")
-        if AGREEMENT in names:
-            raise InputError(f"perspectives: one is called {AGREEMENT!r}, which means another column; rename it.")
-        if self.agreement not in (None, *names):
-            raise InputError(f"agreement is {self.agreement!r}; expected one of the perspectives {names}.")
+        Documents that bring more first-stage scores than BM25 have columns of those, too.
+        """
+        sentences = [one.name for one in self._of("sentence")]
+        documents = (BM25, *(one.name for one in self._of("document")))
+        ordering = [one.name for one in (*self._of("sentence"), *self.derived) if not one.evidence]
+        return Layout(documents, (*sentences, *(one.name for one in self.derived)), frozenset(ordering))
+
+    def _of(self, level: Level) -> list[Perspective]:
+        return [perspective for perspective in self.perspectives if perspective.level == level]
 
     def _choose_weights(
-        self, weights: Weights | str | Path | None, context: Context | None, *, without_agreement: bool
+        self, weights: Weights | str | Path | None, context: str | None, *, without_agreement: bool
     ) -> Weights:
-        self._check_columns()
-        names = self.columns
+        layout = _checked_layout(self)
         source = "weights" if isinstance(weights, Weights | None) else str(weights)
-        chosen = Weights.equal(names) if weights is None else weights
+        chosen = Weights.equal(layout.sentences, layout.documents) if weights is None else weights
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
         if without_agreement:
-            chosen = replace(chosen, alpha={name: one for name, one in chosen.alpha.items() if name != AGREEMENT})
-        chosen = chosen.over(names, source)
+            left = Agreement.name
+            chosen = replace(chosen, alpha={name: one for name, one in chosen.alpha.items() if name != left})
+        if context is not None:
+            chosen = replace(chosen, context=context)
+        chosen = chosen.over(layout, source)
         self._check_models(chosen, source)
-        return chosen if context is None else replace(chosen, context=context)
+        return chosen
 
     def _check_models(self, weights: Weights, source: str) -> None:
-        """Tuned weights belong to the models whose scores they were tuned on."""
-        tuned = weights.made_by.get("perspectives", {})
-        for perspective in self.perspectives if tuned else ():
-            expected = tuned.get(perspective.name)
-            if expected not in (None, perspective.model_fingerprint):
-                raise InputError(
-                    f"{source}: the weights were tuned on another model of {perspective.name!r} (fingerprint "
-                    f"{expected}, here {perspective.model_fingerprint}); use the bundle's own weights, or tune again."
-                )
-        made, here = weights.made_by.get(AGREEMENT), identity(self.agreement)
-        if weights.alpha.get(AGREEMENT) and made not in (None, here):
-            raise InputError(
-                f"{source}: the weights were tuned on another {AGREEMENT} ({made}, here {here}); use the bundle's own "
-                "weights, or tune again."
-            )
+        """Tuned weights belong to the models, and to the derived columns, whose scores they were tuned on."""
+        tuned, derived = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
+        for one in self.perspectives:
+            _check_same(tuned.get(one.name), one.model_fingerprint, one.name, source)
+        for column in self.derived if weights.made_by else ():
+            expected = derived.get(column.name, weights.made_by.get(column.name))  # as it was once kept
+            if weights.alpha.get(column.name):
+                _check_same(expected, dict(column.identity), column.name, source)
 
     def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
@@ -211,27 +208,76 @@ class Reranker:
         yield from self.fill(waiting, progress=progress)
 
     def fill(self, parts: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
-        """Queries that lack only the scores, with them; what scores they have is replaced."""
+        """Queries that lack only the scores, with them."""
+        return self._fill_documents(self._fill_sentences(parts, progress), progress)
+
+    def _fill_sentences(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
+        perspectives = self._of("sentence")
+        ordering = [one.name for one in perspectives if not one.evidence]
         pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
-        found = score_pairs(self.perspectives, pairs, cache=self.cache, progress=progress)
-        if found.in_passages.any():
-            message = "%d of %d sentences were too long for a model and count with their best window"
-            log.warning(message, found.in_passages.sum(), len(pairs))
-        scored, start = [], 0
+        found = score_pairs(perspectives, pairs, cache=self.cache, progress=progress)
+        _report_passages(found.in_passages, "sentences")
+        filled, start = [], 0
         for part in parts:
             rows = slice(start, start := start + len(part.sentences))
-            scores = self._with_agreement(part, found.values[rows])
-            columns = replace(part.columns, scores=scores, perspectives=self.columns)
-            scored.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
-        return scored
+            named = {one.name: found.values[rows, i] for i, one in enumerate(perspectives)}
+            columns = self._derive(part, part.columns.with_sentences(named, ordering))
+            filled.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
+        return filled
 
-    def _with_agreement(self, part: Candidates, scores: Floats) -> Floats:
-        """The perspectives' scores (N, P) of a query's sentences and, where it is wanted, their agreement beside it."""
-        if self.agreement is None:
-            return scores
-        relevance = scores[:, self.columns.index(self.agreement)]
-        words = MemoryIndex([sentence.text for sentence in part.sentences]).weights()
-        return np.column_stack([scores, agreement(words, part.columns.document_of, part.columns.bm25, relevance)])
+    def _derive(self, part: Candidates, columns: Columns) -> Columns:
+        """The columns with those that rest on others."""
+        for one in self.derived:
+            texts, scores = [sentence.text for sentence in part.sentences], columns.sentence(one.rests_on)
+            values = one.derive(texts, columns.document_of, columns.first, scores)
+            columns = columns.with_sentences({one.name: values}, () if one.evidence else (one.name,))
+        return columns
+
+    def _fill_documents(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
+        """Document columns that the documents did not bring: an index may have known some without a model."""
+        filled = list(parts)
+        for one in self._of("document"):
+            lacking = [number for number, part in enumerate(filled) if one.name not in part.columns.layout.documents]
+            parts = [filled[number] for number in lacking]
+            pairs = [(part.query, document.text) for part in parts for document in part.documents]
+            found = score_pairs([one], pairs, cache=self.cache, progress=progress)
+            _report_passages(found.in_passages, "documents")
+            start = 0
+            for number in lacking:
+                part = filled[number]
+                rows = slice(start, start := start + len(part.documents))
+                columns = part.columns.with_documents({one.name: found.values[rows, 0]})
+                long = part.documents_in_passages | found.in_passages[rows]
+                filled[number] = replace(part, columns=columns, documents_in_passages=long)
+        return filled
+
+
+def _report_passages(in_passages: Booleans, what: str) -> None:
+    if in_passages.any():
+        message = "%d of %d %s were too long for a model and count with their best passage"
+        log.warning(message, in_passages.sum(), len(in_passages), what)
+
+
+def _check_same(expected: object, here: object, name: str, source: str) -> None:
+    if expected not in (None, here):
+        raise InputError(
+            f"{source}: the weights were tuned on another model of {name!r} ({expected}, here {here}); use the "
+            "bundle's own weights, or tune again."
+        )
+
+
+def _checked_layout(reranker: Reranker) -> Layout:
+    """The names of a reranker's columns. Raises InputError where they cannot stand beside each other."""
+    names = [perspective.name for perspective in reranker.perspectives]
+    readers = [one.name for one in reranker.perspectives if one.level == "sentence"]
+    if len(set(names)) != len(names) or not readers:
+        raise InputError(f"perspectives: expected one or more of different names that read sentences, found {names}.")
+    for column in reranker.derived:
+        if column.name in names:
+            raise InputError(f"perspectives: one is called {column.name!r}, which means another column; rename it.")
+        if column.rests_on not in readers:
+            raise InputError(f"{column.name} is {column.rests_on!r}; expected one of the perspectives {readers}.")
+    return reranker.layout
 
 
 def _checked(perspective: Perspective) -> Perspective:
@@ -255,18 +301,29 @@ def _candidates(query: str, documents: Sequence[Document], cascade: float | None
     split = [(number, sentence) for number, document in enumerate(documents) for sentence in split_sentences(document)]
     document_of = np.array([number for number, _ in split], np.int64)
     lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
-    bm25 = _bm25(query, documents)
-    rows = first_pass(lexical, bm25, document_of, cascade)
-    columns = Columns(bm25, np.zeros(len(documents), np.int64), document_of[rows], np.zeros((len(rows), 0)), ())
-    kept, in_passages = tuple(split[row][1] for row in rows), np.zeros(len(rows), bool)
-    return Candidates(query, tuple(documents), kept, columns, lexical[rows], in_passages, len(split) - len(rows))
+    first = _first_stage(query, documents)
+    columns = Columns(
+        Layout(tuple(first), ()),
+        np.column_stack(list(first.values())),
+        np.zeros((len(split), 0)),
+        np.zeros(len(documents), np.int64),
+        document_of,
+    )
+    rows = first_pass(lexical, columns.first, document_of, cascade)
+    columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
+    kept = [split[row][1] for row in rows]
+    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=len(split) - len(rows))
 
 
-def _bm25(query: str, documents: Sequence[Document]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """S_BM25 (D,): the documents' own first-stage scores, or BM25 among them where they have none."""
-    if documents and documents[0].score is not None:
-        return np.array([document.score for document in documents], np.float64)
-    return MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
+def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:
+    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 among them."""
+    names = list(documents[0].scores) if documents else []
+    given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
+    if documents and BM25 not in given and documents[0].score is not None:
+        given[BM25] = np.array([document.score for document in documents], np.float64)
+    if BM25 not in given:
+        given[BM25] = MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
+    return {BM25: given.pop(BM25), **given}
 
 
 @lru_cache(maxsize=2)

@@ -4,78 +4,93 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.io.write import write_json
+from mpir.rank.columns import Layout
 
-Context = Literal["bm25", "document", "fixpoint"]
 Normalise = Literal["none", "minmax"]
-RESERVED = {"context", "bm25"}
-"""Columns that every sum has beside those of perspectives."""
-AGREEMENT = "agreement"
-"""A column beside those of perspectives (rank/agreement.py) that has a part in S_SENT, and none in S_DOC."""
+BEFORE = "beta_bm25"
+RECURSIVE = ("document", "fixpoint")
+"""The readings of S_CONTEXT that are S_DOC; any other is the name of a document column."""
+RESERVED = {"context", *RECURSIVE}
+"""What no column may be called."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """α of the sentence sum, β and w of the document sum (Rawal & Baral 2020, equations 1 and 2).
+    """α of the sentence sum, β and w of the document sum (Rawal & Baral 2020, equations 1 and 2, for any columns).
 
-        S_SENT = Σ_p alpha[p]·S_p + alpha_context·S_CONTEXT
-        S_DOC  = beta_bm25·S_BM25 + beta_sentences·Σ_i w[i]·S_SENT(i)
+        S_SENT = Σ_k alpha[k]·s_k + alpha_context·S_CONTEXT
+        S_DOC  = Σ_k beta[k]·d_k + beta_sentences·Σ_i w[i]·S_SENT(i)
 
-    Beyond the paper, alpha may weigh "agreement", which says what other documents think of a sentence: S_SENT has it,
-    and the S_SENT(i) of S_DOC, a document's own evidence, do not.
-
-    `context` says what S_CONTEXT is: ``bm25`` the document's S_BM25; ``document`` S_DOC computed without context;
-    ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is ``none``, or ``minmax`` to map every
-    column of each question to 0-1 first. `made_by` records what produced the values and takes no part in equality.
+    Sentence columns that only order sentences are in S_SENT, and not in the S_SENT(i) of S_DOC, which are a document's
+    own evidence. `context` says what S_CONTEXT is: a document column of `beta` (the paper's text: ``bm25``);
+    ``document`` S_DOC computed without context; ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is
+    ``none``, or ``minmax`` to map every column of each question to 0-1 first. `made_by` records what produced the
+    values and takes no part in equality. A value: it cannot be changed, and equal weights have equal hashes.
 
     Raises:
-        InputError: a value that is not a finite number, an unknown choice, a perspective with another column's name, or
-            weights for which the fixed point does not exist (alpha_context·beta_sentences·Σw must stay below 1).
+        InputError: a value that is not a finite number, an unknown choice, a column of a reserved name or on both
+            levels, or weights for which the fixed point does not exist (alpha_context·beta_sentences·Σw must stay
+            below 1).
     """
 
     alpha: Mapping[str, float]
     alpha_context: float = 1.0
-    beta_bm25: float = 1.0
+    beta: Mapping[str, float] = field(default_factory=lambda: {"bm25": 1.0})
     beta_sentences: float = 1.0
     w: tuple[float, ...] = (1.0, 1.0, 1.0)
-    context: Context = "bm25"
+    context: str = "bm25"
     normalise: Normalise = "none"
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, kind in (("alpha", Mapping), ("w", Iterable), ("made_by", Mapping)):
+        for name, kind in (("alpha", Mapping), ("beta", Mapping), ("w", Iterable), ("made_by", Mapping)):
             if not isinstance(getattr(self, name), kind):
                 form = "a list of numbers" if name == "w" else "an object"
                 raise InputError(f"weights: {name} is {getattr(self, name)!r:.60}; expected {form}.")
-        object.__setattr__(self, "alpha", dict(self.alpha))
+        for name in ("alpha", "beta", "made_by"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "w", tuple(self.w))
+        self._check_names()
         self._check_numbers()
-        for name, choices in (("context", get_args(Context)), ("normalise", get_args(Normalise))):
-            if getattr(self, name) not in choices:
-                raise InputError(f"weights: {name} is {getattr(self, name)!r}; choose from {', '.join(choices)}.")
         if self.context == "fixpoint" and self.feedback >= 1:
             raise InputError(
                 f"weights: alpha_context·beta_sentences·Σw is {self.feedback:.4g}, but the fixed point exists only "
-                "below 1; lower one of them or choose the context bm25 or document."
+                "below 1; lower one of them, or choose another context."
             )
 
-    def _check_numbers(self) -> None:
+    def __hash__(self) -> int:
+        rest = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise)
+        return hash((frozenset(self.alpha.items()), frozenset(self.beta.items()), *rest))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _weights, (self.to_dict(),)  # a read-only view of a dictionary cannot be pickled
+
+    def _check_names(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
-        for name in RESERVED & set(self.alpha):
-            raise InputError(f"weights: a perspective is called {name!r}, which means another column; rename it.")
-        single = {name: getattr(self, name) for name in ("alpha_context", "beta_bm25", "beta_sentences")}
-        ranks = {f"w[{i}]": value for i, value in enumerate(self.w)}
-        for name, value in {**{f"alpha[{k}]": v for k, v in self.alpha.items()}, **single, **ranks}.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"weights: {name} is {value!r}; expected a finite number.")
+        for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
+            raise InputError(f"weights: a column is called {name!r}, which means another column; rename it.")
+        for name, choices in (("context", (*self.beta, *RECURSIVE)), ("normalise", get_args(Normalise))):
+            if getattr(self, name) not in choices:
+                raise InputError(f"weights: {name} is {getattr(self, name)!r:.60}; choose from {', '.join(choices)}.")
+
+    def _check_numbers(self) -> None:
+        values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
+        for half in ("alpha", "beta"):
+            values |= {f"{half}[{name}]": value for name, value in getattr(self, half).items()}
+        values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
+        for name, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+                raise InputError(f"weights: {name} is {value!r:.60}; expected a finite number.")
 
     @property
     def feedback(self) -> float:
@@ -83,46 +98,65 @@ class Weights:
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
 
     @classmethod
-    def equal(cls, perspectives: Iterable[str], *, ranks: int = 3, context: Context = "bm25") -> Weights:
-        """Where tuning starts: every weight of a sum the same, the weights of each sum adding up to 1."""
-        names = list(perspectives)
-        share = 1 / (len(names) + 1)
-        return cls(dict.fromkeys(names, share), share, 0.5, 0.5, (1 / ranks,) * ranks, context)
+    def equal(
+        cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, ranks: int = 3, context: str = "bm25"
+    ) -> Weights:
+        """Where tuning starts, for these columns: all weights of a sum the same, adding up to 1 in each sum."""
+        alpha, beta = tuple(sentences), tuple(documents)
+        share, other = 1 / (len(alpha) + 1), 1 / (len(beta) + 1)
+        return cls(dict.fromkeys(alpha, share), share, dict.fromkeys(beta, other), other, (1 / ranks,) * ranks, context)
 
-    def check_perspectives(self, names: Iterable[str], source: str = "weights") -> None:
-        """Raise InputError unless exactly these perspectives are weighted."""
-        expected, found = set(names), set(self.alpha)
+    def check_sentences(self, layout: Layout, source: str = "weights") -> None:
+        """Raise InputError unless exactly these sentence columns are weighted."""
+        expected, found = set(layout.sentences), set(self.alpha)
+        if expected < found:
+            name = sorted(found - expected)[0]
+            raise InputError(
+                f"{source}: {name!r} has the weight {self.alpha[name]:.4g}, but the scores have no such column; score "
+                "with a bundle that has it, or use the weights that belong to this one."
+            )
         if expected != found:
             raise InputError(
                 f"{source}: the weights are for the perspectives {', '.join(sorted(found))}, but the scores are from "
                 f"{', '.join(sorted(expected))}; use the weights that belong to the bundle."
             )
 
-    def over(self, names: Iterable[str], source: str = "weights") -> Weights:
-        """These weights for such columns: agreement may be weighed 0 in one and missing in the other.
+    def check_columns(self, layout: Layout, source: str = "weights") -> None:
+        """Raise InputError unless exactly these sentence columns are weighted, and no document column that lacks.
+
+        Document columns that the weights don't name weigh 0: a first stage may give more scores than a blend takes.
+        """
+        self.check_sentences(layout, source)
+        used = {name for name, value in self.beta.items() if value} | {self.context} - set(RECURSIVE)
+        if missing := sorted(used - set(layout.documents)):
+            raise InputError(
+                f"{source}: the weights take the document column {missing[0]!r}, but the documents have "
+                f"{', '.join(layout.documents) or 'none'}; use the weights that belong to the bundle and first stage."
+            )
+
+    def over(self, layout: Layout, source: str = "weights") -> Weights:
+        """These weights for such sentence columns: what weighs 0 may be missing, what only orders sentences weighs 0.
 
         Raises:
-            InputError: the columns are of other perspectives, or lack agreement though it has a weight.
+            InputError: the sentence columns are others, or lack one that has a weight.
         """
-        names, alpha = tuple(names), dict(self.alpha)
-        if AGREEMENT in names:
-            alpha.setdefault(AGREEMENT, 0.0)
-        elif weight := alpha.pop(AGREEMENT, 0.0):
-            raise InputError(
-                f"{source}: {AGREEMENT!r} has the weight {weight:.4g}, but the scores have no such column; score with "
-                "a bundle that declares it, or name the perspective it rests on (Reranker's agreement)."
-            )
-        weights = replace(self, alpha=alpha)
-        weights.check_perspectives(names, source)
+        alpha = {name: value for name, value in self.alpha.items() if value or name in layout.sentences}
+        alpha |= dict.fromkeys(layout.ordering - set(alpha), 0.0)
+        weights = replace(self, alpha={name: alpha[name] for name in sorted(alpha, key=layout.place)})
+        weights.check_sentences(layout, source)
         return weights
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dictionary; `from_dict` gives the same weights back."""
-        return asdict(self)
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
         """Weights from what `to_dict` gave. Raises InputError naming `source` and the unknown or missing key."""
+        if BEFORE in values:  # as it was when BM25 was the only column of documents
+            values = {**values, "beta": {"bm25": values[BEFORE], **values.get("beta", {})}}
+            del values[BEFORE]
         unknown = set(values) - {item.name for item in fields(cls)}
         if unknown or not isinstance(values.get("alpha"), Mapping):
             fault = f"unknown key {sorted(unknown)[0]!r}" if unknown else "no alpha of the form {perspective: number}"
@@ -149,11 +183,22 @@ class Weights:
         return cls.from_dict(read_json(which), str(which))
 
 
+def _weights(values: Mapping[str, Any]) -> Weights:
+    return Weights(**values)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
+
+
 PUBLISHED = {
     "rawal-baral-2020": Weights(
         alpha={"relevance": 0.6123, "sts": 0.2664, "sia": 0.0785},
         alpha_context=0.9879,
-        beta_bm25=0.0002,
+        beta={"bm25": 0.0002},
         beta_sentences=0.8523,
         w=(0.9938, 0.0338, 0.0271),
         context="fixpoint",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.io.journal import Journal
-from mpir.rank.blend import blend
-from mpir.rank.candidates import Candidates
+from mpir.rank.blend import blend, document_order
+from mpir.rank.candidates import Candidates, is_record_of
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.lucene import LuceneIndex
@@ -31,23 +31,27 @@ class System:
     def scores(self, scored: Candidates) -> tuple[Floats, Floats]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
         if self.weights is None:
-            return scored.columns.bm25, scored.lexical
+            return scored.columns.first, scored.lexical
         blended = blend(scored.columns, self.weights)
         return blended.documents, blended.sentences
 
 
 def systems(weights: Weights) -> list[System]:
-    """BM25 alone, every perspective alone (BM25 finds the candidates but takes no part), and the blend.
+    """BM25 alone, every other column alone (BM25 finds the candidates but takes no part), and the blend.
 
-    Agreement alone orders sentences only: all documents tie, and stay in BM25's order.
+    What only orders sentences leaves all documents level, in BM25's order; a document column does that to sentences.
     """
-    bare = replace(weights, alpha_context=0.0, beta_bm25=0.0, beta_sentences=1.0, context="bm25")
-    alone = [System(f"{name} alone", replace(bare, alpha=_only(weights, name))) for name in weights.alpha]
+    none = dict.fromkeys(weights.beta, 0.0)
+    bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document")
+    alone = [System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha]
+    blank = replace(bare, alpha=dict.fromkeys(weights.alpha, 0.0), beta_sentences=0.0)
+    others = list(weights.beta)[1:]  # the first is the first stage's own
+    alone += [System(f"{name} alone", replace(blank, beta=_only(weights.beta, name))) for name in others]
     return [System("BM25 alone"), *alone, System("blend", weights)]
 
 
-def _only(weights: Weights, perspective: str) -> dict[str, float]:
-    return {name: float(name == perspective) for name in weights.alpha}
+def _only(names: Iterable[str], chosen: str) -> dict[str, float]:
+    return {name: float(name == chosen) for name in names}
 
 
 def score_questions(
@@ -82,7 +86,7 @@ def score_questions(
 
 
 def _holds(journal: Journal, question: Question) -> bool:
-    return question.id in journal.records and journal.records[question.id]["query"] == question.body
+    return question.id in journal.records and is_record_of(journal.records[question.id], question.body)
 
 
 def answer(
@@ -90,8 +94,7 @@ def answer(
 ) -> Question:
     """The question with the system's best documents, and the best sentences inside those documents, as snippets."""
     document_scores, sentence_scores = system.scores(scored)
-    bm25, index = scored.columns.bm25, np.arange(len(document_scores))
-    best = np.lexsort((index, -bm25, -document_scores))[:documents]
+    best = document_order(scored.columns, document_scores)[:documents]
     place = np.full(len(document_scores), len(best))
     place[best] = np.arange(len(best))
     of = scored.columns.document_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 TITLE = "title"
 ABSTRACT = "abstract"
@@ -13,12 +14,17 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title and an abstract (any body of text), with the score the first stage gave it, if there was one."""
+    """A title and an abstract (any body of text), with what first stages scored it, if there were any.
+
+    `score` is the first stage's own, the one that it ranked by; `scores` holds several by name, such as "bm25" and
+    "dense". A `score` without a name counts as "bm25" where `scores` has none of that name.
+    """
 
     id: str
     title: str = ""
     abstract: str = ""
     score: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def sections(self) -> dict[str, str]:

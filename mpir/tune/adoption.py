@@ -13,7 +13,7 @@ from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.io.journal import Journal
 from mpir.perspectives.bundle import MANIFEST, seal
-from mpir.rank.blend import Floats, Integers
+from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.alternating import Found, Plan, check_reachable, search
 from mpir.tune.objective import Objective
@@ -143,7 +143,7 @@ def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Ma
         **made_by,
         "questions": len(objective.scored.questions),
         "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
-        "agreement": objective.scored.made_by.get("agreement"),
+        "derived": dict(objective.scored.made_by.get("derived", {})),
         "value": found.value,
         "trials": len(found.trials),
         "held_out": evidence.to_dict(),

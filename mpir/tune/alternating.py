@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from mpir.errors import InputError
 from mpir.io.journal import Journal
-from mpir.rank.blend import Floats
+from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective

@@ -1,49 +1,48 @@
 """Scored questions as an artefact: the columns of many questions with their gold, on disk, and no model or corpus.
 
-scored/manifest.json    format, what made it, sizes, the hash of every file
-scored/questions.json   the questions with their golden documents and snippets, in BioASQ's format
-scored/*.npy            one array each: bm25, question_of, document_of, scores, documents (ids), sections, begin,
-                        end, lexical, in_passages (see `Dataset`)
+scored/manifest.json    format, the names of the columns, what made it, sizes, the hash of every file
+scored/questions.json   the questions with their golden documents and snippets, ids as they are
+scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
+                        documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpir.corpora.bioasq import read_questions, write_submission
+from mpir.corpora.bioasq import read_questions
 from mpir.errors import ArtefactError, InputError
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
-from mpir.rank.blend import Columns, Floats, Integers
 from mpir.rank.candidates import Candidates
-from mpir.rank.weights import AGREEMENT
-from mpir.text import Question
+from mpir.rank.columns import Columns, Floats, Integers, Layout
+from mpir.text import Question, Snippet
 from mpir.version import __version__
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that only scored questions have: a folder without it is not replaced."""
-FORMAT = 2
-FIRST = {"in_passages": "cut"}
-"""What format 1 called it."""
-COLUMNS = ("bm25", "question_of", "document_of", "scores")
-PLACES = ("documents", "sections", "begin", "end", "lexical", "in_passages")
+FORMAT = 3
+OWNERS = ("question_of", "document_of")
+PLACES = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
+OF_DOCUMENTS = {"documents", "documents_in_passages"}
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Q questions with gold, D candidate documents, N sentences, P perspectives: all that tuning ever reads.
+    """Q questions with gold, D candidate documents, N sentences and their columns: all that tuning ever reads.
 
     `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
-    a sentence among the question's own; `in_passages` (N,) some model read the sentence in windows. `made_by` says what
-    scored them; `data` is the fingerprint of the content, "" for a set that was never written.
+    a sentence among the question's own; `in_passages` (N,) some model read the sentence in passages, and
+    `documents_in_passages` (D,) the document. `made_by` says what scored them; `data` is the fingerprint of the
+    content, "" for a set that was never written.
 
     Raises:
         InputError: no questions, or a document that is twice among the candidates of one question.
@@ -57,6 +56,7 @@ class Dataset:
     end: Integers
     lexical: Floats
     in_passages: npt.NDArray[np.bool_]
+    documents_in_passages: npt.NDArray[np.bool_]
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
     data: str = field(default="", compare=False)
 
@@ -92,15 +92,16 @@ class Dataset:
             OutputError: the folder cannot be written, or holds something other than scored questions.
         """
         with atomic_folder(folder, marker=MARKER) as temporary:
-            for name in COLUMNS:
-                np.save(temporary / f"{name}.npy", np.ascontiguousarray(getattr(self.columns, name)))
-            for name in PLACES:
-                np.save(temporary / f"{name}.npy", getattr(self, name))
-            write_submission(temporary / QUESTIONS, self.questions)
+            arrays = {"document_scores": self.columns.documents, "sentence_scores": self.columns.sentences}
+            arrays |= {name: getattr(self.columns, name) for name in OWNERS}
+            arrays |= {name: getattr(self, name) for name in PLACES}
+            for name, array in arrays.items():
+                np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
+            write_json(temporary / QUESTIONS, {"questions": [_to_dict(question) for question in self.questions]})
             manifest = {
                 "format": FORMAT,
                 "mpir": __version__,
-                "perspectives": list(self.columns.perspectives),
+                "columns": self.columns.layout.to_dict(),
                 "questions": len(self.questions),
                 "documents": len(self.documents),
                 "sentences": len(self.begin),
@@ -123,7 +124,7 @@ class Dataset:
                 f"{root}: holds no scored questions ({MANIFEST} is missing); make some with mpir score."
             )
         manifest = read_json(root / MANIFEST)
-        if manifest.get("format") not in (1, FORMAT):
+        if manifest.get("format") not in (*BEFORE, FORMAT):
             raise ArtefactError(
                 f"{root}: is of format {manifest.get('format')!r}, expected {FORMAT}; score the questions again."
             )
@@ -132,30 +133,23 @@ class Dataset:
                 raise ArtefactError(
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
-        files = {name: name for name in (*COLUMNS, *PLACES)} | (FIRST if manifest["format"] == 1 else {})
-        arrays = {name: np.load(root / f"{file}.npy", mmap_mode="r") for name, file in files.items()}
-        columns = Columns(**{name: arrays[name] for name in COLUMNS}, perspectives=tuple(manifest["perspectives"]))
+        arrays = {path.stem: np.load(path, mmap_mode="r") for path in root.glob("*.npy")}
+        questions = _read_questions(root, manifest["format"])
+        layout, arrays = BEFORE.get(manifest["format"], _today)(manifest, arrays)
+        owners = {name: arrays[name] for name in OWNERS}
+        scores = (arrays["document_scores"], arrays["sentence_scores"])
+        columns = Columns(layout, *scores, **owners, questions=len(questions))
         places = {name: arrays[name] for name in PLACES}
-        made_by, data = manifest["made_by"], fingerprint(manifest["files"])
-        return cls(tuple(read_questions(root / QUESTIONS)), columns, made_by=made_by, data=data, **places)
+        return cls(questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **places)
 
     def subset(self, numbers: Sequence[int] | Integers) -> Dataset:
         """The questions of these numbers, in the order of the set."""
         chosen = np.zeros(len(self.questions), bool)
         chosen[np.asarray(numbers, np.int64)] = True
-        columns = self.columns
-        documents = chosen[columns.question_of]
-        sentences = documents[columns.document_of]
-        part = Columns(
-            columns.bm25[documents],
-            (np.cumsum(chosen) - 1)[columns.question_of[documents]],
-            (np.cumsum(documents) - 1)[columns.document_of[sentences]],
-            columns.scores[sentences],
-            columns.perspectives,
-        )
-        kept = {name: getattr(self, name)[sentences] for name in PLACES if name != "documents"}
+        part, documents, sentences = self.columns.select(chosen)
+        kept = {name: getattr(self, name)[documents if name in OF_DOCUMENTS else sentences] for name in PLACES}
         questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
-        return replace(self, questions=questions, columns=part, documents=self.documents[documents], **kept)
+        return replace(self, questions=questions, columns=part, **kept)
 
     def beside(self, other: Dataset) -> Dataset:
         """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
@@ -164,15 +158,21 @@ class Dataset:
             InputError: other questions, candidates or sentences, or a perspective that both have.
         """
         self._check_company(other)
-        names = (*self.columns.perspectives, *other.columns.perspectives)
-        scores = np.concatenate([self.columns.scores, other.columns.scores], axis=1)
-        made_by = {**self.made_by, "perspectives": {**_fingerprints(self), **_fingerprints(other)}}
-        if AGREEMENT in other.columns.perspectives:
-            made_by[AGREEMENT] = other.made_by.get(AGREEMENT)
-        columns = replace(self.columns, scores=scores, perspectives=names)
-        data = fingerprint([self.data, other.data])
+        mine, theirs = self.columns, other.columns
+        extra = [name for name in theirs.layout.documents if name not in mine.layout.documents]
+        columns = mine.with_documents({name: theirs.document(name) for name in extra}).with_sentences(
+            {name: theirs.sentence(name) for name in theirs.layout.sentences}, theirs.layout.ordering
+        )
+        made_by = dict(self.made_by)
+        for key in ("perspectives", "scores", "derived"):
+            made_by[key] = {**self.made_by.get(key, {}), **other.made_by.get(key, {})}
         return replace(
-            self, columns=columns, in_passages=self.in_passages | other.in_passages, made_by=made_by, data=data
+            self,
+            columns=columns,
+            in_passages=self.in_passages | other.in_passages,
+            documents_in_passages=self.documents_in_passages | other.documents_in_passages,
+            made_by=made_by,
+            data=fingerprint([self.data, other.data]),
         )
 
     def _check_company(self, other: Dataset) -> None:
@@ -187,7 +187,7 @@ class Dataset:
                 "the columns are of the same questions but of different candidates or sentences; score both over the "
                 "same index with the same number of candidates."
             )
-        both = set(self.columns.perspectives) & set(other.columns.perspectives)
+        both = set(self.columns.layout.sentences) & set(other.columns.layout.sentences)
         if both:
             raise InputError(f"both sets have the perspective {sorted(both)[0]!r}; give each column once.")
 
@@ -202,8 +202,62 @@ def _places(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
         "end": np.array([sentence.end for sentence in sentences], np.int64),
         "lexical": scored.lexical,
         "in_passages": scored.in_passages,
+        "documents_in_passages": scored.documents_in_passages,
     }
 
 
-def _fingerprints(scored: Dataset) -> dict[str, Any]:
-    return dict(scored.made_by.get("perspectives", {}))
+def _to_dict(question: Question) -> dict[str, Any]:
+    """A question with its gold, every id as it is: BioASQ's own files would turn them into PubMed's addresses."""
+    snippets = None if question.snippets is None else [asdict(snippet) for snippet in question.snippets]
+    documents = None if question.documents is None else list(question.documents)
+    return {
+        "id": question.id,
+        "body": question.body,
+        "type": question.type,
+        "documents": documents,
+        "snippets": snippets,
+    }
+
+
+def _read_questions(root: Path, version: int) -> tuple[Question, ...]:
+    if version in BEFORE:
+        return tuple(read_questions(root / QUESTIONS))
+    return tuple(map(_from_dict, read_json(root / QUESTIONS)["questions"]))
+
+
+def _from_dict(values: Mapping[str, Any]) -> Question:
+    documents, snippets = values["documents"], values["snippets"]
+    return Question(
+        values["id"],
+        values["body"],
+        values["type"],
+        documents=None if documents is None else tuple(documents),
+        snippets=None if snippets is None else tuple(Snippet(**snippet) for snippet in snippets),
+    )
+
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def _today(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
+    return Layout.from_dict(manifest["columns"]), arrays
+
+
+def _second(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
+    """BM25 was the only column of documents, and agreement the only one that orders sentences."""
+    names = tuple(manifest["perspectives"])
+    renamed = {
+        "document_scores": arrays["bm25"][:, None],
+        "sentence_scores": arrays["scores"],
+        "in_passages": arrays["windowed"],
+        "documents_in_passages": np.zeros(len(arrays["documents"]), bool),
+    }
+    return Layout(("bm25",), names, frozenset({"agreement"} & set(names))), arrays | renamed
+
+
+def _first(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
+    return _second(manifest, {**arrays, "windowed": arrays["cut"]})
+
+
+BEFORE = {1: _first, 2: _second}
+"""How the formats of earlier versions are read."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.rank.blend import Floats, blend
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.rank.blend import blend
+from mpir.rank.columns import Floats
+from mpir.rank.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 
@@ -65,10 +66,11 @@ def top_shares(objective: Objective, weights: Weights) -> dict[str, Floats]:
     blended = blend(columns, weights)
     present = blended.best >= 0
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
-    parts = {"bm25": weights.beta_bm25 * blended.bm25}
-    for number, name in enumerate(columns.perspectives):
-        values = np.append(weights.alpha[name] * blended.scores[:, number], 0.0)
-        parts[name] = (w * values[blended.best]).sum(axis=1) * (name != AGREEMENT)
+    layout, used = columns.layout, blended.columns
+    parts = {name: weights.beta.get(name, 0.0) * used.document(name) for name in layout.documents}
+    for name in layout.sentences:
+        values = np.append(weights.alpha[name] * used.sentence(name), 0.0)
+        parts[name] = (w * values[blended.best]).sum(axis=1) * (name not in layout.ordering)
     parts["context"] = blended.documents - sum(parts.values())
     chosen = objective.answers(weights).documents
     # a question with fewer documents than ranks, or a score of 0, has nothing to divide

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.evaluate.bioasq import measurable
 from mpir.evaluate.spans import Span, spans
-from mpir.rank.blend import Integers
+from mpir.rank.columns import Integers
 from mpir.tune.dataset import Dataset
 
 Booleans = npt.NDArray[np.bool_]

@@ -10,7 +10,8 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives.scales import minmax
-from mpir.rank.blend import Columns, Floats, best_of, slots
+from mpir.rank.blend import best_of, slots
+from mpir.rank.columns import Columns, Floats
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
 
@@ -51,19 +52,19 @@ class Fusion:
 
 
 def sentence_features(columns: Columns) -> Floats:
-    """Every perspective and S_BM25, as they are and mapped to 0-1 inside each question: (N, 2P + 2)."""
+    """Every column of sentences and of their documents, as it is and mapped to 0-1 in each question: (N, 2P + 2K)."""
     of = columns.document_of
-    raw = np.column_stack([columns.scores, columns.bm25[of]])
+    raw = np.column_stack([columns.sentences, columns.documents[of]])
     return np.column_stack([raw, minmax(raw, columns.question_of[of])])
 
 
 def document_features(columns: Columns, sentences: Floats) -> Floats:
     """S_BM25 raw and mapped to 0-1, the best sentence scores, and whether there are so many: (D, 2 + 2R)."""
-    best = best_of(sentences, slots(columns.document_of, len(columns.bm25)), RANKS)
+    best = best_of(sentences, slots(columns.document_of, len(columns.documents)), RANKS)
     lowest = float(sentences.min(initial=0.0))
     top = np.append(sentences, lowest)[best]
-    bm25 = columns.bm25[:, None]
-    return np.column_stack([bm25, minmax(bm25, columns.question_of), top, best >= 0])
+    own = columns.documents
+    return np.column_stack([own, minmax(own, columns.question_of), top, best >= 0])
 
 
 def _model(learner: Learner, seed: int) -> Any:

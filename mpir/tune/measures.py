@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
-from mpir.rank.blend import Floats, Integers
+from mpir.rank.columns import Floats, Integers
 from mpir.tune.submissions import Submissions
 
 Measure = Callable[[Submissions], Floats]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats, Integers
+from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import Measure, measure
@@ -74,8 +74,8 @@ class Objective:
 def _check_columns(scored: Dataset) -> None:
     columns = scored.columns
     question_of = columns.question_of[columns.document_of]
-    named = [("bm25", columns.bm25, columns.question_of)]
-    named += [(name, columns.scores[:, i], question_of) for i, name in enumerate(columns.perspectives)]
+    named = [(name, columns.document(name), columns.question_of) for name in columns.layout.documents]
+    named += [(name, columns.sentence(name), question_of) for name in columns.layout.sentences]
     for name, values, owner in named:
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats
+from mpir.rank.columns import Floats
 
 Acquisition = Literal["EI", "PI", "LCB"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.blend import Floats
+from mpir.rank.columns import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.perspectives.scales import minmax
-from mpir.rank.blend import Columns, Floats, Integers
-from mpir.rank.weights import Context, Normalise, Weights
+from mpir.rank.columns import Columns, Floats, Integers
+from mpir.rank.weights import RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
 
-CONTEXT, BM25 = "context", "bm25"
+CONTEXT = "context"
 LARGEST_FEEDBACK = 0.99
 """The largest share of the context in the fixpoint reading; the fixed point exists below 1."""
 
@@ -24,15 +24,16 @@ class Space:
 
     A ranking does not change when all weights of a sum are multiplied by a positive factor, so each sum's weights are
     a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
-    (`units`: the perspectives, then BM25); sentence sums and document sums have about unit deviation then and count
+    (`units`, by the column's name); sentence sums and document sums have about unit deviation then and count
     as they are (what S_DOC takes of a sentence sum is without agreement's share, and has less). β2·w is one quantity
-    for each rank, so that β1 and the R products are the second mixture.
+    for each rank, so that the β of document columns and the R products are the second mixture.
     """
 
     alpha: Simplex
     beta: Simplex
+    documents: int
     units: Mapping[str, float]
-    context: Context
+    context: str
     normalise: Normalise
 
     @classmethod
@@ -41,17 +42,18 @@ class Space:
         columns: Columns,
         *,
         ranks: int = 3,
-        context: Context = "bm25",
+        context: str = "bm25",
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Space:
-        """The space for columns. `bounds` holds (lowest, highest) shares by perspective, "context", "bm25", "w1" ….
+        """The space for columns. `bounds` holds (lowest, highest) shares by column, "context", "w1" ….
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
                 mixture meets, or that leave no valid fixed point.
         """
-        alpha, beta = (*columns.perspectives, CONTEXT), (BM25, *(f"w{rank + 1}" for rank in range(ranks)))
+        layout = columns.layout
+        alpha, beta = (*layout.sentences, CONTEXT), (*layout.documents, *(f"w{rank + 1}" for rank in range(ranks)))
         given = dict(bounds or {})
         unknown = set(given) - {*alpha, *beta}
         if unknown:
@@ -61,7 +63,10 @@ class Space:
         if context == "fixpoint":
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
         units = _units(columns, normalise)
-        return cls(Simplex.of(alpha, given), Simplex.of(beta, given), units, context, normalise)
+        if context not in (*layout.documents, *RECURSIVE):
+            choices = ", ".join((*layout.documents, *RECURSIVE))
+            raise InputError(f"context is {context!r:.60}; choose from {choices}.")
+        return cls(Simplex.of(alpha, given), Simplex.of(beta, given), len(layout.documents), units, context, normalise)
 
     @property
     def blocks(self) -> dict[str, slice]:
@@ -98,14 +103,13 @@ class Space:
     def weights(self, coordinates: Floats) -> Weights:
         """The weights at a point of the unit cube."""
         shares = dict(zip(self.names, self.shares(coordinates).tolist(), strict=True))
-        ranks = [shares[name] for name in self.beta.names[1:]]
+        columns, ranks = self.beta.names[: self.documents], [shares[name] for name in self.beta.names[self.documents :]]
         sentences = sum(ranks)
         w = tuple(share / sentences for share in ranks) if sentences > 0 else (1 / len(ranks),) * len(ranks)
         alpha = {name: shares[name] / self.units[name] for name in self.alpha.names[:-1]}
-        alpha_context = shares[CONTEXT] / (self.units[BM25] if self.context == "bm25" else 1.0)
-        return Weights(
-            alpha, alpha_context, shares[BM25] / self.units[BM25], sentences, w, self.context, self.normalise
-        )
+        alpha_context = shares[CONTEXT] / self.units.get(self.context, 1.0)
+        beta = {name: shares[name] / self.units[name] for name in columns}
+        return Weights(alpha, alpha_context, beta, sentences, w, self.context, self.normalise)
 
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
@@ -113,8 +117,8 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
     question_of = columns.question_of[columns.document_of]
     units = {}
     for name, values, owner in [
-        *((name, columns.scores[:, i], question_of) for i, name in enumerate(columns.perspectives)),
-        (BM25, columns.bm25, columns.question_of),
+        *((name, columns.sentence(name), question_of) for name in columns.layout.sentences),
+        *((name, columns.document(name), columns.question_of) for name in columns.layout.documents),
     ]:
         scaled = minmax(values, owner) if normalise == "minmax" else np.asarray(values, np.float64)
         units[name] = _deviation(scaled, owner)
@@ -142,6 +146,6 @@ def _below_feedback(
     if least > LARGEST_FEEDBACK:
         raise InputError(
             f"bounds: the context's share would be {least:g} at least, but the fixed point exists only below 1; lower "
-            f"it to {LARGEST_FEEDBACK} or less, let other perspectives have more, or choose the context bm25."
+            f"it to {LARGEST_FEEDBACK} or less, let other perspectives have more, or choose another context."
         )
     return bounds[0], min(bounds[1], LARGEST_FEEDBACK)

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from mpir.evaluate.bioasq import Measured, measure_snippets
-from mpir.rank.blend import Floats, Integers, best_of, best_places, document_sum, scaled, sentence_sums, slots
+from mpir.rank.blend import best_of, best_places, document_order, document_sum, scaled, sentence_sums, slots
+from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
@@ -27,9 +28,9 @@ class Pool:
         self.scored, self.judgements = scored, judge(scored)
         self.limit_documents, self.limit_snippets = documents, snippets
         columns = scored.columns
-        self.sentences = np.append(slots(columns.document_of, len(columns.bm25)).T, [[-1]] * self._depth, axis=1)
-        # Documents in the order that breaks ties: higher S_BM25, then earlier.
-        order = np.lexsort((np.arange(len(columns.bm25)), -columns.bm25, columns.question_of))
+        self.sentences = np.append(slots(columns.document_of, len(columns.documents)).T, [[-1]] * self._depth, axis=1)
+        # Documents in the order that breaks ties: a higher score by the first stage, then earlier.
+        order = document_order(columns, np.zeros(len(columns.documents)))
         self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
         self.touching = bool((self.judgements.cluster >= 0).any())
         self._tables: dict[Normalise, tuple[Floats, Floats]] = {}
@@ -43,16 +44,16 @@ class Pool:
         """The answers that the blend gives: the sums of rank/blend.py, over tables.
 
         Raises:
-            InputError: the weights are for other perspectives.
+            InputError: the weights are for other columns.
         """
-        names = self.scored.columns.perspectives
-        weights.check_perspectives(names)
-        bm25, scores = self._table(weights.normalise)
-        plain, others = sentence_sums(scores, names, weights)
-        plain += self._nothing
-        documents, context, _ = document_sum(bm25, highest(plain[:, :-1], len(weights.w)), weights)
-        others += plain
-        return Submissions(self, documents, others, weights.alpha_context * context)
+        layout = self.scored.columns.layout
+        weights.check_columns(layout)
+        columns, scores = self._table(weights.normalise)
+        evidence, ordering = sentence_sums(scores, layout, weights)
+        evidence += self._nothing
+        documents, context, _ = document_sum(columns, layout, highest(evidence[:, :-1], len(weights.w)), weights)
+        ordering += evidence
+        return Submissions(self, documents, ordering, weights.alpha_context * context)
 
     def answers(self, documents: Floats, sentences: Floats) -> Submissions:
         """The answers that scores of the documents (D,) and sentences (N,) give."""
@@ -64,11 +65,12 @@ class Pool:
         return np.where(self.sentences < 0, -np.inf, 0.0)
 
     def _table(self, normalise: Normalise) -> tuple[Floats, Floats]:
-        """S_BM25 (D,) and the tables of scores (P, S, D + 1)."""
+        """The document columns (D, K) and the tables of sentence columns (P, S, D + 1)."""
         if normalise not in self._tables:
-            bm25, scores = scaled(self.scored.columns, normalise)
-            padded = np.append(scores, np.zeros((1, scores.shape[1])), axis=0)
-            self._tables[normalise] = (np.asarray(bm25), np.ascontiguousarray(padded.T[:, self.sentences]))
+            columns = scaled(self.scored.columns, normalise)
+            padded = np.append(columns.sentences, np.zeros((1, columns.sentences.shape[1])), axis=0)
+            tables = np.ascontiguousarray(padded.T[:, self.sentences])
+            self._tables[normalise] = (np.asfortranarray(columns.documents), tables)
         return self._tables[normalise]
 
 
@@ -98,7 +100,7 @@ class Submissions:
 
     @cached_property
     def documents(self) -> Integers:
-        """The best documents; equal scores by S_BM25, then by the order of the candidates."""
+        """The best documents; equal scores by the first stage's, then by the order of the candidates."""
         return best_of(self._scores, self.pool.documents, self.pool.limit_documents)
 
     @cached_property

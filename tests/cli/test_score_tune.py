@@ -10,11 +10,13 @@ import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
-from mpir.perspectives.agreement import identity
+from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import seal
 from mpir.rank.reranker import Reranker
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
+
+AGREEMENT = "agreement"
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -140,8 +142,7 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scored = Dataset.load(work / "scored")
-    scores = np.column_stack([scored.columns.scores, np.arange(len(scored.begin))])
-    columns = replace(scored.columns, scores=scores, perspectives=(*scored.columns.perspectives, AGREEMENT))
+    columns = scored.columns.with_sentences({AGREEMENT: np.arange(len(scored.begin))}, [AGREEMENT])
     replace(scored, columns=columns).save(tmp_path / "scored")
     capsys.readouterr()
     options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
@@ -159,11 +160,11 @@ def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp
     assert score(work, bundle, "agreeing") == 0
     assert score(work, bundle, "not-agreeing", "--no-agreement") == 0
     agreeing, plain = (Dataset.load(work / name) for name in ("agreeing", "not-agreeing"))
-    assert agreeing.columns.perspectives == (*plain.columns.perspectives, AGREEMENT)
-    assert agreeing.made_by[AGREEMENT] == identity("relevance")
-    assert plain.made_by[AGREEMENT] is None
+    assert agreeing.columns.layout.sentences == (*plain.columns.layout.sentences, AGREEMENT)
+    assert agreeing.made_by["derived"] == {AGREEMENT: Agreement("relevance").identity}
+    assert plain.made_by["derived"] == {}
     assert tune(work, "--output", str(tmp_path / "w.json"), scored="agreeing") == 0
-    assert Weights.load(tmp_path / "w.json").made_by[AGREEMENT] == identity("relevance")
+    assert Weights.load(tmp_path / "w.json").made_by["derived"][AGREEMENT] == Agreement("relevance").identity
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

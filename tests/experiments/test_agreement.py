@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from mpir import Document, Question, Reranker, Snippet
+from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import seal
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
+AGREEMENT = Agreement.name
 SCRIPT = Path(__file__).parents[2] / "experiments/agreement.py"
 TEXTS = ["Aspirin thins blood. No gene is in it.", "Aspirin does thin blood. A trial of placebo.", "The heart."]
 DOCUMENTS = [Document(f"d{i}", "", text, 3.0 - i) for i, text in enumerate(TEXTS)]

@@ -7,13 +7,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from mpir.rank.blend import Columns
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import Weights
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 
 SCRIPT = Path(__file__).parents[2] / "experiments/cascade.py"
-WEIGHTS = Weights({"relevance": 1.0}, 0.0, 0.0, 1.0, (1.0,))
+WEIGHTS = Weights({"relevance": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,12 @@ def scored() -> Dataset:
         for number, snippet in enumerate(golden)
     )
     columns = Columns(
-        bm25=np.array([2.0, 1.0, 2.0, 1.0]),
+        Layout(("bm25",), ("relevance",)),
+        documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
+        sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
         question_of=np.array([0, 0, 1, 1]),
         document_of=np.repeat(np.arange(4), 2),
-        scores=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
-        perspectives=("relevance",),
+        questions=2,
     )
     return Dataset(
         questions,
@@ -53,6 +54,7 @@ def scored() -> Dataset:
         np.tile([5, 12], 4),
         np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
         np.zeros(8, bool),
+        np.zeros(4, bool),
     )
 
 

@@ -92,7 +92,7 @@ def test_a_sentence_that_could_be_split_is_scored_whole(data: Path, tiny_bundle:
     heads, _ = SCRIPT["candidates"](test, 1)
     (scored,) = SCRIPT["as_sentences"](list(test.queries.values()), heads, reranker)
     expected = reranker.perspectives[0].score("does aspirin thin blood ?", ["Yes . It does .", "a cell"])
-    np.testing.assert_allclose(scored.columns.scores[:, 0], expected, atol=1e-6)
+    np.testing.assert_allclose(scored.columns.sentences[:, 0], expected, atol=1e-6)
 
 
 def test_the_table_and_the_figures(

@@ -15,9 +15,9 @@ from mpir import Perspective, Reranker, Weights
 from mpir.errors import InputError
 from mpir.perspectives.agreement import HEARD
 from mpir.perspectives.agreement import agreement as of_words
-from mpir.rank.weights import AGREEMENT
 from mpir.retrieve.memory import MemoryIndex
 
+AGREEMENT = "agreement"
 DOCUMENTS = ["Aspirin thins blood.", "Blood is thinned by aspirin. A placebo did nothing.", "Genes sit in the cell."]
 SENTENCES = st.lists(
     st.tuples(st.integers(0, 12), st.text(alphabet="ab c", max_size=8), st.integers(-2, 2)), max_size=20
@@ -95,7 +95,7 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
 
 
 def test_the_reranker_puts_it_beside_the_perspectives() -> None:
-    weights = Weights({"aspirin": 1.0, AGREEMENT: 1.0}, 0.0, 0.0, 1.0, (1.0,))
+    weights = Weights({"aspirin": 1.0, AGREEMENT: 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
     ranking = Reranker(perspectives=[Count("aspirin")], weights=weights, agreement="aspirin").rerank("q", DOCUMENTS)
     assert [document.id for document in ranking.documents] == ["0", "1", "2"]
     first, second = (document.sentences[0] for document in ranking.documents[:2])
@@ -106,7 +106,7 @@ def test_the_reranker_puts_it_beside_the_perspectives() -> None:
 
 def test_a_document_is_explained_by_its_own_evidence() -> None:
     docs = ["Genes, genes. Aspirin thins blood.", "Aspirin thins blood.", "Thin blood by aspirin."]
-    weights = Weights({"genes": 1.0, AGREEMENT: 50.0}, 0.0, 0.0, 1.0, (1.0,))
+    weights = Weights({"genes": 1.0, AGREEMENT: 50.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
     reranker = Reranker(
         perspectives=[Count("genes"), Count("aspirin")],
         agreement="aspirin",
@@ -117,7 +117,7 @@ def test_a_document_is_explained_by_its_own_evidence() -> None:
     assert (first.shares["sentence 1"], first.best) == (2.0, (1,))
     text = reranker.rerank("q", docs).explain(1)
     assert "Sentence 1 (abstract 0-13): Genes, genes." in text
-    assert "Agreement with other documents orders sentences, and is no part of a document's score." in text
+    assert "Agreement orders sentences, and is no part of a document's score." in text
 
 
 def test_weights_without_it_weigh_it_nothing() -> None:
@@ -138,11 +138,11 @@ def test_queries_in_one_call_do_not_agree_with_each_other() -> None:
 
 
 def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
-    assert Reranker(tiny_bundle).columns == ("relevance", "sts", "sia")
-    assert Reranker(tiny_bundle, agreement="sts").columns == ("relevance", "sts", "sia", AGREEMENT)
-    assert Reranker().agreement == "relevance"
+    assert Reranker(tiny_bundle).layout.sentences == ("relevance", "sts", "sia")
+    assert Reranker(tiny_bundle, agreement="sts").layout.sentences == ("relevance", "sts", "sia", AGREEMENT)
+    assert [one.rests_on for one in Reranker().derived] == ["relevance"]
     without = Reranker(agreement=False)
-    assert without.columns == tuple(without.weights.alpha) == ("relevance", "sts", "sia")
+    assert without.layout.sentences == tuple(without.weights.alpha) == ("relevance", "sts", "sia")
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
         ({"agreement": ""}, "agreement is ''; expected one of"),
         (
             {"weights": Weights({"x": 1.0, AGREEMENT: 1.0})},
-            r"'agreement' has the weight 1, but .* name the perspective",
+            r"'agreement' has the weight 1, but the scores have no such column",
         ),
         (
             {"agreement": "x", "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={AGREEMENT: {"rests_on": "y"}})},
-            "the weights were tuned on another agreement .* or tune again",
+            "the weights were tuned on another model of 'agreement' .* or tune again",
         ),
     ],
 )
@@ -166,6 +166,5 @@ def test_what_is_refused(options: Any, message: str) -> None:
 
 
 def test_a_perspective_of_the_same_name_is_refused() -> None:
-    for agrees in (None, "x"):
-        with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
-            Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement=agrees)
+    with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
+        Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement="x")

@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.perspectives.scales import minmax
-from mpir.rank.blend import Columns, best_of, best_sentences, blend, document_order, slots
-from mpir.rank.weights import AGREEMENT, PUBLISHED, Weights
+from mpir.rank.blend import best_of, best_sentences, blend, document_order, slots
+from mpir.rank.columns import Columns, Layout
+from mpir.rank.weights import PUBLISHED, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
 THREE = Columns(
-    bm25=np.array([2.0, 4.0, 1.0]),
+    Layout(("bm25",), ("a", "b")),
+    documents=np.array([[2.0], [4.0], [1.0]]),
+    sentences=np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 4.0], [1.0, 1.0]]),
     question_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 0, 1]),
-    scores=np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 4.0], [1.0, 1.0]]),
-    perspectives=("a", "b"),
 )
-WEIGHTS = Weights({"a": 0.5, "b": 0.25}, 0.1, 0.2, 0.6, (0.5, 0.25))
+WEIGHTS = Weights({"a": 0.5, "b": 0.25}, 0.1, {"bm25": 0.2}, 0.6, (0.5, 0.25))
 # α·S of the four sentences: 0.5, 0.5, 1.5, 0.75
 
 
@@ -33,9 +34,9 @@ def test_context_bm25_by_hand() -> None:
     assert found.best.tolist() == [[2, 0], [3, -1], [-1, -1]]
 
 
-def test_agreement_orders_sentences_and_not_documents() -> None:
-    columns = replace(THREE, perspectives=("a", AGREEMENT))
-    found = blend(columns, replace(WEIGHTS, alpha={"a": 0.5, AGREEMENT: 0.25}))
+def test_what_is_no_evidence_orders_sentences_and_not_documents() -> None:
+    columns = replace(THREE, layout=replace(THREE.layout, ordering=frozenset({"b"})))
+    found = blend(columns, WEIGHTS)
     np.testing.assert_allclose(found.sentences, [0.7, 0.7, 1.7, 1.15])
     own = [0.5, 0.0, 0.5, 0.5]
     np.testing.assert_allclose(
@@ -66,13 +67,13 @@ def test_context_fixpoint_by_hand() -> None:
 
 def test_the_fixed_point_is_where_iterating_the_recursion_ends() -> None:
     weights = replace(PUBLISHED["rawal-baral-2020"], alpha={"a": 0.6, "b": 0.3})
-    plain = THREE.scores @ [0.6, 0.3]
+    plain = THREE.sentences @ [0.6, 0.3]
     documents = np.zeros(3)
     for _ in range(500):
         sentences = plain + weights.alpha_context * documents[THREE.document_of]
         ranked = [np.sort(sentences[THREE.document_of == d])[::-1] for d in range(3)]
         sums = [sum(w * s for w, s in zip(weights.w, part, strict=False)) for part in ranked]
-        documents = weights.beta_bm25 * THREE.bm25 + weights.beta_sentences * np.array(sums)
+        documents = weights.beta["bm25"] * THREE.first + weights.beta_sentences * np.array(sums)
     found = blend(THREE, weights)
     np.testing.assert_allclose(found.documents, documents, rtol=1e-9)
     np.testing.assert_allclose(found.sentences, sentences, rtol=1e-9)
@@ -84,10 +85,43 @@ def test_document_shares_add_up(context: str) -> None:
     np.testing.assert_allclose(found.document_shares.sum(axis=1), found.documents)
 
 
+def test_several_document_columns_by_hand() -> None:
+    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0})
+    alone = blend(THREE, WEIGHTS)
+    found = blend(columns, weights)
+    np.testing.assert_allclose(found.documents, alone.documents + np.array([1.0, 0.2, 2.0]))
+    np.testing.assert_allclose(found.document_shares[:, :2], [[0.4, 1.0], [0.8, 0.2], [0.2, 2.0]])
+    np.testing.assert_allclose(found.sentences, alone.sentences)  # the context is still S_BM25
+
+
+def test_the_context_may_be_any_document_column() -> None:
+    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    found = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
+    np.testing.assert_allclose(found.sentences, [0.55, 0.55, 1.55, 0.76])
+    np.testing.assert_allclose(found.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
+
+
+def test_the_fixed_point_holds_with_more_document_columns() -> None:
+    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0}, context="fixpoint")
+    found = blend(columns, weights)
+    base = 0.2 * THREE.first + 2.0 * columns.document("dense")
+    parts = [0.6 * (0.5 * found.sentences[2] + 0.25 * found.sentences[0]), 0.6 * 0.5 * found.sentences[3], 0.0]
+    np.testing.assert_allclose(found.documents, base + np.array(parts))
+
+
+def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_a_column_is_refused() -> None:
+    more = THREE.with_documents({"dense": np.array([9.0, 0.0, 0.0])})
+    np.testing.assert_array_equal(blend(more, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
+    with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25; use"):
+        blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
+
+
 def test_order_breaks_ties_by_bm25_then_by_the_input() -> None:
-    even = replace(THREE, bm25=np.array([1.0, 3.0, 1.0]), scores=np.zeros((4, 2)))
-    found = blend(even, replace(WEIGHTS, beta_bm25=0.0, alpha_context=0.0))
-    assert document_order(even, found).tolist() == [1, 0, 2]
+    even = replace(THREE, documents=np.array([[1.0], [3.0], [1.0]]), sentences=np.zeros((4, 2)))
+    found = blend(even, replace(WEIGHTS, beta={"bm25": 0.0}, alpha_context=0.0))
+    assert document_order(even, found.documents).tolist() == [1, 0, 2]
 
 
 def test_weights_for_other_perspectives_are_refused() -> None:
@@ -111,14 +145,14 @@ def columns(draw: st.DrawFn) -> Columns:
     # few different values, so that ties are common
     scores = generator.integers(0, 4, (len(document_of), 2)).astype(float)
     bm25 = generator.integers(0, 3, len(sizes)).astype(float)
-    return Columns(bm25, np.zeros(len(sizes), np.int64), document_of, scores, ("a", "b"))
+    return Columns(Layout(("bm25",), ("a", "b")), bm25[:, None], scores, np.zeros(len(sizes), np.int64), document_of)
 
 
 @given(part=columns())
 def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
-    values = part.scores @ [1.0, 0.5]
-    best = best_of(values, slots(part.document_of, len(part.bm25)), 3)
-    assert best_sentences(values, part.document_of, len(part.bm25), 3).tolist() == best.tolist()
+    values = part.sentences @ [1.0, 0.5]
+    best = best_of(values, slots(part.document_of, len(part.documents)), 3)
+    assert best_sentences(values, part.document_of, len(part.documents), 3).tolist() == best.tolist()
     for document, row in enumerate(best):
         members = sorted(np.flatnonzero(part.document_of == document), key=lambda i: (-values[i], i))[:3]
         assert row.tolist() == [*members, -1, -1, -1][:3]
@@ -137,6 +171,6 @@ def test_all_questions_at_once_as_one_by_one(parts: list[Columns], context: str,
     alone = [blend(part, weights) for part in parts]
     np.testing.assert_allclose(together.documents, np.concatenate([one.documents for one in alone]))
     np.testing.assert_allclose(together.sentences, np.concatenate([one.sentences for one in alone]))
-    first = np.cumsum([0, *(len(part.bm25) for part in parts)])
-    expected = [document_order(p, one) + n for p, one, n in zip(parts, alone, first, strict=False)]
-    assert document_order(stacked, together).tolist() == np.concatenate(expected).tolist()
+    first = np.cumsum([0, *(len(part.documents) for part in parts)])
+    expected = [document_order(p, one.documents) + n for p, one, n in zip(parts, alone, first, strict=False)]
+    assert document_order(stacked, together.documents).tolist() == np.concatenate(expected).tolist()

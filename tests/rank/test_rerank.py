@@ -27,7 +27,7 @@ class Count(Perspective):
         return np.array([text.count(self.name) for text in sentences], float)
 
 
-LETTERS = Weights({"x": 1.0, "y": 0.5}, 0.1, 0.2, 0.5, (1.0, 0.5))
+LETTERS = Weights({"x": 1.0, "y": 0.5}, 0.1, {"bm25": 0.2}, 0.5, (1.0, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_scores_by_hand(reranker: Reranker) -> None:
     normalise=st.sampled_from(["none", "minmax"]),
 )
 def test_shares_add_up_and_offsets_hold(texts: list[str], context: Any, normalise: Any) -> None:
-    weights = Weights({"x": 0.3, "y": 0.2}, 0.1, 0.2, 0.5, (1.0, 0.5), context, normalise)
+    weights = Weights({"x": 0.3, "y": 0.2}, 0.1, {"bm25": 0.2}, 0.5, (1.0, 0.5), context, normalise)
     ranking = Reranker(perspectives=[Count("x"), Count("y")], weights=weights).rerank("xy A", texts)
     assert sorted(document.index for document in ranking.documents) == list(range(len(texts)))
     for document in ranking.documents:
@@ -203,11 +203,11 @@ def test_a_part_of_the_ranking_knows_of_the_whole(reranker: Reranker) -> None:
     assert part.documents == whole.documents[:1]
     assert part.candidates == part.to_dict()["candidates"] == len(docs)
     assert "b is ranked 1 of 2" in part.explain()
-    assert "BM25 gave it 1.000, which would be rank 2." in part.explain()
+    assert "bm25 gave it 1.000, which would be rank 2." in part.explain()
 
 
 def test_explain_names_the_sentence_whose_share_it_is() -> None:
-    weights = Weights({"x": 1.0}, 0.0, 0.0, 1.0, (0.0, 1.0))
+    weights = Weights({"x": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (0.0, 1.0))
     text = Reranker(perspectives=[Count("x")], weights=weights).rerank("q", ["Best: xxx. Second: x."]).explain()
     assert "Sentence 2 (abstract 11-21): Second: x." in text
     assert "Best: xxx." not in text
@@ -246,7 +246,7 @@ def test_long_inputs_work_and_windowed_sentences_are_reported(
     assert by_index[0].sentences[0].in_passages
     assert by_index[1].sentences[0].text == "The heart is in a trial."
     assert len(by_index[1].sentences) == 42_000
-    assert "were too long for a model and count with their best window" in caplog.text
+    assert "were too long for a model and count with their best passage" in caplog.text
     assert ranking.in_passages > 0
 
 

@@ -46,7 +46,7 @@ def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
     assert count == [0]
     for number, scored in enumerate(stream):
         assert scored.query == QUERIES[number]
-        assert scored.columns.scores[:, 0].tolist() == [len(sentence.text) for sentence in scored.sentences]
+        assert scored.columns.sentences[:, 0].tolist() == [len(sentence.text) for sentence in scored.sentences]
         assert len(scored.sentences) == 6
         assert count[0] == number // 2 * 2 + 2
     assert number == len(QUERIES) - 1
@@ -71,7 +71,7 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
     queries, documents = [QUERIES[0], QUERIES[1], QUERIES[0]], [DOCUMENTS[0], DOCUMENTS[0], DOCUMENTS[0][::-1]]
     first, _, last = Reranker(perspectives=[length]).score(queries, documents)
     assert length.given == [len({sentence.text for sentence in first.sentences})] * 2 == [4, 4]
-    assert last.columns.scores.tolist() == [[len(sentence.text)] for sentence in last.sentences]
+    assert last.columns.sentences.tolist() == [[len(sentence.text)] for sentence in last.sentences]
 
 
 def test_documents_may_be_strings_and_dictionaries() -> None:
@@ -97,7 +97,7 @@ TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
 
 
 def values(scored: Sequence[Candidates]) -> list[np.ndarray]:
-    return [one.columns.scores / (1, 5, 4) for one in scored]
+    return [one.columns.sentences / (1, 5, 4) for one in scored]
 
 
 @pytest.mark.parametrize("precision", TOLERANCE)

@@ -1,6 +1,8 @@
 """Weights are values: checked when made, equal when the same, the same after a file."""
 
+import copy
 import json
+import pickle
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.rank import PUBLISHED, Weights
-from mpir.rank.weights import AGREEMENT, RESERVED
+from mpir.rank.columns import Layout
+from mpir.rank.weights import RESERVED
 
 PAPER = PUBLISHED["rawal-baral-2020"]
 finite = st.floats(-10, 10)
@@ -19,21 +22,24 @@ finite = st.floats(-10, 10)
 def test_the_papers_table_5() -> None:
     assert Weights.load("rawal-baral-2020") is PAPER
     assert PAPER.alpha == {"relevance": 0.6123, "sts": 0.2664, "sia": 0.0785}
-    assert (PAPER.alpha_context, PAPER.beta_bm25, PAPER.beta_sentences) == (0.9879, 0.0002, 0.8523)
+    assert (PAPER.alpha_context, PAPER.beta["bm25"], PAPER.beta_sentences) == (0.9879, 0.0002, 0.8523)
     assert PAPER.w == (0.9938, 0.0338, 0.0271)
     assert PAPER.feedback == pytest.approx(0.888, abs=5e-4)
 
 
 @given(
     alpha=st.dictionaries(
-        st.text(min_size=1, max_size=8).filter(lambda name: name not in RESERVED), finite, min_size=1, max_size=5
+        st.text(min_size=1, max_size=8).filter(lambda name: name not in RESERVED | {"bm25"}),
+        finite,
+        min_size=1,
+        max_size=5,
     ),
     w=st.lists(finite, min_size=1, max_size=5),
     context=st.sampled_from(["bm25", "document"]),
     others=st.tuples(finite, finite, finite),
 )
 def test_json_round_trip(alpha: dict[str, float], w: list[float], context: str, others: tuple[float, ...]) -> None:
-    weights = Weights(alpha, *others, tuple(w), context)  # type: ignore[arg-type]
+    weights = Weights(alpha, others[0], {"bm25": others[1]}, others[2], tuple(w), context)
     assert Weights.from_dict(json.loads(json.dumps(weights.to_dict()))) == weights
 
 
@@ -47,20 +53,25 @@ def test_a_file_holds_what_made_them(tmp_path: Path) -> None:
 
 def test_they_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        PAPER.beta_bm25 = 1.0  # type: ignore[misc]
+        PAPER.beta_sentences = 1.0  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        PAPER.alpha["relevance"] = 1.0  # type: ignore[index]
 
 
 def test_equal_weights_add_up_to_one_in_each_sum() -> None:
     weights = Weights.equal(["a", "b", "c"])
     assert sum(weights.alpha.values()) + weights.alpha_context == pytest.approx(1)
-    assert weights.beta_bm25 + weights.beta_sentences == pytest.approx(1)
+    assert weights.beta["bm25"] + weights.beta_sentences == pytest.approx(1)
     assert sum(weights.w) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"beta_bm25": float("nan")}, "beta_bm25 is nan; expected a finite number"),
+        ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan; expected a finite number"),
+        ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+; expected a finite number"),
+        ({"alpha": {"bm25": 1.0}}, "a column is called 'bm25', which means another column"),
+        ({"beta": {"document": 1.0, "bm25": 1.0}}, "a column is called 'document'"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
         ({"w": (True,)}, r"w\[0\] is True"),
@@ -68,7 +79,7 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"w": 3}, "w is 3; expected a list of numbers"),
         ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
         ({"made_by": None}, "made_by is None; expected an object"),
-        ({"alpha": {"a": 1, "context": 1}}, "a perspective is called 'context', which means another column"),
+        ({"alpha": {"a": 1, "context": 1}}, "a column is called 'context', which means another column"),
         ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
         ({"alpha_context": 1.2}, r"1\.079, but the fixed point exists only below 1"),
@@ -89,12 +100,34 @@ def test_a_file_with_an_unknown_key_is_named(tmp_path: Path) -> None:
         Weights.load(tmp_path / "missing.json")
 
 
-def test_agreement_that_is_not_named_weighs_nothing() -> None:
-    weights = Weights({"a": 1.0})
-    assert weights.over(["a", AGREEMENT]).alpha == {"a": 1.0, AGREEMENT: 0.0}
-    assert weights.over(["a"]) == weights
-    named = Weights({"a": 1.0, AGREEMENT: 2.0})
-    assert named.over([AGREEMENT, "a"]) == named
-    assert Weights({"a": 1.0, AGREEMENT: 0.0}).over(["a"]) == weights
+def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> None:
+    weights, plain = Weights({"a": 1.0}), Layout(("bm25",), ("a",))
+    ordered = Layout(("bm25",), ("a", "agreement"), frozenset({"agreement"}))
+    assert weights.over(ordered).alpha == {"a": 1.0, "agreement": 0.0}
+    assert weights.over(plain) == weights
+    named = Weights({"a": 1.0, "agreement": 2.0})
+    assert named.over(ordered) == named
+    assert Weights({"a": 1.0, "agreement": 0.0}).over(plain) == weights
     with pytest.raises(InputError, match=r"f.json: 'agreement' has the weight 2, but the scores have no such column"):
-        named.over(["a"], "f.json")
+        named.over(plain, "f.json")
+
+
+def test_equal_weights_are_equal_whatever_the_order_and_have_equal_hashes() -> None:
+    one = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
+    other = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
+    assert one == other
+    assert len({one, other, replace(one, beta={"bm25": 2.0})}) == 2
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+
+
+def test_what_was_handed_over_can_be_changed_without_changing_them() -> None:
+    alpha = {"a": 1.0}
+    weights = Weights(alpha)
+    alpha["a"] = 5.0
+    assert weights.alpha["a"] == 1.0
+
+
+def test_a_file_from_when_bm25_was_the_only_document_column() -> None:
+    old = {"alpha": {"a": 1.0}, "alpha_context": 0.5, "beta_bm25": 0.25, "beta_sentences": 2.0, "w": [1.0]}
+    assert Weights.from_dict(old) == Weights({"a": 1.0}, 0.5, {"bm25": 0.25}, 2.0, (1.0,))
+    assert "beta_bm25" not in Weights.from_dict(old).to_dict()

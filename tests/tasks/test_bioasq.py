@@ -70,7 +70,7 @@ def test_questions_together_and_one_by_one_give_the_same(index: LuceneIndex, tin
             assert together.documents == alone.documents
             assert together.sentences == alone.sentences
             assert len(together.sentences) == SENTENCES
-            np.testing.assert_allclose(together.columns.scores, alone.columns.scores, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(together.columns.sentences, alone.columns.sentences, rtol=0, atol=1e-5)
 
 
 def test_a_result_comes_as_soon_as_its_questions_are_scored(index: LuceneIndex, tmp_path: Path) -> None:
@@ -115,6 +115,6 @@ def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny
     first, again = found
     for (_, one), (_, other) in zip(first, again, strict=True):
         assert one.sentences == other.sentences
-        assert one.columns.scores.tobytes() == other.columns.scores.tobytes()
+        assert one.columns.sentences.tobytes() == other.columns.sentences.tobytes()
         assert one.lexical.tobytes() == other.lexical.tobytes()
-        assert one.columns.bm25.tobytes() == other.columns.bm25.tobytes()
+        assert one.columns.documents.tobytes() == other.columns.documents.tobytes()

@@ -1,13 +1,14 @@
 """Random scored questions with gold: overlapping sentences and snippets, ties, empty questions."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mpir.rank.blend import Columns
 from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Layout
 from mpir.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import Dataset
 
@@ -34,13 +35,13 @@ def _pair(generator: np.random.Generator, name: str, documents: int, touching: b
         np.round(generator.random((len(sentences), 2)) * 3) / 2 + 0.1 * generator.random((len(sentences), 2)).round()
     )
     columns = Columns(
-        np.array([document.score for document in candidates], float),
+        Layout(("bm25",), ("a", "b")),
+        np.array([[document.score] for document in candidates], float).reshape(documents, 1),
+        scores,
         np.zeros(documents, np.int64),
         np.array(owners, np.int64),
-        scores,
-        ("a", "b"),
     )
-    scored = Candidates(name, candidates, tuple(sentences), columns, scores.sum(axis=1), np.zeros(len(sentences), bool))
+    scored = Candidates.of(name, candidates, sentences, columns, scores.sum(axis=1))
     return _gold(generator, name, documents), scored
 
 
@@ -72,15 +73,5 @@ def learnable() -> Dataset:
         helpful = np.array([float(sentence.document in golden) for sentence in scored.sentences])
         noise = generator.random((len(helpful), 2))
         scores = np.column_stack([helpful * 0.4 + noise[:, 0] * 0.6, noise[:, 1] * 5])
-        columns = Columns(
-            scored.columns.bm25, scored.columns.question_of, scored.columns.document_of, scores, ("a", "b")
-        )
-        found.append(
-            (
-                question,
-                Candidates(
-                    scored.query, scored.documents, scored.sentences, columns, scored.lexical, scored.in_passages
-                ),
-            )
-        )
+        found.append((question, replace(scored, columns=replace(scored.columns, sentences=scores))))
     return Dataset.collect(found, {"perspectives": {"a": "1", "b": "2"}})

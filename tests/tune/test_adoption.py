@@ -57,7 +57,7 @@ def test_evidence_by_hand() -> None:
 
 def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset, tmp_path: Path) -> None:
     objective, space = Objective(learnable), Space.of(learnable.columns)
-    wrong = Weights({"a": 0.0, "b": 1.0}, 0.0, 0.0)
+    wrong = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})
     evidence = cross_validate(objective, space, PLAN, wrong, folds=3)
     assert evidence.better
     found = search(objective, space, PLAN)

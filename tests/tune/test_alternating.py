@@ -8,6 +8,7 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.io.journal import Journal
+from mpir.rank.columns import Layout
 from mpir.tune.alternating import Plan, search, settings
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -117,8 +118,8 @@ def test_another_seed_searches_elsewhere(objective: Objective, space: Space) -> 
 
 def test_any_number_of_perspectives(learnable: Dataset) -> None:
     columns = learnable.columns
-    for scores, names in ((columns.scores[:, :1], ("a",)), (np.tile(columns.scores, 3), tuple("abcdef"))):
-        scored = replace(learnable, columns=replace(columns, scores=scores, perspectives=names))
+    for scores, names in ((columns.sentences[:, :1], ("a",)), (np.tile(columns.sentences, 3), tuple("abcdef"))):
+        scored = replace(learnable, columns=replace(columns, sentences=scores, layout=Layout(("bm25",), names)))
         found = search(Objective(scored), Space.of(scored.columns), replace(QUICK, optimiser=RandomSearch))
         assert set(found.weights.alpha) == set(names)
 

@@ -1,14 +1,18 @@
 """Scored questions on disk: the same back, mapped from disk, checked, cut into parts, and joined column by column."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mpir.corpora.bioasq import write_submission
 from mpir.errors import ArtefactError, InputError, OutputError
-from mpir.rank.blend import Columns, blend
+from mpir.io.hash import sha256
+from mpir.rank.blend import blend
 from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import Weights
 from mpir.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import PLACES, Dataset
@@ -25,13 +29,13 @@ def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
     )
     count = len(sentences)
     columns = Columns(
-        np.array([d.score for d in documents], float),
+        Layout(("bm25",), ("a", "b")),
+        np.array([d.score for d in documents], float)[:, None],
+        np.arange(2 * count, dtype=float).reshape(count, 2),
         np.zeros(len(documents), np.int64),
         np.repeat(np.arange(len(documents)), 2),
-        np.arange(2 * count, dtype=float).reshape(count, 2),
-        ("a", "b"),
     )
-    scored = Candidates(name, documents, sentences, columns, np.zeros(count), np.zeros(count, bool))
+    scored = Candidates.of(name, documents, sentences, columns, np.zeros(count))
     return Question(name, f"What is {name}?", "list", ("2",), (GOLD,)), scored
 
 
@@ -47,26 +51,45 @@ def assert_same(one: Dataset, other: Dataset) -> None:
     assert one.questions == other.questions
     for name in PLACES:
         assert np.array_equal(getattr(one, name), getattr(other, name))
-    for name in ("bm25", "question_of", "document_of", "scores"):
+    for name in ("documents", "sentences", "question_of", "document_of"):
         assert np.array_equal(getattr(one.columns, name), getattr(other.columns, name))
 
 
 def test_saved_and_loaded_it_is_the_same_and_mapped(scored_set: Dataset, tmp_path: Path) -> None:
     loaded = scored_set.save(tmp_path / "scored")
     assert_same(scored_set, loaded)
-    assert isinstance(loaded.columns.scores, np.memmap)
+    assert isinstance(loaded.columns.sentences, np.memmap)
     assert loaded.made_by == scored_set.made_by
     assert loaded.data == Dataset.load(tmp_path / "scored").data != ""
     assert loaded.columns.question_of.tolist() == [0, 0, 2, 2, 2]
 
 
-def test_a_set_of_format_1_is_read(scored_set: Dataset, tmp_path: Path) -> None:
-    folder = tmp_path / "scored"
-    scored_set.save(folder)
-    (folder / "in_passages.npy").rename(folder / "cut.npy")
-    manifest = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(manifest.replace('"format": 2', '"format": 1').replace("in_passages", "cut"))
-    assert_same(scored_set, Dataset.load(folder))
+@pytest.mark.parametrize(("version", "flag"), [(1, "cut"), (2, "windowed")])
+def test_a_set_of_an_earlier_format_is_read(scored_set: Dataset, tmp_path: Path, version: int, flag: str) -> None:
+    folder, columns = tmp_path / "scored", scored_set.columns
+    folder.mkdir()
+    arrays = {"bm25": columns.first, "scores": columns.sentences, flag: scored_set.in_passages}
+    arrays |= {name: getattr(columns, name) for name in ("question_of", "document_of")}
+    arrays |= {name: getattr(scored_set, name) for name in ("documents", "sections", "begin", "end", "lexical")}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    write_submission(folder / "questions.json", scored_set.questions)
+    files = {path.name: sha256(path) for path in folder.iterdir()}
+    manifest = {"format": version, "perspectives": ["a", "agreement"], "made_by": {}, "files": files}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    loaded = Dataset.load(folder)
+    assert_same(replace(scored_set, questions=loaded.questions), loaded)
+    assert loaded.columns.layout == Layout(("bm25",), ("a", "agreement"), frozenset({"agreement"}))
+    assert loaded.columns.questions == 3
+
+
+def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
+    names = ["10.1/x", "with spaces", "7"]
+    pair, scored = question("x y", names)
+    gold = replace(pair, documents=tuple(names), snippets=(replace(GOLD, document="10.1/x"),))
+    loaded = Dataset.collect([(gold, scored)]).save(tmp_path / "scored")
+    assert loaded.questions == (gold,)
+    assert loaded.documents.tolist() == names
 
 
 def test_a_changed_or_missing_file_is_refused(scored_set: Dataset, tmp_path: Path) -> None:
@@ -74,8 +97,8 @@ def test_a_changed_or_missing_file_is_refused(scored_set: Dataset, tmp_path: Pat
     with pytest.raises(ArtefactError, match="holds no scored questions"):
         Dataset.load(folder)
     scored_set.save(folder)
-    np.save(folder / "bm25.npy", np.zeros(5))
-    with pytest.raises(ArtefactError, match=r"bm25\.npy: is missing or has changed"):
+    np.save(folder / "sentence_scores.npy", np.zeros(5))
+    with pytest.raises(ArtefactError, match=r"sentence_scores\.npy: is missing or has changed"):
         Dataset.load(folder)
 
 
@@ -87,12 +110,13 @@ def test_a_subset_is_what_scoring_those_questions_gives(scored_set: Dataset) -> 
 def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
     parts = []
     for number, name in enumerate(("a", "b")):
-        columns = replace(scored_set.columns, scores=scored_set.columns.scores[:, [number]], perspectives=(name,))
+        both = scored_set.columns
+        columns = replace(both, layout=Layout(("bm25",), (name,)), sentences=both.sentences[:, [number]])
         parts.append(replace(scored_set, columns=columns, made_by={"perspectives": {name: f"f{number + 1}"}}))
     joined = parts[0].beside(parts[1])
     weights = Weights({"a": 0.3, "b": 0.7})
     assert np.array_equal(blend(joined.columns, weights).documents, blend(scored_set.columns, weights).documents)
-    assert joined.made_by == scored_set.made_by
+    assert joined.made_by["perspectives"] == scored_set.made_by["perspectives"]
     with pytest.raises(InputError, match=r"different question sets \('empty' is in one of them only\)"):
         parts[0].beside(parts[1].subset([0, 2]))
     with pytest.raises(InputError, match="different candidates or sentences"):

@@ -8,7 +8,7 @@ import pytest
 
 from mpir.errors import OutputError
 from mpir.plots import tuning as plots
-from mpir.rank.weights import AGREEMENT
+from mpir.rank.columns import Layout
 from mpir.tune.alternating import Plan, search
 from mpir.tune.dataset import Dataset
 from mpir.tune.effects import dependence, top_shares
@@ -38,11 +38,12 @@ def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
     assert all((part >= -1e-12).all() for part in shares.values())
 
 
-def test_agreement_has_no_part_in_a_document(learnable: Dataset) -> None:
-    scored = replace(learnable, columns=replace(learnable.columns, perspectives=("a", AGREEMENT)))
+def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> None:
+    layout = Layout(("bm25",), ("a", "b"), frozenset({"b"}))
+    scored = replace(learnable, columns=replace(learnable.columns, layout=layout))
     space = Space.of(scored.columns)
     shares = top_shares(Objective(scored), space.weights(space.equal()))
-    assert not shares[AGREEMENT].any()
+    assert not shares["b"].any()
     np.testing.assert_allclose(sum(shares.values())[:5], 1)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, question_measures
-from mpir.rank.blend import Columns
-from mpir.rank.weights import AGREEMENT, Weights
+from mpir.rank.columns import Columns, Layout
+from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import System, answer
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import clusters
@@ -30,7 +30,7 @@ weights = st.builds(
     Weights,
     st.fixed_dictionaries({"a": numbers, "b": st.just(0.5) | numbers}),
     st.floats(0, 0.4),
-    numbers,
+    st.fixed_dictionaries({"bm25": numbers}),
     st.floats(0, 0.8),
     st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
     st.sampled_from(["bm25", "document", "fixpoint"]),
@@ -43,17 +43,22 @@ weights = st.builds(
     seed=st.integers(0, 2**32 - 1),
     touching=st.booleans(),
     weights=weights,
-    second=st.sampled_from(["b", AGREEMENT]),
+    ordering=st.sampled_from([frozenset(), frozenset({"b"})]),
     version=st.sampled_from([2, 3, 5, 8, 9]),
 )
 def test_equal_to_the_official_measures(
-    make_pairs: Callable[..., Any], *, seed: int, touching: bool, weights: Weights, second: str, version: int
+    make_pairs: Callable[..., Any],
+    *,
+    seed: int,
+    touching: bool,
+    weights: Weights,
+    ordering: frozenset[str],
+    version: int,
 ) -> None:
     pairs = [
-        (question, replace(scored, columns=replace(scored.columns, perspectives=("a", second))))
+        (question, replace(scored, columns=replace(scored.columns, layout=Layout(("bm25",), ("a", "b"), ordering))))
         for question, scored in make_pairs(seed, touching=touching)
     ]
-    weights = replace(weights, alpha={"a": weights.alpha["a"], second: weights.alpha["b"]})
     gold = [question for question, _ in pairs]
     if not any(question.documents or question.snippets for question in gold):
         return
@@ -102,13 +107,20 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
     sentences = 6
     part = replace(
         base,
-        columns=Columns(np.ones(2), np.zeros(2, int), np.array([0, 0, 0, 0, 0, 1]), np.ones((6, 1)), ("a",)),
+        columns=Columns(
+            Layout(("bm25",), ("a",)),
+            np.ones((2, 1)),
+            np.ones((6, 1)),
+            np.zeros(2, int),
+            np.array([0, 0, 0, 0, 0, 1]),
+        ),
         documents=np.array(["x", "y"]),
         sections=np.array(["abstract", "abstract", "abstract", "abstract", "title", "abstract"]),
         begin=np.array([0, 10, 15, 40, 12, 12]),
         end=np.array([10, 14, 30, 50, 20, 20]),
         lexical=np.ones(sentences),
         in_passages=np.zeros(sentences, bool),
+        documents_in_passages=np.zeros(2, bool),
     )
     found = clusters(part)
     # 0-10 and 10-14 share position 10 (the official end is inclusive); 14 and 15 are different positions
@@ -123,8 +135,8 @@ def test_a_measure_of_ones_own(learnable: Dataset) -> None:
 
     objective = Objective(learnable, reciprocal_rank)
     assert "reciprocal_rank" in objective.name
-    only_a = Weights({"a": 1.0, "b": 0.0}, 0.0, 0.0)
-    assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, 0.0, 0.0)) + 0.2
+    only_a = Weights({"a": 1.0, "b": 0.0}, 0.0, {"bm25": 0.0})
+    assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})) + 0.2
     with pytest.raises(InputError, match=r"gave values of shape \(3,\)"):
         Objective(learnable, lambda answers: np.ones(3))(only_a)
 
@@ -134,9 +146,9 @@ def test_what_is_refused(learnable: Dataset) -> None:
         Objective(learnable, "map")
     with pytest.raises(InputError, match="version 4"):
         Objective(learnable, "snippet-map", version=4)
-    scores = learnable.columns.scores.copy()
+    scores = np.array(learnable.columns.sentences)
     scores[-1, 1] = np.nan
-    broken = replace(learnable, columns=replace(learnable.columns, scores=scores))
+    broken = replace(learnable, columns=replace(learnable.columns, sentences=scores))
     last = learnable.questions[learnable.columns.question_of[learnable.columns.document_of[-1]]].id
     with pytest.raises(InputError, match=f"the column 'b' holds nan for question {last}"):
         Objective(broken)
@@ -147,7 +159,7 @@ def test_what_is_refused(learnable: Dataset) -> None:
 
 def test_documents_and_sentences_count_alike_in_their_common_measure(make_pairs: Callable[..., Any]) -> None:
     scored = Dataset.collect(make_pairs(4, 9))
-    weights = Weights.equal(scored.columns.perspectives)
+    weights = Weights.equal(scored.columns.layout.sentences)
     found = {
         name: Objective(scored, name).per_question(weights)
         for name in ("document-map", "sentence-map", "document-sentence-map")

@@ -69,13 +69,13 @@ def test_equal_weights_are_equal_in_standard_deviations(learnable: Dataset) -> N
 
 def test_a_factor_on_a_column_changes_no_ranking(learnable: Dataset) -> None:
     columns = learnable.columns
-    scaled = replace(columns, scores=columns.scores * [1.0, 100.0], bm25=columns.bm25 * 7)
+    scaled = replace(columns, sentences=columns.sentences * [1.0, 100.0], documents=columns.documents * 7)
     for context in ("bm25", "document", "fixpoint"):
         orders = []
         for one in (columns, scaled):
             space = Space.of(one, context=context)
             point = np.linspace(0.2, 0.7, space.dimensions)
-            orders.append(document_order(one, blend(one, space.weights(point))).tolist())
+            orders.append(document_order(one, blend(one, space.weights(point)).documents).tolist())
         assert orders[0] == orders[1]
 
 
@@ -98,9 +98,9 @@ def test_bounds_name_weights_and_leave_a_fixed_point(learnable: Dataset) -> None
 
 
 def test_a_constant_column_is_refused(learnable: Dataset) -> None:
-    scores = learnable.columns.scores.copy()
+    scores = np.array(learnable.columns.sentences)
     scores[:, 1] = 2.5
     with pytest.raises(InputError, match="the column 'b' is constant inside every question"):
-        Space.of(replace(learnable.columns, scores=scores))
+        Space.of(replace(learnable.columns, sentences=scores))
     with pytest.raises(InputError, match="the column 'bm25' is constant"):
-        Space.of(replace(learnable.columns, bm25=np.ones_like(learnable.columns.bm25)))
+        Space.of(replace(learnable.columns, documents=np.ones_like(learnable.columns.documents)))
