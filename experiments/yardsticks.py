@@ -199,7 +199,7 @@ def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
     of_sentences = job.start.of_lists(queries, [[s.text for s in one.sentences] for one in scored])
     found = []
     for one, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
-        free = free_scores(one.columns.bm25, documents), free_scores(one.lexical, sentences)
+        free = free_scores(one.columns.first, documents), free_scores(one.lexical, sentences)
         fixed = [Fixed(name, free[0][name], free[1][name]) for name in FREE]
         found.append([*fixed, *(Fixed(system.name, *system.scores(one)) for system in job.compared)])
     return found
@@ -250,7 +250,7 @@ def document_set(job: Job, test: TestSet) -> Values:
         tails.append([test.documents[i].id for i in order[HEAD:]])
     for name, one, tail in zip(test.queries, job.score(list(test.queries.values()), heads), tails, strict=True):
         for system in job.compared:
-            ranked = np.lexsort((-one.columns.bm25, -system.scores(one)[0]))
+            ranked = np.lexsort((-one.columns.first, -system.scores(one)[0]))
             names = [*(one.documents[i].id for i in ranked), *tail]
             runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
     return {

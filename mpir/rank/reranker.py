@@ -86,7 +86,7 @@ class Reranker:
             )
         if agreement is None and opened is not None:
             agreement = opened.agreement
-        self.derived = () if agreement in (None, False) else (Agreement(agreement),)
+        self.derived = () if agreement is None or agreement is False else (Agreement(agreement),)
         self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
         self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
