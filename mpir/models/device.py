@@ -9,6 +9,7 @@ from contextlib import suppress
 import torch
 
 from mpir.errors import InputError, shortened, shown
+from mpir.models.options import FORMATS, device_names, precision_name
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 """Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
@@ -16,7 +17,7 @@ TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 
 def choose_devices(names: str) -> list[torch.device]:
     """The torch devices of a list such as ``cuda:0,cuda:1`` or ``cpu,cpu``. Raises InputError as `choose_device`."""
-    return [choose_device(name.strip()) for name in names.split(",")]
+    return [choose_device(name.strip()) for name in device_names(names).split(",")]
 
 
 def choose_device(name: str) -> torch.device:
@@ -41,12 +42,11 @@ def choose_dtype(precision: str, devices: Sequence[torch.device]) -> torch.dtype
     Raises:
         InputError: there is no such format.
     """
-    known = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    precision = precision_name(precision)
     if precision == "auto":
         return torch.bfloat16 if all(map(_computes_bfloat16, devices)) else torch.float32
-    if precision not in known:
-        raise InputError(f"precision {shown(precision)} is unknown; choose auto, {', '.join(known)}.")
-    return known[precision]
+    found: torch.dtype = getattr(torch, FORMATS[precision])
+    return found
 
 
 def _computes_bfloat16(device: torch.device) -> bool:

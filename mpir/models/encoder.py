@@ -6,7 +6,8 @@ The same transformer reads single texts for a bi-encoder (bi_encoder.py).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,7 @@ from mpir.models.identity import identity_of
 from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.models.workers import Workers
+from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class Encoder:
     """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
 
     Its model is loaded when first needed. `tokens_per_batch` counts padding; a batch that finds no memory is halved.
+    Many threads may use one.
     """
 
     def __init__(
@@ -168,9 +170,10 @@ class Encoder:
                 tokens = self._reader.read(pairs[part])
                 in_passages[part] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                for rows, logits in self._run_all(tokens, "outputs"):
-                    np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
-                    bar.update(int(first[rows].sum()))
+                with closing(self._run_all(tokens, "outputs")) as found:
+                    for rows, logits in found:
+                        np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
+                        bar.update(int(first[rows].sum()))
         if len(pairs) >= TRIMMED_FROM:
             trim_memory()
         return values, in_passages
@@ -189,15 +192,16 @@ class Encoder:
         """
         tokens = read_alone(self.tokenizer, self.max_length, texts)
         values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
-        with tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress) as bar:
-            for rows, found in self._run_all(tokens, "vector"):
+        bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
+        with bar, closing(self._run_all(tokens, "vector")) as batched:
+            for rows, found in batched:
                 values[rows] = found
                 bar.update(len(rows))
         if len(texts) >= TRIMMED_FROM:
             trim_memory()
         return values, tokens.pair_of
 
-    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
         """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""
         found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
         if len(self.devices) > 1:

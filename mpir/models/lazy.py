@@ -17,13 +17,13 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
+from mpir.models.options import FORMATS, device_names, precision_name, whole_number
 from mpir.text.types import Pair
 
 if TYPE_CHECKING:
     from mpir.models.encoder import Encoder
 
 Floats = npt.NDArray[np.float32]
-FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 PLAIN_TYPES = {"bert", "distilbert", "electra"}
 """Types of models that read as many tokens as their configuration has positions."""
 GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
@@ -63,6 +63,9 @@ class LazyEncoder:
     def __init__(self, checkpoint: str, *, device: str, precision: str, **options: Any) -> None:
         """See `Encoder`. Raises what it raises."""
         self.checkpoint = checkpoint
+        device, precision = device_names(device), precision_name(precision)
+        for name in ("tokens_per_batch", "max_length"):
+            options[name] = whole_number(name, options.get(name))
         if on_cpu(device):
             device, precision = "cpu", cpu_precision(precision)
         self._options = {**options, "device": device, "precision": precision}

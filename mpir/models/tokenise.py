@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,8 @@ from mpir.text.normalise import without_surrogates
 from mpir.text.types import Pair
 
 Integers = npt.NDArray[np.int32]
+_turn = threading.Lock()
+"""Held while a tokenizer works: a fast one keeps how to truncate in itself, and refuses what changes it meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
 SENTENCE_SHARE = 4
 """A question is read in windows, too, where it would leave a sentence less than a fourth of the model's length."""
@@ -124,7 +127,8 @@ class _SameTokenizer:
 def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[Integers]:
     """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    found = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
+    with _turn:
+        found = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
     return [np.array(ids, np.int32) for ids in found]
 
 
@@ -203,16 +207,17 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str]) -> Tokenis
     """
     if not tokenizer.is_fast:
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
-    found = tokenizer(
-        [without_surrogates(text) for text in texts],
-        truncation=True,
-        max_length=max_length,
-        stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,
-        return_overflowing_tokens=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        verbose=False,
-    )
+    with _turn:
+        found = tokenizer(
+            [without_surrogates(text) for text in texts],
+            truncation=True,
+            max_length=max_length,
+            stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,
+            return_overflowing_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
     return _Alone(found)
 
 
@@ -246,7 +251,8 @@ def _ids(tokenizer: Any, *texts: str) -> tuple[list[int], list[int]]:
     """Token ids and segments of one text without special tokens, or of a pair with them."""
     # In lists, because a single pair whose second text is empty is taken for a single text.
     lists = [[text] for text in texts]
-    found = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
+    with _turn:
+        found = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
     ids = list(found["input_ids"][0])
     return ids, list(found["token_type_ids"][0]) if "token_type_ids" in found else [0] * len(ids)
 

@@ -12,10 +12,11 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float32]
 Job = tuple[npt.NDArray[np.int64], list[TokenSequence]]
+Answers = Generator[tuple[npt.NDArray[np.int64], Floats], None, None]
+"""The rows of a batch, and what was read off them; to be closed, so that others may have the workers."""
 ATTEMPTS = 2
 """Workers that may end while they have the same batch."""
 
@@ -83,12 +86,16 @@ class Worker:
 
 
 class Workers:
-    """Several workers that share batches. One that ends hands its batch to the others; they start when first needed."""
+    """Several workers that share batches. One that ends hands its batch to the others; they start when first needed.
+
+    Of several threads, one at a time has all of them: a worker answers in the order in which it is asked.
+    """
 
     def __init__(self, make: Callable[..., Any], settings: Sequence[Mapping[str, Any]], threads: int) -> None:
         """`make(**settings)` gives each worker its encoder; `threads` is for each worker on a CPU."""
         self._make, self._settings, self._threads = make, settings, threads
         self.alive: list[Worker] = []
+        self._turn = threading.Lock()
         # Reaches the list, not self, so that an encoder that is no longer used takes its workers with it.
         weakref.finalize(self, _end, self.alive)
 
@@ -96,14 +103,14 @@ class Workers:
         """Stop all of them; the next run starts new ones."""
         _end(self.alive)
 
-    def run(self, jobs: Iterator[Job], reading: str = "outputs") -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+    def run(self, jobs: Iterator[Job], reading: str = "outputs") -> Answers:
         """Answer (rows, logits or vectors) for each (rows, batch), in the order in which they are done.
 
         Raises:
             DeviceError: workers ended and none is left, or a batch ended two of them.
             MpirError: what a worker answered instead of logits.
         """
-        with ThreadPoolExecutor(len(self._settings)) as threads:
+        with self._turn, ThreadPoolExecutor(len(self._settings)) as threads:
             try:
                 if not self.alive:
                     self._start(threads)
@@ -122,9 +129,7 @@ class Workers:
                 f"{len(self.alive)} models?); name fewer devices."
             ) from error
 
-    def _share(
-        self, jobs: Iterator[Job], reading: str, threads: ThreadPoolExecutor
-    ) -> Iterator[tuple[npt.NDArray[np.int64], Floats]]:
+    def _share(self, jobs: Iterator[Job], reading: str, threads: ThreadPoolExecutor) -> Answers:
         idle, again = list(self.alive), deque[tuple[Job, int]]()
         busy: dict[Future[Floats], tuple[Worker, Job, int]] = {}
         fresh = ((job, 1) for job in jobs)
@@ -146,7 +151,8 @@ class Workers:
                     yield job[0], logits
 
     def _lost(self, worker: Worker, attempt: int) -> None:
-        self.alive.remove(worker)
+        if worker in self.alive:  # and not closed by another thread
+            self.alive.remove(worker)
         how = worker.end()
         if attempt >= ATTEMPTS or not self.alive:
             raise DeviceError(

@@ -1,0 +1,55 @@
+"""The options of a model as a user may write them, checked by their form alone: before torch, which takes seconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mpir.errors import InputError, shown
+
+FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+"""Precisions and what torch calls them; "auto" chooses."""
+KINDS = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
+_DEVICE = re.compile(rf"(?:{'|'.join(KINDS)})(?::\d{{1,3}})?")
+
+
+def device_names(device: Any) -> str:
+    """Devices as text, such as ``cuda:0,cuda:1``: None is "auto", and a torch.device goes by its name.
+
+    Raises:
+        InputError: no such kind of device.
+    """
+    names = "auto" if device is None else str(device)
+    for name in names.split(","):
+        if not _DEVICE.fullmatch(name.strip()):
+            raise InputError(
+                f"device {shown(name)} cannot be used (there is no such kind); choose auto, cpu, a GPU that is there "
+                "such as cuda:0, or a list of those with commas between them."
+            )
+    return names
+
+
+def precision_name(precision: Any) -> str:
+    """The precision as it is; None is "auto". Raises InputError for an unknown one."""
+    if precision is None:
+        return "auto"
+    if not isinstance(precision, str) or precision not in ("auto", *FORMATS):
+        raise InputError(f"precision {shown(precision)} is unknown; choose auto, {', '.join(FORMATS)}.")
+    return precision
+
+
+def whole_number(name: str, value: Any, *, least: int = 1) -> int | None:
+    """A whole number of any kind (numpy's too) as an int, and None as it is.
+
+    Raises:
+        InputError: something else, or a number below `least`.
+    """
+    if value is None:
+        return None
+    try:
+        number = None if isinstance(value, bool) else value.__index__()
+    except (AttributeError, TypeError):
+        number = None
+    if number is None or number < least:
+        raise InputError(f"{name} is {shown(value)}; expected a whole number of at least {least}, or None.")
+    return int(number)
