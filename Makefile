@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia test fuzz lint clean
+.PHONY: bioasq tune sia test fuzz browser lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -28,6 +28,10 @@ test: .venv/ready  ## the tests
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
+
+browser: .venv/ready  ## the explain page in headless Chromium, which the system provides
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
+	$(BIN)/python -m pytest tests/explain
 
 lint: .venv/ready  ## style, format and types
 	$(BIN)/ruff check

@@ -25,6 +25,7 @@ ROOMS = (
     "tasks",
     "sia",
     "integrations",
+    "explain",
     "serve",
     "cli",
 )

@@ -22,6 +22,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
   mpir serve                                       the same over HTTP, for the clients of other rerankers
+  mpir explain                                     why documents are ranked as they are, in a browser
 """
 MISTAKE, INTERRUPTED = 2, 130
 
@@ -33,14 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     # imported here, so that an interrupt while they are is none that Python prints
-    from mpir.cli import annotate, bundle, evaluate, index, rerank, score, search, serve, tune
+    from mpir.cli import annotate, bundle, evaluate, explain, index, rerank, score, search, serve, tune
 
     parser = argparse.ArgumentParser(
         prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle, serve):
+    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle, serve, explain):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     return int(parsed.run(parsed))

@@ -16,6 +16,7 @@ from mpir.io.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
+    from mpir.rank.ranking import Ranking
     from mpir.rank.reranker import Reranker
     from mpir.text import Document
 
@@ -55,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    parser.add_argument("--html", metavar="FILE", help="with a QUERY: also write a page that explains the ranking")
     add_model_options(parser)
     parser.set_defaults(run=run)
 
@@ -151,6 +153,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
+    if arguments.html and arguments.query is None:
+        raise InputError("--html shows the ranking of one QUERY, but there is none; give one, with --docs PATH….")
+    if arguments.html and arguments.top_k is not None:
+        raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
     first = next(inputs, None)
     if first is None:
@@ -161,6 +167,8 @@ def run(arguments: argparse.Namespace) -> int:
     while item is not None:
         identifier, query, documents = item
         ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
+        if arguments.html:
+            _write_page(arguments.html, ranking, documents)
         if arguments.trec:
             sys.stdout.write(ranking.to_trec(identifier))
         elif as_json and not arguments.explain:
@@ -172,6 +180,14 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         item = next(inputs, None)
     return 0
+
+
+def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
+    from mpir.explain.page import page_data, page_with
+    from mpir.io.write import atomic_write
+
+    with atomic_write(path) as stream:
+        stream.write(page_with(page_data(ranking, documents)))
 
 
 def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEY = "MPIR_API_KEY"
 EPILOG = """\
 /rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM. With
---index, /search finds documents first. /docs describes every path.
+--index, /search finds documents first. /explain shows rankings in a browser; /docs describes every path.
 
 $MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Scores are kept between runs only with
 --cache DIR. On SIGTERM the server takes no new request and finishes those in flight.

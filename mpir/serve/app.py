@@ -20,6 +20,7 @@ from mpir.serve import schema
 from mpir.serve.body import parse_body, read_body
 from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of
 from mpir.serve.found import read_search, search_answer
+from mpir.serve.pages import add_pages
 from mpir.serve.service import Service
 from mpir.serve.settings import Refusal
 from mpir.serve.wanted import read_wanted
@@ -72,6 +73,7 @@ def create_app(service: Service) -> FastAPI:
         app.add_api_route(path, rerank, methods=["POST"], response_model=None, **schema.RERANK)
     app.add_api_route("/search", search, methods=["POST"], response_model=None, **schema.SEARCH)
     _add_state(app, service)
+    add_pages(app, service, lambda work: _handler(service, work))
     app.add_exception_handler(HTTPException, _unknown_path)
     return app
 

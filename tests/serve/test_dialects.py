@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpir import Reranker
-from tests.serve.conftest import Server
+from tests.serve.running import Server
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["A heart attack is a risk. Patients of a trial.", "Aspirin does thin the blood.", "Yes. A gene in a cell."]

@@ -7,7 +7,7 @@ import httpx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.serve.conftest import Server
+from tests.serve.running import Server
 
 BODIES = int(os.environ.get("MPIR_FUZZ", "300"))
 """How many bodies; `make fuzz` sends 10,000."""

@@ -15,7 +15,7 @@ import pytest
 
 from mpir import Reranker
 from mpir.cli import main
-from tests.serve.conftest import Server
+from tests.serve.running import Server
 
 QUERY = "does aspirin thin blood"
 WORDS = ["aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
@@ -76,7 +76,7 @@ def test_the_key_guards_everything_but_the_state(start_server: Callable[..., Ser
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         assert refused.json()["message"].startswith("the API key is missing or wrong")
     assert server.get("/metrics").status_code == 401
-    assert server.get("/health").status_code == server.get("/ready").status_code == 200
+    assert server.get("/health").status_code == server.get("/explain").status_code == 200
     right = {"Authorization": "Bearer sécret".encode()}
     assert server.post("/v2/rerank", body, headers=right).status_code == 200
     assert server.get("/metrics", headers=right).status_code == 200

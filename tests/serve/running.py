@@ -1,4 +1,4 @@
-"""A real server in a process of its own, on loopback, with tiny random models."""
+"""A real server in a process of its own, on loopback, with tiny random models; for tests that want one."""
 
 import os
 import signal

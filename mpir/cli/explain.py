@@ -1,0 +1,44 @@
+"""``mpir explain``: rankings in a browser, with what they are made of."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import webbrowser
+
+from mpir.cli.serve import add_server_options, serve
+
+EPILOG = """\
+The page ranks documents that you paste, or with --index those that it finds, and shows what every column adds to a
+score. Sliders change the weights and rank again in the browser. It is served from this machine alone and loads nothing
+from elsewhere. `mpir rerank QUERY --docs FILE --html PAGE` writes such a page with one ranking inside.
+
+examples:
+  mpir explain
+  mpir explain --index pubmed-index --no-browser --port 8001
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``explain``."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="show in a browser why documents are ranked as they are",
+        description="Serve a page that ranks documents and shows what their scores are made of.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
+    add_server_options(parser, port=0)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until told to stop; 0 is the exit status. Raises MpirError for a user's mistake."""
+
+    def started(url: str) -> None:
+        print(f"mpir: the page is on {url}/explain", file=sys.stderr, flush=True)
+        if not arguments.no_browser:
+            webbrowser.open(f"{url}/explain")
+
+    return serve(arguments, started)

@@ -1,0 +1,396 @@
+// The page that explains a ranking. The first half is arithmetic, the same as in mpir/rank/blend.py (a test compares
+// them); the second half shows it. Texts are set as textContent only.
+
+// --- arithmetic ---------------------------------------------------------------------------------------------------
+
+/** Values mapped to 0-1; equal ones (or a single one) to 0.5. */
+export function minmax(values) {
+  const low = Math.min(...values), width = Math.max(...values) - low;
+  return values.map((value) => (width > 0 ? (value - low) / width : 0.5));
+}
+
+/** A copy of rows of named values, each column mapped to 0-1 if the weights say so. */
+function scaled(rows, names, normalise) {
+  const copies = rows.map((row) => ({ ...row }));
+  if (normalise === "minmax" && rows.length) {
+    for (const name of names) {
+      minmax(rows.map((row) => row[name])).forEach((value, i) => { copies[i][name] = value; });
+    }
+  }
+  return copies;
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+
+/** The greatest factor with which a document's score returns to itself; the fixed point exists below 1. */
+export function feedback(weights) {
+  let total = 0, most = -Infinity;
+  for (const w of weights.w) {
+    total += w;
+    most = Math.max(most, weights.alpha_context * weights.beta_sentences * total);
+  }
+  return most;
+}
+
+/**
+ * S_SENT and S_DOC of every document and sentence, in the order of the data, with the shares they are made of.
+ *
+ *   S_SENT = Σ α_k·s_k + α_context·S_CONTEXT        S_DOC = Σ β_k·d_k + β_sentences·Σ w_i·S_SENT(i)
+ *
+ * Columns in `ordering` only order sentences: S_SENT has them, S_SENT(i) does not.
+ */
+export function blend(data, weights) {
+  const first = data.documents[0];
+  const documentNames = first ? Object.keys(first.scores) : [];
+  const sentenceNames = Object.keys(weights.alpha);
+  const ordering = new Set(data.ordering);
+  const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, weights.normalise);
+  const all = data.documents.flatMap((document) => document.sentences.map((sentence) => sentence.scores));
+  const sentenceRows = scaled(all, sentenceNames, weights.normalise);
+  let next = 0;
+  return data.documents.map((document, i) => {
+    const rows = sentenceRows.slice(next, next += document.sentences.length);
+    return blendDocument(documentRows[i], documentNames, rows, sentenceNames, ordering, weights);
+  });
+}
+
+function blendDocument(columns, documentNames, rows, sentenceNames, ordering, weights) {
+  const parts = rows.map((row) => sentenceNames.map((name) => weights.alpha[name] * row[name]));
+  const evidence = parts.map((part) => sum(part.filter((_, k) => !ordering.has(sentenceNames[k]))));
+  const others = parts.map((part) => sum(part.filter((_, k) => ordering.has(sentenceNames[k]))));
+  const order = evidence.map((_, i) => i).sort((a, b) => evidence[b] - evidence[a] || a - b);
+  const best = order.slice(0, weights.w.length);
+  const w = best.map((_, rank) => weights.beta_sentences * weights.w[rank]);
+  const own = documentNames.map((name) => (weights.beta[name] ?? 0) * columns[name]);
+  const top = best.map((i) => evidence[i]);
+  const { score, context, inside } = documentSum(sum(own), top, w, columns, weights);
+  const shares = Object.fromEntries(documentNames.map((name, k) => [name, own[k]]));
+  best.forEach((_, rank) => {
+    shares[`sentence ${rank + 1}`] = w[rank] * (top[rank] + weights.alpha_context * inside);
+  });
+  const sentences = rows.map((_, i) => ({
+    score: evidence[i] + others[i] + weights.alpha_context * context,
+    shares: {
+      ...Object.fromEntries(sentenceNames.map((name, k) => [name, parts[i][k]])),
+      context: weights.alpha_context * context,
+    },
+  }));
+  return { score, shares, best, sentences };
+}
+
+function documentSum(base, top, w, columns, weights) {
+  if (weights.context === "document" || weights.context === "fixpoint") {
+    let score = base + sum(top.map((value, i) => w[i] * value));
+    if (weights.context === "fixpoint") score /= 1 - weights.alpha_context * sum(w);
+    return { score, context: score, inside: weights.context === "fixpoint" ? score : 0 };
+  }
+  const context = columns[weights.context];
+  const score = base + sum(top.map((value, i) => w[i] * (value + weights.alpha_context * context)));
+  return { score, context, inside: context };
+}
+
+/** The places of the documents, best first; equal scores by the first column, then by the order of the input. */
+export function rankOf(data, blended) {
+  const column = (i) => Object.values(data.documents[i].scores)[0] ?? 0;
+  return blended.map((_, i) => i)
+    .sort((a, b) => blended[b].score - blended[a].score || column(b) - column(a) || a - b);
+}
+
+/** The rank of each document (from 1) by the first column; equal scores share one. */
+export function firstRanks(data) {
+  const values = data.documents.map((document) => Object.values(document.scores)[0] ?? 0);
+  return values.map((value) => 1 + values.filter((other) => other > value).length);
+}
+
+/** A section's text in pieces: [text, sentence number or -1]. Offsets count code points, as Python does. */
+export function pieces(text, section, sentences) {
+  const points = Array.from(text), found = [];
+  let at = 0;
+  sentences.forEach((sentence, number) => {
+    if (sentence.section !== section) return;
+    if (sentence.begin > at) found.push([points.slice(at, sentence.begin).join(""), -1]);
+    found.push([points.slice(sentence.begin, sentence.end).join(""), number]);
+    at = sentence.end;
+  });
+  if (at < points.length) found.push([points.slice(at).join(""), -1]);
+  return found;
+}
+
+/** The graded documents as TREC qrels. */
+export function qrels(data, grades, query = "1") {
+  return data.documents.filter((document, i) => grades[i] !== undefined && !/\s/.test(document.id))
+    .map((document) => `${query} 0 ${document.id} ${grades[data.documents.indexOf(document)]}\n`).join("");
+}
+
+// --- what is shown ------------------------------------------------------------------------------------------------
+
+const state = { data: null, tuned: null, weights: null, blended: [], order: [], shown: [], grades: {} };
+const byId = (id) => document.getElementById(id);
+
+function make(tag, properties = {}, ...children) {
+  const { attributes = {}, ...rest } = properties;
+  const made = Object.assign(document.createElement(tag), rest);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+const shown = (value) => value.toFixed(3);
+
+function show(data) {
+  const weights = structuredClone(data.weights);
+  byId("list").replaceChildren();
+  Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [] });
+  byId("question").textContent = data.query;
+  byId("result").hidden = !data.documents.length;
+  if (!data.documents.length) { byId("status").textContent = "No documents."; return; }
+  buildSliders();
+  refresh();
+  state.shown = [state.order[0]];
+  refresh();
+}
+
+function refresh() {
+  state.blended = blend(state.data, state.weights);
+  state.order = rankOf(state.data, state.blended);
+  drawList();
+  drawPanes();
+  drawWeights();
+}
+
+function drawList() {
+  const focused = document.activeElement?.dataset?.key;
+  const open = [...byId("list").querySelectorAll("details[open]")].map((details) => details.dataset.key);
+  const names = Object.keys(state.blended[0].shares);
+  state.blended.forEach((one) => Object.keys(one.shares).forEach((n) => { if (!names.includes(n)) names.push(n); }));
+  byId("legend").replaceChildren(...names.map((name, k) => make("li", {}, make("span", { className: `c${k % 8}` }), name)));
+  const widest = Math.max(...state.blended.map((one) => sum(Object.values(one.shares).map(Math.abs)))) || 1;
+  const ranks = firstRanks(state.data);
+  byId("list").replaceChildren(...state.order.map((i, place) => listItem(i, place + 1, ranks[i], names, widest)));
+  for (const key of open) byId("list").querySelector(`[data-key="${key}"]`).open = true;
+  if (focused !== undefined) byId("list").querySelector(`[data-key="${focused}"]`)?.focus();
+}
+
+function listItem(i, rank, before, names, widest) {
+  const found = state.data.documents[i], blended = state.blended[i];
+  const title = make("button", {
+    type: "button", className: "title", textContent: found.sections.title || `Document ${found.id}`,
+    attributes: { "aria-pressed": String(state.shown.includes(i)), "data-index": i, "data-key": `title ${i}` },
+    onclick: () => { state.shown = [i]; refresh(); },
+  });
+  const row = make("div", { className: "row" },
+    make("span", { textContent: `${rank}.` }), arrow(rank, before), title, make("span", { textContent: shown(blended.score) }));
+  const bar = make("div", { className: "bar", attributes: { "aria-hidden": "true" } });
+  names.forEach((name, k) => {
+    const share = blended.shares[name] ?? 0;
+    const part = make("span", { className: `c${k % 8}${share < 0 ? " negative" : ""}`, title: `${name} ${shown(share)}` });
+    part.style.width = `${(100 * Math.abs(share)) / widest}%`;
+    bar.append(part);
+  });
+  const id = make("p", { className: "place", textContent: `id ${found.id}` });
+  return make("li", {}, row, id, bar, tools(i), sharesOf(i));
+}
+
+function arrow(rank, before) {
+  const column = Object.keys(state.data.documents[0].scores)[0] ?? "the input", moved = before - rank;
+  const [sign, name, words] = moved > 0 ? [`▲${moved}`, "up", `up ${moved}`]
+    : moved < 0 ? [`▼${-moved}`, "down", `down ${-moved}`] : ["=", "level", "same rank"];
+  return make("span", { className: name, title: `rank ${before} by ${column}` },
+    make("span", { textContent: sign, attributes: { "aria-hidden": "true" } }),
+    make("span", { className: "hidden", textContent: `${words}, rank ${before} by ${column}` }));
+}
+
+function tools(i) {
+  const id = state.data.documents[i].id;
+  const grade = make("select", { attributes: { "data-key": `grade ${i}` }, onchange: (event) => setGrade(i, event.target.value) },
+    ...["", "0", "1", "2", "3"].map((value) => make("option", { value, textContent: value || "–" })));
+  grade.value = state.grades[i] ?? "";
+  const beside = make("input", {
+    type: "checkbox", checked: state.shown.includes(i), onchange: () => toggle(i), attributes: { "data-key": `show ${i}` },
+  });
+  return make("div", { className: "tools" },
+    make("label", {}, "Grade", make("span", { className: "hidden", textContent: `of ${id}` }), grade),
+    make("label", {}, beside, "Show", make("span", { className: "hidden", textContent: id })));
+}
+
+function setGrade(i, value) {
+  if (value === "") delete state.grades[i];
+  else state.grades[i] = Number(value);
+}
+
+/** Show a document beside the one that is shown, two at most; or let go of it. */
+function toggle(i) {
+  state.shown = state.shown.includes(i) ? state.shown.filter((other) => other !== i) : [...state.shown.slice(-1), i];
+  refresh();
+}
+
+function sharesOf(i) {
+  const blended = state.blended[i], found = state.data.documents[i];
+  const columns = Object.keys(found.scores).map((name) => [name, shown(found.scores[name]), shown(blended.shares[name])]);
+  const lines = blended.best.map((number, rank) => [`sentence ${rank + 1}`, shown(blended.sentences[number].score),
+    shown(blended.shares[`sentence ${rank + 1}`])]);
+  return make("details", { attributes: { "data-key": `shares ${i}` } }, make("summary", { textContent: "Shares" }),
+    table(["document", "value", "share"], [...columns, ...lines]),
+    ...blended.best.map((number, rank) => sentenceTable(i, number, rank)));
+}
+
+function sentenceTable(i, number, rank) {
+  const { shares } = state.blended[i].sentences[number], { scores } = state.data.documents[i].sentences[number];
+  const rows = Object.keys(shares).map((name) => [name, name in scores ? shown(scores[name]) : "", shown(shares[name])]);
+  return table([`sentence ${rank + 1}`, "value", "share"], rows);
+}
+
+function table(heads, rows) {
+  const cells = (values, tag) => values.map((text) => make(tag, { textContent: text }));
+  return make("div", { className: "wide" }, make("table", {},
+    make("thead", {}, make("tr", {}, ...cells(heads, "th"))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row, "td"))))));
+}
+
+function drawPanes() {
+  const every = state.blended.flatMap((one) => one.sentences.map((sentence) => sentence.score));
+  const low = Math.min(...every), width = Math.max(...every) - low || 1;
+  byId("panes").replaceChildren(...state.shown.map((i) => pane(i, (score) => (0.6 * (score - low)) / width)));
+}
+
+function pane(i, shade) {
+  const found = state.data.documents[i], { sentences, best } = state.blended[i];
+  const parts = Object.entries(found.sections).filter(([, text]) => text).map(([section, text]) => {
+    const line = make("p", { className: "text" });
+    for (const [piece, number] of pieces(text, section, found.sentences)) {
+      if (number < 0) { line.append(piece); continue; }
+      const rank = best.indexOf(number), score = sentences[number].score;
+      const span = make("span", { className: rank < 0 ? "sentence" : "sentence best", title: shown(score) }, piece);
+      if (rank >= 0) span.append(make("sup", {}, make("span", { className: "hidden", textContent: " best sentence " }), String(rank + 1)));
+      span.style.setProperty("--shade", String(shade(score)));
+      line.append(span);
+    }
+    return line;
+  });
+  const heading = make("h3", { textContent: `${state.order.indexOf(i) + 1}. ${found.id}` });
+  return make("article", { attributes: { "aria-label": `Document ${found.id}` } }, heading, ...parts);
+}
+
+/** Every weight: its name, how to read it and how to set it. */
+function knobs() {
+  const { weights } = state, one = (label, holder, key) => ({ label, get: (w) => holder(w)[key], set: (v) => { holder(weights)[key] = v; } });
+  return [
+    ...Object.keys(weights.alpha).map((name) => one(`α ${name}`, (w) => w.alpha, name)),
+    one("α context", (w) => w, "alpha_context"),
+    ...Object.keys(weights.beta).map((name) => one(`β ${name}`, (w) => w.beta, name)),
+    one("β sentences", (w) => w, "beta_sentences"),
+    ...weights.w.map((_, rank) => one(`w sentence ${rank + 1}`, (w) => w.w, rank)),
+  ];
+}
+
+function buildSliders() {
+  byId("sliders").replaceChildren(...knobs().map((knob, k) => {
+    const value = knob.get(state.tuned), most = Math.max(1, 2 * Math.abs(value));
+    const input = make("input", {
+      type: "range", id: `knob${k}`, min: String(Math.min(0, -most * (value < 0))), max: String(most), step: "any",
+      oninput: (event) => move(knob, Number(event.target.value)),
+    });
+    input.value = String(value);
+    return make("div", { className: "slider" },
+      make("label", { htmlFor: `knob${k}`, textContent: knob.label }), make("output", { htmlFor: `knob${k}` }), input);
+  }));
+}
+
+function move(knob, value) {
+  const before = knob.get(state.weights);
+  knob.set(value);
+  const limit = state.weights.context === "fixpoint" && feedback(state.weights) >= 1;
+  byId("status").textContent = limit ? "There is no ranking beyond this weight: a document's score would feed itself." : "";
+  if (limit) { knob.set(before); drawWeights(); } else refresh();
+}
+
+function drawWeights() {
+  const all = knobs(), rows = byId("sliders").children;
+  let count = 0;
+  all.forEach((knob, k) => {
+    const value = knob.get(state.weights), moved = value !== knob.get(state.tuned);
+    count += moved;
+    rows[k].classList.toggle("moved", moved);
+    rows[k].querySelector("output").textContent = value.toFixed(4);
+    const input = rows[k].querySelector("input");
+    if (Number(input.value) !== value) input.value = String(value);
+  });
+  byId("changed").textContent = count ? `${count} of ${all.length} weights changed from tuned.` : "The weights are as tuned.";
+  byId("json").textContent = weightsJson();
+}
+
+/** What `--weights FILE` takes. Changed weights no longer have the record of how they were tuned. */
+function weightsJson() {
+  const changed = knobs().some((knob) => knob.get(state.weights) !== knob.get(state.tuned));
+  const madeBy = changed ? { source: "set by hand on the explain page" } : state.tuned.made_by;
+  return `${JSON.stringify({ ...state.weights, made_by: madeBy }, null, 2)}\n`;
+}
+
+function reset() {
+  state.weights = structuredClone(state.tuned);
+  byId("status").textContent = "";
+  refresh();
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(weightsJson());
+    byId("status").textContent = "Copied.";
+  } catch {
+    byId("json").parentElement.open = true;
+    byId("status").textContent = "The browser does not let the page copy; the text is below.";
+  }
+}
+
+function saveQrels() {
+  const text = qrels(state.data, state.grades);
+  if (!text) { byId("status").textContent = "No document is graded yet."; return; }
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: "grades.qrels" });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function onKey(event) {
+  const index = event.target?.dataset?.index;
+  if (index === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  const titles = [...byId("list").querySelectorAll(".title")], at = titles.indexOf(event.target), i = Number(index);
+  if (event.key === "ArrowDown") titles[Math.min(at + 1, titles.length - 1)].focus();
+  else if (event.key === "ArrowUp") titles[Math.max(at - 1, 0)].focus();
+  else if (event.key.toLowerCase() === "c") toggle(i);
+  else if (/^[0-3]$/.test(event.key)) { setGrade(i, event.key); drawList(); }
+  else return;
+  event.preventDefault();
+}
+
+async function ask(event) {
+  event.preventDefault();
+  const form = new FormData(byId("ask")), text = form.get("documents").trim();
+  const documents = text ? { documents: text.split(/\n\s*\n/).map((part) => part.trim()) } : {};
+  const key = form.get("key") ? { Authorization: `Bearer ${form.get("key")}` } : {};
+  byId("status").textContent = "Ranking …";
+  try {
+    const response = await fetch("explain/ranking", {
+      method: "POST", headers: { "Content-Type": "application/json", ...key },
+      body: JSON.stringify({ query: form.get("query"), ...documents }),
+    });
+    const found = await response.json();
+    if (!response.ok) throw new Error(found.message);
+    byId("status").textContent = `${found.documents.length} documents ranked.`;
+    show(found);
+  } catch (error) {
+    byId("status").textContent = `No ranking: ${error.message}`;
+  }
+}
+
+function begin() {
+  byId("ask").addEventListener("submit", ask);
+  byId("list").addEventListener("keydown", onKey);
+  byId("reset").addEventListener("click", reset);
+  byId("copy").addEventListener("click", copy);
+  byId("qrels").addEventListener("click", saveQrels);
+  const inside = byId("data");
+  byId("ask").hidden = inside !== null;
+  if (inside) show(JSON.parse(inside.textContent));
+}
+
+if (typeof document !== "undefined" && byId("ask")) begin();

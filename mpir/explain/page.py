@@ -1,0 +1,78 @@
+"""What the page is made of: the columns of a ranking as plain values, and a page that holds them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from mpir.rank.ranking import RankedDocument, Ranking
+from mpir.text import Document
+
+SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy of the page that a server sends: nothing from anywhere else, and nothing inline."""
+MEDIA = {"explain.html": "text/html", "explain.mjs": "text/javascript", "explain.css": "text/css"}
+
+
+def asset(name: str) -> str:
+    """The text of one of the page's files."""
+    return files("mpir.explain").joinpath(name).read_text(encoding="utf-8")
+
+
+def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]:
+    """Everything that the page blends and shows, as JSON-able values: columns, weights and the original texts.
+
+    Args:
+        ranking: of all candidates: a column's scale may depend on every one of them.
+        documents: as they were ranked, in the order of the input, which breaks ties.
+    """
+    ranked = sorted(ranking.documents, key=lambda one: one.index)
+    return {
+        "query": ranking.query,
+        "weights": ranking.weights.to_dict(),
+        "ordering": sorted(ranking.ordering),
+        "left_out": ranking.left_out,
+        "documents": [_document(one, documents[one.index]) for one in ranked],
+    }
+
+
+def _document(ranked: RankedDocument, document: Document) -> dict[str, Any]:
+    reading = sorted(ranked.sentences, key=lambda one: (list(document.sections).index(one.section), one.begin))
+    sentences = [
+        {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
+        for s in reading
+    ]
+    return {
+        "id": ranked.id,
+        "sections": document.sections,
+        "score": ranked.score,
+        "scores": dict(ranked.scores),
+        "sentences": sentences,
+    }
+
+
+def page_with(data: dict[str, Any]) -> str:
+    """The whole page as one text with its data inside, to be kept or mailed: it loads nothing."""
+    script, style = asset("explain.mjs"), asset("explain.css")
+    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
+    text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    page = asset("explain.html")
+    for old, new in (
+        ("<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">'),
+        ('<link rel="stylesheet" href="explain/explain.css">', f"<style>{style}</style>"),
+        (
+            '<script type="module" src="explain/explain.mjs"></script>',
+            f'<script type="application/json" id="data">{text}</script>\n<script type="module">{script}</script>',
+        ),
+    ):
+        page = page.replace(old, new)
+    return page
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,57 @@
+"""/explain: the page, its two files, and the rankings that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mpir.explain.page import MEDIA, SERVED, asset, page_data
+from mpir.serve.found import read_search
+from mpir.serve.service import Service
+from mpir.serve.wanted import read_wanted
+
+if TYPE_CHECKING:
+    from mpir.serve.app import Exchange
+
+Work = Callable[["Exchange", Mapping[str, Any]], Awaitable[Any]]
+HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+
+
+def add_pages(
+    app: FastAPI, service: Service, handler: Callable[[Work], Callable[[Request], Awaitable[Response]]]
+) -> None:
+    """Add the page's paths. The page itself holds no data, so it needs no key; its rankings do."""
+    for path, name in (("/explain", "explain.html"), *((f"/explain/{name}", name) for name in MEDIA)):
+        app.add_api_route(path, _file(name), methods=["GET"], response_model=None, include_in_schema=False)
+    ranking = handler(_ranking(service))
+    app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
+
+
+def _file(name: str) -> Callable[[], Awaitable[Response]]:
+    text, media = asset(name), MEDIA[name]
+
+    async def file() -> Response:
+        return Response(text, media_type=f"{media}; charset=utf-8", headers=HEADERS)
+
+    return file
+
+
+def _ranking(service: Service) -> Work:
+    """The page's data for a query and its documents or, where it sends none, for what the index finds."""
+
+    async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
+        if "documents" in body:
+            wanted = read_wanted(body, service.settings.limits, documents="documents", best="top_n")
+            query, documents, tokens = wanted.query, wanted.documents, wanted.tokens
+        else:
+            asked = read_search(body, service.settings.limits)
+            query, documents = asked.query, tuple(await service.search(asked.query, asked.mode, asked.k))
+            tokens = asked.tokens(documents)
+        exchange.sizes = {"documents": len(documents), "tokens": tokens}
+        return page_data(await service.rank(exchange.request, query, documents, tokens), documents)
+
+    return work

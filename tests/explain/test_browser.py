@@ -1,0 +1,189 @@
+"""The page in a browser: the same arithmetic as Python, and everything reachable by keyboard, eye and screen reader."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpir import Reranker, Weights
+from mpir.explain.page import page_with
+from mpir.rank.ranking import Ranking
+from tests.explain.conftest import DOCUMENTS, QUERY, Arbitrary
+from tests.serve.running import Server
+
+Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
+CONTEXTS = ["bm25", "document", "fixpoint"]
+
+
+@pytest.fixture
+def opened(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Open a page with its data inside, as somebody who got it by mail does; errors and requests fail the test."""
+    contexts, faults = [], []
+
+    def open_page(data: dict[str, Any], **options: Any) -> Any:
+        file = tmp_path / "page.html"
+        file.write_text(page_with(data), encoding="utf-8")
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: faults.append(error))  # noqa: PLW0108  (playwright takes no built-in)
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: faults.append(request.url) if not request.url.startswith("file:") else None)
+        page.goto(file.as_uri())
+        page.wait_for_selector("#list li")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [fault for fault in faults if not str(fault).startswith("blob:")] == []
+
+
+@pytest.fixture(scope="module")
+def module(chromium: Any, server: Server) -> Iterator[Callable[[str, Any], Any]]:
+    """Call an expression of the page's module with an argument."""
+    page = chromium.new_page()
+    page.goto(f"{server.url}/explain")
+
+    def call(expression: str, argument: Any) -> Any:
+        return page.evaluate(
+            f"async (it) => {{ const m = await import('/explain/explain.mjs'); return {expression} }}", argument
+        )
+
+    yield call
+    page.close()
+
+
+@pytest.mark.parametrize("normalise", ["none", "minmax"])
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("w", [(1.0, 0.5, 0.25), (0.7,), (0.1, 0.2, 0.3, 0.4)])
+def test_the_browser_blends_as_python_does(
+    module: Callable[[str, Any], Any], ranked: Ranked, context: Any, normalise: Any, w: tuple[float, ...]
+) -> None:
+    alpha = {"relevance": 0.61, "sts": -0.27, "agreement": 0.4}
+    weights = Weights.from_dict(
+        {"alpha": alpha, "alpha_context": 0.31, "beta": {"bm25": 0.123}, "beta_sentences": 0.85, "w": w,
+         "context": context, "normalise": normalise}
+    )  # fmt: skip
+    ranking, data = ranked(weights)
+    found = module("({blended: m.blend(it, it.weights), order: m.rankOf(it, m.blend(it, it.weights))})", data)
+    assert found["order"] == [document.index for document in ranking.documents]
+    for document in ranking.documents:
+        here, given = found["blended"][document.index], data["documents"][document.index]
+        assert math.isclose(here["score"], document.score, abs_tol=1e-9)
+        assert here["shares"] == pytest.approx(dict(document.shares), abs=1e-9)
+        places = {
+            (given["sentences"][i]["section"], given["sentences"][i]["begin"]): i
+            for i in range(len(given["sentences"]))
+        }
+        assert len(here["sentences"]) == len(document.sentences)
+        for sentence in document.sentences:
+            there = here["sentences"][places[sentence.section, sentence.begin]]
+            assert math.isclose(there["score"], sentence.score, abs_tol=1e-9)
+            assert there["shares"] == pytest.approx(dict(sentence.shares), abs=1e-9)
+
+
+def test_offsets_count_code_points(module: Callable[[str, Any], Any], ranked: Ranked) -> None:
+    document = ranked()[1]["documents"][1]
+    text = document["sections"]["abstract"]
+    found = module("m.pieces(it.sections.abstract, 'abstract', it.sentences)", document)
+    assert "".join(piece for piece, _ in found) == text
+    for piece, number in found:
+        if number >= 0:
+            sentence = document["sentences"][number]
+            assert piece == text[sentence["begin"] : sentence["end"]]
+
+
+def test_a_slider_ranks_again_and_reset_takes_it_back(opened: Callable[..., Any], ranked: Ranked) -> None:
+    ranking, data = ranked()
+    page = opened(data)
+    before = page.locator("#list").inner_text()
+    assert page.locator("#changed").inner_text() == "The weights are as tuned."
+    slider = page.get_by_label("α relevance", exact=True)
+    slider.evaluate("(it) => { it.value = 0; it.dispatchEvent(new Event('input')); }")
+    assert page.locator("#changed").inner_text() == "1 of 9 weights changed from tuned."
+    assert page.locator("#list").inner_text() != before
+    weights = Weights.from_dict(json.loads(page.locator("#json").text_content()))
+    assert weights.alpha["relevance"] == 0
+    again = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], weights=weights, agreement="relevance")
+    expected = [f"id {document.id}" for document in again.rerank(QUERY, DOCUMENTS).documents]
+    assert page.locator("#list .place").all_inner_texts() == expected
+    page.get_by_role("button", name="Reset").click()
+    assert page.locator("#list").inner_text() == before
+    assert Weights.from_dict(json.loads(page.locator("#json").text_content())) == ranking.weights
+
+
+def test_the_fixed_point_s_bound_is_kept(opened: Callable[..., Any], ranked: Ranked) -> None:
+    alpha = {"relevance": 1, "sts": 1, "agreement": 0}
+    weights = Weights(alpha, alpha_context=0.9, beta_sentences=0.9, w=(1.0,), context="fixpoint")
+    page = opened(ranked(weights)[1])
+    slider = page.get_by_label("α context")
+    slider.evaluate("(it) => { it.value = it.max; it.dispatchEvent(new Event('input')); }")
+    assert "would feed itself" in page.locator("#status").inner_text()
+    assert page.locator("#changed").inner_text() == "The weights are as tuned."
+
+
+def test_the_keyboard_does_it_all(opened: Callable[..., Any], ranked: Ranked) -> None:
+    ranking, data = ranked()
+    page = opened(data)
+    titles = page.locator("#list .title")
+    titles.first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.locator("article h3").all_inner_texts() == [f"2. {ranking.documents[1].id}"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("c")
+    assert len(page.locator("article").all()) == 2
+    page.keyboard.press("3")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save grades as qrels").click()
+    assert Path(download.value.path()).read_text() == f"1 0 {ranking.documents[2].id} 3\n"
+
+
+def test_what_is_open_and_focused_stays_so(opened: Callable[..., Any], ranked: Ranked) -> None:
+    page = opened(ranked()[1])
+    page.locator("#list details summary").first.click()
+    box = page.locator("#list input[type=checkbox]").nth(1)
+    box.focus()
+    page.keyboard.press("Space")
+    assert len(page.locator("article").all()) == 2
+    assert len(page.locator("#list details[open]").all()) == 1
+    assert page.evaluate("document.activeElement.type") == "checkbox"
+
+
+def test_best_sentences_are_outlined_and_texts_are_only_text(opened: Callable[..., Any], ranked: Ranked) -> None:
+    page = opened(ranked()[1])
+    page.get_by_role("button", name="Document 12").click()
+    assert "</script> is text." in page.locator("article").inner_text()
+    assert len(page.locator("article .best").all()) == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_violation_of_accessibility(opened: Callable[..., Any], ranked: Ranked, scheme: str, width: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = opened(ranked()[1], color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True)
+    page.locator("#list details summary").first.click()
+    page.locator("#list input[type=checkbox]").nth(1).check()
+    results = axe.Axe().run(page)
+    assert results.response["violations"] == [], results.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_served_page_ranks_what_is_pasted(chromium: Any, server: Server) -> None:
+    page = chromium.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{server.url}/explain")
+    page.get_by_label("Question").fill("does aspirin thin blood")
+    page.get_by_label("Documents, one in a paragraph").fill("Aspirin does thin the blood.\n\nA heart attack is a risk.")
+    page.get_by_role("button", name="Rank").click()
+    page.wait_for_selector("#list li")
+    assert page.locator("#status").inner_text() == "2 documents ranked."
+    page.get_by_label("Documents, one in a paragraph").fill("")
+    page.get_by_role("button", name="Rank").click()
+    page.get_by_text("start it with --index DIR").wait_for()
+    assert faults == []
+    page.close()
