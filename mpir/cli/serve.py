@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
+from mpir.extras import needs
 
 if TYPE_CHECKING:
     from mpir.serve.service import Service
@@ -71,15 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
     """Serve as the options say; `started` is told the URL."""
-    try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"the server needs the package {error.name}; install it with pip install 'mpir[serve]'."
-        ) from error
-    from mpir.serve.run import listen, run_server
+    with needs("serve", "the server"):
+        from mpir.serve.run import listen, run_server
 
     with listen(arguments.host, arguments.port) as listening:
         run_server(_service(arguments), listening, grace=arguments.grace, started=started)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from mpir.errors import ArtefactError, DeviceError
 from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
 from mpir.models.identity import identity_of
-from mpir.models.pooling import padded_vectors
+from mpir.models.pooling import MEAN, Pooling
+from mpir.models.reading import OUTPUTS, PooledVector, Reading
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
@@ -32,8 +33,6 @@ from mpir.text.types import Pair
 log = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float32]
-Reading = Literal["outputs", "vector"]
-"""What is read off a sequence: the outputs of the classifier, or the mean of the last states."""
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
 TRIMMED_FROM = 2_000
@@ -170,7 +169,7 @@ class Encoder:
                 tokens = self._reader.read(pairs[part])
                 in_passages[part] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                with closing(self._run_all(tokens, "outputs")) as found:
+                with closing(self._run_all(tokens, OUTPUTS)) as found:
                     for rows, logits in found:
                         np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
@@ -181,10 +180,13 @@ class Encoder:
     def _with_contrasts(self, logits: Floats) -> Floats:
         return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
 
-    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Unit vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
+    def vectors(
+        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
+    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
 
-        R ≥ N: a text that is longer than `max_length` has one vector for each of its overlapping windows.
+        By default they are unit vectors of the mean states. R ≥ N: a text that is longer than `max_length` has one
+        vector for each of its overlapping passages.
 
         Raises:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
@@ -193,7 +195,7 @@ class Encoder:
         tokens = read_alone(self.tokenizer, self.max_length, texts)
         values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
-        with bar, closing(self._run_all(tokens, "vector")) as batched:
+        with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:
             for rows, found in batched:
                 values[rows] = found
                 bar.update(len(rows))
@@ -208,7 +210,7 @@ class Encoder:
             return self.workers.run(found, reading)
         return ((rows, self.run(sequences, reading)) for rows, sequences in found)
 
-    def run(self, sequences: Sequence[TokenSequence], reading: Reading = "outputs", halvings: int = HALVINGS) -> Floats:
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> Floats:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
 
         Raises:
@@ -241,16 +243,10 @@ class Encoder:
         if not missing:
             return
         body = f"{model.base_model_prefix}."
-        random = [
-            name
-            for name in missing
-            if reading == "outputs" or (name.startswith(body) and not name.startswith(f"{body}pooler."))
-        ]
-        if random:
-            kind = "sequence classification" if reading == "outputs" else "sentence encoding"
+        if random := [name for name in missing if reading.reads(name, body)]:
             raise ArtefactError(
                 f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
-                f"was trained for {kind}."
+                f"was trained for {reading.purpose}."
             )
 
     @torch.inference_mode()
@@ -258,13 +254,11 @@ class Encoder:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
         self._check_trained(reading)
         if self._packed is not None:
-            read = self._packed if reading == "outputs" else self._packed.vectors
-            return np.asarray(read(sequences).float().numpy(force=True))
+            return np.asarray(reading.unpadded(self._packed, sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
-        found = self.model(**tensors).logits if reading == "outputs" else padded_vectors(self.model, tensors)
-        return np.asarray(found.float().numpy(force=True))
+        return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
 
 
 def _positions(config: Any) -> int:

@@ -18,6 +18,7 @@ from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
 from mpir.models.options import FORMATS, device_names, precision_name, whole_number
+from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ class EncoderLike(Protocol):
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Outputs (N, …) of N pairs, and which (N,) were in_passages."""
 
-    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Unit vectors (R, W) of N texts or their windows, and the text (R,) of each."""
+    def vectors(
+        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
+    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Vectors (R, W) of N texts or their passages, and the text (R,) of each."""
 
 
 class LazyEncoder:
@@ -113,9 +116,11 @@ class LazyEncoder:
         """See `Encoder.outputs`."""
         return self.made.outputs(pairs, progress=progress)
 
-    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def vectors(
+        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
+    ) -> tuple[Floats, npt.NDArray[np.int64]]:
         """See `Encoder.vectors`."""
-        return self.made.vectors(texts, progress=progress)
+        return self.made.vectors(texts, pooling=pooling, progress=progress)
 
 
 def on_cpu(device: str) -> bool:

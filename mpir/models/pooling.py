@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor
-from torch.nn import functional
+from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
+
+if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
+    from torch import Tensor
 
 POOLINGS = ("mean", "cls", "max")
 SIMILARITIES = ("cosine", "dot")
@@ -36,6 +36,8 @@ class Pooling:
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
         """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""
+        from torch.nn import functional
+
         states = states.float()
         pooled = {"mean": _mean, "cls": _first, "max": _maximum}[self.kind](states, mask)
         return functional.normalize(pooled, dim=1) if self.similarity == "cosine" else pooled

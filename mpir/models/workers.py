@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import DeviceError
+from mpir.models.reading import OUTPUTS, Reading
 from mpir.models.tokenise import TokenSequence
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class Worker:
         """Wait until its model is loaded. Raises what `call` does."""
         self.call(self._order)
 
-    def run(self, sequences: Sequence[TokenSequence], reading: str) -> Floats:
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
         """What `Encoder.run` gives for a batch. Raises what `call` does."""
         found: Floats = self.call((reading, *_packed(sequences)))
         return found
@@ -103,7 +104,7 @@ class Workers:
         """Stop all of them; the next run starts new ones."""
         _end(self.alive)
 
-    def run(self, jobs: Iterator[Job], reading: str = "outputs") -> Answers:
+    def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
         """Answer (rows, logits or vectors) for each (rows, batch), in the order in which they are done.
 
         Raises:
@@ -129,7 +130,7 @@ class Workers:
                 f"{len(self.alive)} models?); name fewer devices."
             ) from error
 
-    def _share(self, jobs: Iterator[Job], reading: str, threads: ThreadPoolExecutor) -> Answers:
+    def _share(self, jobs: Iterator[Job], reading: Reading, threads: ThreadPoolExecutor) -> Answers:
         idle, again = list(self.alive), deque[tuple[Job, int]]()
         busy: dict[Future[Floats], tuple[Worker, Job, int]] = {}
         fresh = ((job, 1) for job in jobs)

@@ -14,27 +14,42 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.models.lazy import EncoderLike
+from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
-from mpir.perspectives.scales import TOPS
+from mpir.perspectives.scales import LOGIT, TOPS
 from mpir.text.types import Pair
 
 Floats = npt.NDArray[np.float32]
 COSINE = "cosine"
-SCALES = (COSINE, *TOPS)
+SCALES = (COSINE, LOGIT, *TOPS)
 PAIRS_PER_PASS = 16_384
 """Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""
 
 
 class BiEncoderPerspective(Perspective):
-    """The cosine of question and sentence, on a scale that mpir fixes."""
+    """The similarity of question and text, on a scale that mpir fixes."""
 
-    def __init__(self, name: str, encoder: EncoderLike, *, scale: str = "0-5") -> None:
+    def __init__(
+        self,
+        name: str,
+        encoder: EncoderLike,
+        *,
+        scale: str = "0-5",
+        pooling: str = MEAN.kind,
+        similarity: str = MEAN.similarity,
+    ) -> None:
         """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
 
+        `pooling` and `similarity` say what a vector is and how two are compared (see `Pooling`); the ``dot`` product
+        has no bounds, and is a ``logit``, as it is.
+
         Raises:
-            InputError: an unknown scale.
+            InputError: an unknown scale, pooling or similarity, or a scale that the similarity does not have.
         """
+        self.pooling = Pooling(pooling, similarity)
+        if scale in SCALES and (similarity == "dot") != (scale == LOGIT):
+            raise InputError(f"perspective {name!r}: the similarity {similarity!r} has no scale {scale!r}.")
         if scale not in SCALES:
             raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
         self.name, self.encoder, self.scale = name, encoder, scale
@@ -46,21 +61,21 @@ class BiEncoderPerspective(Perspective):
     def score_pairs(
         self, pairs: Sequence[Pair], *, progress: bool = False
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Scores (N,) of pairs, and which (N,) were in_passages; a text that several pairs have is read once."""
+        """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
         found = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)
         ]
         cosines, in_passages = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ([], [])
         values = np.asarray(cosines, np.float64)
-        return values if self.scale == COSINE else TOPS[self.scale] * values.clip(0.0, 1.0), np.asarray(
-            in_passages, bool
-        )
+        if self.scale in TOPS:
+            values = TOPS[self.scale] * values.clip(0.0, 1.0)
+        return values, np.asarray(in_passages, bool)
 
     def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Cosines (N,), of a text in several windows the highest, and which have such a text."""
+        """Cosines (N,), of a text in several passages the highest, and which have such a text."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-        vectors, text_of = self.encoder.vectors(list(number), progress=progress)
+        vectors, text_of = self.encoder.vectors(list(number), pooling=self.pooling, progress=progress)
         first, parts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
         left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
         cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])
@@ -73,7 +88,8 @@ class BiEncoderPerspective(Perspective):
     @property
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and that its texts are read apart."""
-        return {"name": self.name, **self.encoder.identity, "reads": "apart", "scale": self.scale}
+        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.kind, self.pooling.similarity]}
+        return {"name": self.name, **self.encoder.identity, "reads": "apart", "scale": self.scale, **how}
 
 
 @register("bi-encoder")

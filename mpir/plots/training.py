@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
+from mpir.extras import needs
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
 from mpir.plots.tuning import COLOURS, STYLE
@@ -25,9 +26,10 @@ def curves(log: str | Path, path: str | Path) -> None:
         InputError: the log cannot be read, or holds no step.
         OutputError: the picture cannot be written.
     """
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with needs("train", "a picture"):
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     losses, looks = read_log(log)
     with rc_context(STYLE):

