@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 EPILOG = """\
 examples:
   mpir bundle show
-  mpir bundle show my-bundle
-  mpir bundle seal my-bundle
+  mpir bundle show ./my-bundle
+  mpir bundle seal ./my-bundle
 """
 
 
@@ -22,8 +23,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="check a bundle's files and print its model card")
+    show = actions.add_parser("show", help="check that a bundle can rerank, and print its model card")
     show.add_argument("bundle", nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships")
+    show.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     show.set_defaults(run=run_show)
     seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
     seal.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json")
@@ -31,10 +33,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Check the bundle and print its card. Raises MpirError for a missing or damaged bundle."""
+    """Check the bundle and print its card. Raises MpirError for one that is missing or damaged, or cannot rerank."""
     from mpir.perspectives.bundle import open_bundle
+    from mpir.rank.reranker import Reranker
 
     bundle = open_bundle(arguments.bundle)
+    Reranker(arguments.bundle, device="cpu", trust_code=arguments.trust_code)
     print(bundle.card or f"(the bundle {bundle.name} has no model card)")
     return 0
 
@@ -44,6 +48,6 @@ def run_seal(arguments: argparse.Namespace) -> int:
     from mpir.perspectives.bundle import open_bundle, seal
 
     seal(arguments.bundle)
-    open_bundle(arguments.bundle)
+    open_bundle(Path(arguments.bundle))
     print(f"{arguments.bundle}: sealed")
     return 0

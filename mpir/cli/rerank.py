@@ -63,7 +63,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
-    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
+    parser.add_argument(
+        "--bundle", default="default", metavar="PATH|NAME", help="trained perspectives: ./DIR, or a name (%(default)s)"
+    )
+    parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     from mpir.rank.cascade import DEFAULT_SHARE
 
     if weights:
@@ -122,7 +125,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     from mpir.perspectives.scoring import PAIRS_PER_WINDOW
     from mpir.rank.reranker import Reranker
 
-    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade")
+    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)

@@ -128,6 +128,11 @@ class Encoder:
         threads = max(1, torch.get_num_threads() // max(1, on_cpu))
         return Workers(Encoder, [{**settings, "device": str(device)} for device in self.devices], threads)
 
+    def close(self) -> None:
+        """End the processes of several devices; the next call starts new ones."""
+        if "workers" in vars(self):
+            self.workers.close()
+
     @property
     def device(self) -> torch.device:
         """The device or, of several, the first."""

@@ -36,6 +36,9 @@ class EncoderLike(Protocol):
 
     checkpoint: str
 
+    def close(self) -> None:
+        """End the processes of several devices."""
+
     @property
     def outputs_count(self) -> int:
         """How many raw outputs (K) it gives for a pair."""
@@ -97,6 +100,11 @@ class LazyEncoder:
             return None
         max_length = min(options.get("max_length") or longest, longest)
         return outputs, identity_of(self.checkpoint, options.get("revision"), max_length, precision)
+
+    def close(self) -> None:
+        """See `Encoder.close`."""
+        if "made" in vars(self):
+            self.made.close()
 
     @property
     def outputs_count(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint
 from mpir.text.types import Pair
 
@@ -100,6 +100,9 @@ class Perspective(ABC):
         """The model whose outputs `read` turns into scores, where there is one that several perspectives may share."""
         return None
 
+    def close(self) -> None:  # noqa: B027  (most have nothing to close)
+        """Let go of processes that were started for it; used again, it starts them anew. Nothing by default."""
+
     def read(self, outputs: Outputs) -> npt.NDArray[np.float64]:
         """Scores (N,) from what the `shared` model put out for N pairs."""
         raise NotImplementedError(f"{type(self).__name__} shares no model")
@@ -150,6 +153,8 @@ class Loading:
     tokens_per_batch: int | None = None
     shared: dict[Any, Any] = field(default_factory=dict)
     """Whatever the perspectives of one bundle have in common, such as an encoder loaded once."""
+    trust_code: bool = False
+    """Whether a bundle may name code outside registered names and entry points."""
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
@@ -173,24 +178,30 @@ def register(kind: str) -> Callable[[Registered], Registered]:
 def build(kind: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective that a bundle declares.
 
-    `kind` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``.
+    `kind` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which is
+    imported, and so run, only where `loading` trusts code.
 
     Raises:
-        InputError: nothing goes by that name.
+        InputError: nothing goes by that name, or code that is not trusted.
     """
-    return _find(kind)(name, options, loading)
+    return _find(kind, trust_code=loading.trust_code)(name, options, loading)
 
 
-def _find(kind: str) -> Factory:
+def _find(kind: str, *, trust_code: bool) -> Factory:
     if kind in _factories:
         return _factories[kind]
     for entry in entry_points(group=ENTRY_POINTS, name=kind):
         return _as_factory(entry.load())
-    if ":" in kind:
+    if ":" in kind and trust_code:
         return _as_factory(_import(kind))
+    if ":" in kind:
+        raise InputError(
+            f"perspective kind {shown(kind)} would run code of that module; if you trust the bundle, say so with "
+            "trust_code=True (--trust-code)."
+        )
     known = ", ".join(sorted(_factories))
     raise InputError(
-        f"perspective kind {kind!r} is unknown; expected {known}, an installed entry point of {ENTRY_POINTS!r}, "
+        f"perspective kind {shown(kind)} is unknown; expected {known}, an installed entry point of {ENTRY_POINTS!r}, "
         "or module:attribute."
     )
 
@@ -200,7 +211,9 @@ def _import(kind: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        message = f"perspective kind {kind!r} cannot be imported ({error}); install its package or correct the name."
+        message = (
+            f"perspective kind {shown(kind)} cannot be imported ({error}); install its package or correct the name."
+        )
         raise InputError(message) from error
 
 

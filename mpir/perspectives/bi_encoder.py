@@ -85,6 +85,10 @@ class BiEncoderPerspective(Perspective):
             cosines[row] = (one @ other.T).max()
         return cosines, in_passages
 
+    def close(self) -> None:
+        """End the processes of the encoder's devices."""
+        self.encoder.close()
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and that its texts are read apart."""

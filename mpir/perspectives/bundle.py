@@ -17,12 +17,13 @@ plain logistic curves.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import ArtefactError, MpirError
+from mpir.errors import ArtefactError, MpirError, shown
 from mpir.io.hash import sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
@@ -50,11 +51,16 @@ class Bundle:
     """
 
     name: str
-    folder: Path
+    manifest_path: Path
     manifest: Mapping[str, Any]
     weights: Mapping[str, Any]
     card: str
     relevance: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie."""
+        return self.manifest_path.parent
 
     @property
     def agreement(self) -> str | None:
@@ -63,13 +69,25 @@ class Bundle:
         return name
 
     def perspectives(
-        self, *, device: str = "auto", precision: str = "auto", tokens_per_batch: int | None = None
+        self,
+        *,
+        device: str = "auto",
+        precision: str = "auto",
+        tokens_per_batch: int | None = None,
+        trust_code: bool = False,
     ) -> tuple[Perspective, ...]:
-        """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder."""
+        """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder.
+
+        `trust_code` lets the bundle name code of its own, as ``module:attribute``, which is imported and run.
+
+        Raises:
+            ArtefactError: a perspective that is declared wrongly, or a checkpoint that cannot be loaded.
+            InputError: an unknown kind, code that is not trusted, or an option that is none.
+        """
         import mpir.perspectives.bi_encoder
         import mpir.perspectives.cross_encoder  # noqa: F401  (both register their kind)
 
-        loading = Loading(self.folder, device, precision, tokens_per_batch)
+        loading = Loading(self.folder, device, precision, tokens_per_batch, trust_code=trust_code)
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
@@ -86,7 +104,10 @@ class Bundle:
 
 
 def open_bundle(which: str | Path = "default") -> Bundle:
-    """Open a bundle: the name of a shipped one, a folder, or a JSON file; every listed file is checked by its hash.
+    """Open a bundle: the name of a shipped one, or the path of a folder or a JSON file.
+
+    Text is a path where it looks like one: with a slash in it (``./mine``), or ending in ``.json``. Every listed file
+    is checked by its hash.
 
     Raises:
         ArtefactError: no such bundle, a manifest of another format or form, or files that don't match it.
@@ -105,7 +126,7 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     weights, card, relevance = (manifest.get(key) for key in ("weights", "card", "relevance"))
     return Bundle(
         str(manifest.get("name", folder.name)),
-        folder,
+        manifest_path,
         manifest,
         read_json(folder / weights) if weights else {},
         _read_card(folder / card) if card else "",
@@ -113,20 +134,38 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     )
 
 
+def bundle_state(which: str | Path) -> tuple[object, ...]:
+    """What tells whether a bundle's files are still those that were opened: another value once one has changed.
+
+    Raises:
+        ArtefactError: no such bundle.
+    """
+    manifest_path = _locate(which)
+    files = read_json(manifest_path).get("files")
+    paths = (manifest_path, *(manifest_path.parent / name for name in (files if isinstance(files, dict) else ())))
+    found = (path.stat() if path.is_file() else None for path in paths)
+    return tuple(status and (status.st_ino, status.st_size, status.st_mtime_ns) for status in found)
+
+
 def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
     for key, (kind, form) in FORM.items():
         if not isinstance(manifest.get(key), kind | None):
-            raise ArtefactError(f"{path}: {key} is {manifest[key]!r:.60}; expected {form}.")
+            raise ArtefactError(f"{path}: {key} is {shown(manifest[key])}; expected {form}.")
+    for name, expected in (manifest.get("files") or {}).items():
+        if not isinstance(expected, str):
+            raise ArtefactError(f"{path}: the hash of {shown(name)} is {shown(expected)}; expected a SHA-256 as text.")
     for item in manifest["perspectives"]:
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
-            raise ArtefactError(f"{path}: a perspective is {item!r:.60}; expected an object with a name and a kind.")
+            raise ArtefactError(f"{path}: a perspective is {shown(item)}; expected an object with a name and a kind.")
         if item.get("level", "sentence") not in get_args(Level):
             raise ArtefactError(
-                f"{path}: the level of {item['name']!r} is {item['level']!r:.60}; expected sentence or document."
+                f"{path}: the level of {shown(item['name'])} is {shown(item['level'])}; expected sentence or document."
             )
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):
-        raise ArtefactError(f"{path}: agreement is {agreement!r}; expected one of the perspectives {', '.join(names)}.")
+        raise ArtefactError(
+            f"{path}: agreement is {shown(agreement)}; expected one of the perspectives {', '.join(names)}."
+        )
 
 
 def _read_card(path: Path) -> str:
@@ -137,13 +176,29 @@ def _read_card(path: Path) -> str:
 
 
 def _locate(which: str | Path) -> Path:
-    for candidate in (Path(which), SHIPPED / which):
-        if candidate.is_file():
-            return candidate
-        if (candidate / MANIFEST).is_file():
-            return candidate / MANIFEST
-    shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{MANIFEST}")))
-    raise ArtefactError(f"bundle {str(which)!r} not found; give a folder with a {MANIFEST}, or one of: {shipped}.")
+    """The manifest of a bundle. What lies in the current folder never stands in for a shipped bundle of that name."""
+    shipped = {path.parent.name: path for path in sorted(SHIPPED.glob(f"*/{MANIFEST}"))}
+    if isinstance(which, str) and not _looks_like_a_path(which):
+        if which in shipped:
+            return shipped[which]
+        hint = f"; for the folder of that name write ./{which}" if which and Path(which).exists() else ""
+        raise ArtefactError(
+            f"bundle {shown(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
+            f"{MANIFEST}, such as ./mine{hint}."
+        )
+    path = Path(which).expanduser()
+    if path.is_file():
+        return path
+    if (path / MANIFEST).is_file():
+        return path / MANIFEST
+    message = (
+        f"bundle {shown(str(which))} not found; expected a folder with a {MANIFEST}, or one of {', '.join(shipped)}."
+    )
+    raise ArtefactError(message)
+
+
+def _looks_like_a_path(which: str) -> bool:
+    return "/" in which or os.sep in which or which in (".", "..") or which.endswith(".json")
 
 
 def _check_file(path: Path, expected: str, manifest: Path) -> None:
@@ -155,6 +210,36 @@ def _check_file(path: Path, expected: str, manifest: Path) -> None:
             f"{path}: the content has SHA-256 {found[:12]}…, but {manifest} expects {expected[:12]}…; "
             "restore the file, or run `mpir bundle seal` on the folder if the change is meant."
         )
+
+
+def check_sealed(folder: str | Path, *, but: str) -> None:
+    """Compare all files of a bundle but one, which is to change, with the manifest; no bundle here is as good.
+
+    Raises:
+        ArtefactError: a file is missing or damaged, or the manifest itself is.
+    """
+    manifest_path = Path(folder) / MANIFEST
+    if manifest_path.is_file():
+        manifest = read_json(manifest_path)
+        _check_form({"perspectives": [], **manifest}, manifest_path)
+        for name, expected in (manifest.get("files") or {}).items():
+            if name != but:
+                _check_file(manifest_path.parent / name, expected, manifest_path)
+
+
+def seal_one(folder: str | Path, name: str) -> None:
+    """Write the hash of one file of a bundle, which has changed as was meant, into its manifest; no bundle, no change.
+
+    Raises:
+        ArtefactError: another file is damaged, which its hash goes on to tell.
+        OutputError: the manifest cannot be written.
+    """
+    manifest_path = Path(folder) / MANIFEST
+    if manifest_path.is_file():
+        check_sealed(folder, but=name)
+        manifest = read_json(manifest_path)
+        manifest["files"] = {**(manifest.get("files") or {}), name: sha256(manifest_path.parent / name)}
+        write_json(manifest_path, manifest)
 
 
 def seal(folder: str | Path) -> None:

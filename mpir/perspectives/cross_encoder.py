@@ -64,6 +64,10 @@ class CrossEncoderPerspective(Perspective):
         """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
         return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
+    def close(self) -> None:
+        """End the processes of the encoder's devices."""
+        self.encoder.close()
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and how its outputs are read."""

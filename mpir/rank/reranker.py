@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
+from mpir.models.options import device_names, precision_name, whole_number
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Booleans, Level
-from mpir.perspectives.bundle import Bundle
+from mpir.perspectives.bundle import Bundle, bundle_state
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share, first_pass
 from mpir.rank.columns import Columns, Floats, Layout
@@ -34,60 +34,72 @@ BM25 = "bm25"
 
 
 class Reranker:
-    """Loaded perspectives and the weights that blend them, for many queries."""
+    """Loaded perspectives and the weights that blend them, for many queries.
+
+    Many threads may use one at the same time. On one device they compute side by side; where several devices have
+    processes of their own, one call after the other has all of these. A ``with`` block, or `close`, ends those
+    processes and closes the cache; used again, both start anew.
+    """
 
     def __init__(
         self,
         bundle: str | Path = "default",
         *,
         perspectives: Sequence[Perspective] | None = None,
-        weights: Weights | str | Path | None = None,
+        weights: Weights | Mapping[str, Any] | str | Path | None = None,
         context: str | None = None,
         agreement: str | Literal[False] | None = None,
-        device: str = "auto",
-        precision: str = "auto",
+        device: str | None = None,
+        precision: str | None = None,
         cache: ScoreCache | str | Path | None = None,
         cascade: float | None = None,
         tokens_per_batch: int | None = None,
         pairs_at_once: int = 16_384,
+        trust_code: bool = False,
     ) -> None:
-        """Load a bundle (a shipped name, a folder or a JSON file), or take `perspectives` of your own instead of one.
+        """Load a bundle (a shipped name, or the path of a folder or a JSON file), or take `perspectives` of your own.
 
-        `weights` is a `Weights`, a file, or a published name; by default the bundle's, or equal ones for your own
-        perspectives. `context` overrides the weights' reading of S_CONTEXT. `agreement` names the perspective that
-        agreement between documents rests on, a column of that name beside the perspectives' (see rank/agreement.py); by
-        default the bundle's, and for your own perspectives there is no such column. False leaves it out, whatever the
-        weights say, and weights that don't name it weigh it 0. `cascade` is the share of a question's sentences that a
-        cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well tried); None scores all.
-        `cache` is a folder (or an open cache) where scores are kept between runs; None keeps none.
+        `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
+        equal ones for your own perspectives. `context` overrides the weights' reading of S_CONTEXT. `agreement` names
+        the perspective that agreement between documents rests on, a column of that name beside the perspectives' (see
+        rank/agreement.py); by default the bundle's, and for your own perspectives there is no such column. False leaves
+        it out, whatever the weights say, and weights that don't name it weigh it 0. `cascade` is the share of a
+        question's sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well
+        tried); None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None keeps
+        none.
 
         `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
         with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16"
         or "fp16"; and the size of a batch, by default one that suits the device. `pairs_at_once` bounds the memory that
         many queries take: so many (query, sentence) pairs are scored together, and those of one query more.
+        `trust_code` lets a bundle run code that it names as ``module:attribute``.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
             OutputError: the cache's folder cannot be written.
             InputError: weights for other perspectives, two perspectives of one name, an `agreement` that is none of
-                them, no such device, a share that is none, or a batch or `pairs_at_once` that is too small.
+                them, no such device, a share that is none, a batch or `pairs_at_once` that is too small, code that is
+                not trusted, or a model's option beside `perspectives`, which have their models already.
         """
         self.cascade = check_share(cascade)
-        if pairs_at_once < 1:
-            raise InputError(f"pairs_at_once is {pairs_at_once}; expected at least 1.")
-        self.pairs_at_once = pairs_at_once
+        self.pairs_at_once = whole_number("pairs_at_once", pairs_at_once) or 16_384
+        options = {"device": device, "precision": precision, "tokens_per_batch": tokens_per_batch}
+        _check_options(perspectives, options)
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
         self.perspectives = tuple(map(_checked, perspectives or ()))
         if opened is not None:
             self.perspectives = opened.perspectives(
-                device=device, precision=precision, tokens_per_batch=tokens_per_batch
+                device=device_names(device),
+                precision=precision_name(precision),
+                tokens_per_batch=whole_number("tokens_per_batch", tokens_per_batch),
+                trust_code=trust_code,
             )
         if agreement is None and opened is not None:
             agreement = opened.agreement
         self.derived = () if agreement is None or agreement is False else (Agreement(agreement),)
-        self.cache = ScoreCache(cache) if isinstance(cache, str | Path) else cache
+        self.cache = _opened(cache)
         self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
 
@@ -115,11 +127,13 @@ class Reranker:
         return [perspective for perspective in self.perspectives if perspective.level == level]
 
     def _choose_weights(
-        self, weights: Weights | str | Path | None, context: str | None, *, without_agreement: bool
+        self, weights: Weights | Mapping[str, Any] | str | Path | None, context: str | None, *, without_agreement: bool
     ) -> Weights:
         layout = _checked_layout(self)
-        source = "weights" if isinstance(weights, Weights | None) else str(weights)
+        source = "weights" if isinstance(weights, Weights | Mapping | None) else str(weights)
         chosen = Weights.equal(layout.sentences, layout.documents) if weights is None else weights
+        if isinstance(chosen, Mapping):
+            chosen = Weights.from_dict(chosen)
         chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
         if without_agreement:
             left = Agreement.name
@@ -139,6 +153,19 @@ class Reranker:
             expected = derived.get(column.name, weights.made_by.get(column.name))  # as it was once kept
             if weights.alpha.get(column.name):
                 _check_same(expected, dict(column.identity), column.name, source)
+
+    def close(self) -> None:
+        """End the processes of several devices and close the cache; another call starts them anew."""
+        for perspective in self.perspectives:
+            perspective.close()
+        if self.cache is not None:
+            self.cache.close()
+
+    def __enter__(self) -> Reranker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
@@ -160,8 +187,7 @@ class Reranker:
         progress: bool = False,
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
-        if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
-            raise InputError(f"top_k is {top_k!r}; expected a whole number of at least 1, or None for all documents.")
+        top_k = whole_number("top_k", top_k)
         documents = [as_documents(part) for part in docs]  # all of them before anything is scored
         _check_even(queries, documents)
         scored = self._stream(queries, documents, progress)
@@ -280,11 +306,26 @@ def _checked_layout(reranker: Reranker) -> Layout:
     return reranker.layout
 
 
+def _check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if perspectives is not None and given:
+        raise InputError(
+            f"{given[0]} is for a bundle's models, but perspectives are given, which have their models already; leave "
+            "one of the two out."
+        )
+
+
+def _opened(cache: ScoreCache | str | Path | None) -> ScoreCache | None:
+    if not isinstance(cache, ScoreCache | str | Path | None):
+        raise InputError(f"cache is {shown(cache)}; expected the path of a folder, an open ScoreCache, or None.")
+    return ScoreCache(cache) if isinstance(cache, str | Path) else cache
+
+
 def _checked(perspective: Perspective) -> Perspective:
     if not isinstance(perspective, Perspective) or not isinstance(getattr(perspective, "name", None), str):
         raise InputError(
-            f"perspectives: {perspective!r:.60} is none; expected an instance of a subclass of mpir.Perspective with a "
-            "name."
+            f"perspectives: {shown(perspective)} is none; expected an instance of a subclass of mpir.Perspective with "
+            "a name."
         )
     return perspective
 
@@ -326,13 +367,22 @@ def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]
     return {BM25: given.pop(BM25), **given}
 
 
-@lru_cache(maxsize=2)
-def _loaded(bundle: str) -> Reranker:
-    return Reranker(bundle)
+_loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}
+"""The rerankers of `rerank` by bundle, each with the state of the bundle's files when it was loaded."""
+
+
+def _reranker(bundle: str | Path) -> Reranker:
+    """The reranker of a bundle, loaded again where a file of the bundle has changed since."""
+    state = bundle_state(bundle)
+    known = _loaded.get(bundle)
+    if known is None or known[0] != state:
+        known = state, Reranker(bundle)
+        _loaded[bundle] = known
+    return known[1]
 
 
 def rerank(
     query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None, bundle: str | Path = "default"
 ) -> Ranking:
     """Rank documents for a query with a bundle, which stays loaded for the next call. See `Reranker.rerank`."""
-    return _loaded(str(bundle)).rerank(query, docs, top_k=top_k)
+    return _reranker(bundle).rerank(query, docs, top_k=top_k)

@@ -12,7 +12,7 @@ import numpy as np
 from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.io.journal import Journal
-from mpir.perspectives.bundle import MANIFEST, seal
+from mpir.perspectives.bundle import check_sealed, seal_one
 from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.alternating import Found, Plan, check_reachable, search
@@ -26,7 +26,7 @@ class Comparison:
     """A comparison of two systems over the same questions: means, their difference with its interval, and p.
 
     `interval` is the bootstrap interval of the difference at 1 − `level`; `p` is two-sided, from the paired
-    randomisation test.
+    randomisation test. The new one has not seen the questions; `seen` says that the old one was fitted on them.
     """
 
     questions: int
@@ -35,6 +35,7 @@ class Comparison:
     interval: tuple[float, float]
     p: float
     level: float
+    seen: bool = False
 
     @property
     def difference(self) -> float:
@@ -48,9 +49,10 @@ class Comparison:
 
     def __str__(self) -> str:
         low, high = self.interval
+        seen = ", which the old weights were fitted on" if self.seen else ""
         return (
-            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions: {self.difference:+.4f} "
-            f"({1 - self.level:.0%} interval {low:+.4f} to {high:+.4f}, p = {self.p:.4f})"
+            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions{seen}: "
+            f"{self.difference:+.4f} ({1 - self.level:.0%} interval {low:+.4f} to {high:+.4f}, p = {self.p:.4f})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,8 +60,10 @@ class Comparison:
         return {**asdict(self), "interval": list(self.interval), "difference": self.difference, "better": self.better}
 
 
-def compare(new: Floats, old: Floats, *, level: float = 0.05) -> Comparison:
+def compare(new: Floats, old: Floats, *, level: float = 0.05, seen: bool = False) -> Comparison:
     """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
+
+    `seen` says that the old one was fitted on them.
 
     Raises:
         InputError: a level outside 0 to 1, or no question that counts in both.
@@ -67,7 +71,9 @@ def compare(new: Floats, old: Floats, *, level: float = 0.05) -> Comparison:
     both = ~(np.isnan(new) | np.isnan(old))
     new, old = new[both], old[both]
     interval = bootstrap_interval(new - old, level=1 - level)
-    return Comparison(len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level)
+    return Comparison(
+        len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level, seen
+    )
 
 
 def split(questions: int, count: int, seed: int) -> list[Integers]:
@@ -125,7 +131,8 @@ def cross_validate(
         label = f"fold {number + 1} of {folds}"
         return search(part, space, plan, journal=journal, label=label, progress=progress).weights
 
-    return compare(held_out(objective, parts, fit)[0], objective.per_question(old), level=level)
+    seen = bool(objective.scored.data) and old.made_by.get("data") == objective.scored.data
+    return compare(held_out(objective, parts, fit)[0], objective.per_question(old), level=level, seen=seen)
 
 
 def check_folds(objective: Objective, folds: int, level: float) -> None:
@@ -154,15 +161,16 @@ def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Ma
 def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:
     """Write weights, unless there are some already and the evidence does not support it; whether it was done.
 
-    A bundle whose weights they are is sealed again.
+    A bundle whose weights they are gets their hash; what is damaged in it stays so.
 
     Raises:
+        ArtefactError: another file of the bundle is damaged.
         OutputError: the file cannot be written.
     """
     target = Path(path)
     if target.exists() and not evidence.better:
         return False
+    check_sealed(target.parent, but=target.name)
     weights.save(target)
-    if (target.parent / MANIFEST).is_file():
-        seal(target.parent)
+    seal_one(target.parent, target.name)
     return True

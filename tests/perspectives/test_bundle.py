@@ -11,6 +11,7 @@ import pytest
 
 from mpir.errors import ArtefactError, InputError
 from mpir.perspectives import Perspective, open_bundle, register
+from mpir.perspectives.bundle import SHIPPED, seal_one
 
 
 @pytest.fixture
@@ -44,7 +45,9 @@ def test_perspectives_share_the_encoder_they_declare(bundle: Path) -> None:
 
 def test_a_perspective_by_its_place_in_a_module(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "length", "kind": f"{__name__}:Length", "unit": 2}])
-    (perspective,) = open_bundle(bundle).perspectives()
+    with pytest.raises(InputError, match=r"would run code of that module; .* trust_code=True \(--trust-code\)"):
+        open_bundle(bundle).perspectives()
+    (perspective,) = open_bundle(bundle).perspectives(trust_code=True)
     assert perspective.name == "length"
     assert perspective.score("q", ["four", "six  6"]).tolist() == [2, 3]
 
@@ -73,6 +76,7 @@ def test_a_registered_class(bundle: Path) -> None:
     [
         ({"card": "nothing.md"}, r"nothing.md: the model card cannot be read"),
         ({"card": 5}, r"bundle.json: card is 5; expected the name of a file"),
+        ({"files": {"weights.json": 5}}, r"bundle.json: the hash of 'weights.json' is 5; expected a SHA-256 as text"),
         ({"files": ["model"]}, r"bundle.json: files is \['model'\]; expected an object"),
         ({"perspectives": "sts"}, r"bundle.json: perspectives is 'sts'; expected a list"),
         ({"perspectives": ["sts"]}, r"bundle.json: a perspective is 'sts'; expected an object with a name and a kind"),
@@ -91,12 +95,10 @@ def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "crystal-ball"}])
     with pytest.raises(InputError, match=r"'crystal-ball' is unknown; expected .*cross-encoder"):
         open_bundle(bundle).perspectives()
-    rewrite(bundle, perspectives=[{"name": "x", "kind": "no_such_module:Thing"}])
-    with pytest.raises(InputError, match="cannot be imported"):
-        open_bundle(bundle).perspectives()
-    rewrite(bundle, perspectives=[{"name": "x", "kind": ":Thing"}])
-    with pytest.raises(InputError, match="cannot be imported"):
-        open_bundle(bundle).perspectives()
+    for kind in ("no_such_module:Thing", ":Thing"):
+        rewrite(bundle, perspectives=[{"name": "x", "kind": kind}])
+        with pytest.raises(InputError, match="cannot be imported"):
+            open_bundle(bundle).perspectives(trust_code=True)
 
 
 def test_a_changed_file_is_named(bundle: Path) -> None:
@@ -124,5 +126,43 @@ def test_an_option_that_a_kind_does_not_take(bundle: Path) -> None:
 
 
 def test_no_such_bundle() -> None:
-    with pytest.raises(ArtefactError, match="'nowhere' not found"):
-        open_bundle("nowhere")
+    for which in ("nowhere", "./nowhere", Path("nowhere"), ""):
+        with pytest.raises(ArtefactError, match=r"not found; .*default"):
+            open_bundle(which)
+
+
+MALICE = """
+import pathlib
+pathlib.Path("it ran").touch()
+"""
+
+
+def test_a_folder_beside_the_script_neither_stands_in_for_a_shipped_bundle_nor_runs_code(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "malice.py").write_text(MALICE)
+    rewrite(bundle, perspectives=[{"name": "x", "kind": "malice:Thing"}], files={})
+    for name in ("default", "mine"):
+        shutil.copytree(bundle, tmp_path / name)
+    assert open_bundle("default").folder == SHIPPED / "default"
+    with pytest.raises(ArtefactError, match=r"'mine' not found; .* for the folder of that name write \./mine"):
+        open_bundle("mine")
+    for path in ("./default", Path("default"), str(tmp_path / "mine"), "mine/bundle.json"):
+        with pytest.raises(InputError, match="would run code of that module"):
+            open_bundle(path).perspectives()
+    assert not (tmp_path / "it ran").exists()
+
+
+def test_one_file_is_sealed_and_damage_elsewhere_stays_known(bundle: Path) -> None:
+    (bundle / "weights.json").write_text("{} ")
+    seal_one(bundle, "weights.json")
+    assert open_bundle(bundle).weights == {}
+    with open(bundle / "model" / "model.safetensors", "ab") as stream:
+        stream.write(b"damage")
+    for name in ("weights.json", "new.json"):
+        with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+            seal_one(bundle, name)
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+        open_bundle(bundle)

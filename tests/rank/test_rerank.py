@@ -1,6 +1,7 @@
 """`rerank` from the caller's side: any documents in, a deterministic ranking of plain values out."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mpir
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
+from mpir.perspectives.bundle import seal
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
 
@@ -37,6 +40,57 @@ def reranker() -> Reranker:
 
 def ids(ranking: Ranking) -> list[str]:
     return [document.id for document in ranking.documents]
+
+
+def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> None:
+    options: list[dict[str, Any]] = [{"device": "cpu"}, {"precision": "fp32"}, {"tokens_per_batch": 512}]
+    for option in options:
+        with pytest.raises(InputError, match=f"{next(iter(option))} is for a bundle's models, but perspectives"):
+            Reranker(perspectives=[Count("x")], **option)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"pairs_at_once": "5"}, "pairs_at_once is '5'; expected a whole number"),
+        ({"cache": 5}, "cache is 5; expected the path of a folder, an open ScoreCache, or None"),
+        ({"weights": {"alpha": {"x": "y" * 999}}}, r"alpha\[x\] is 'y+.*; expected a finite number"),
+    ],
+)
+def test_options_that_are_none_are_one_sentence(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Reranker(perspectives=[Count("x")], **option)
+    assert len(str(caught.value)) < 300
+
+
+def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Reranker) -> None:
+    same = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS.to_dict())
+    assert same.weights == LETTERS
+    assert ids(same.rerank("q", ["a x.", "b y."], top_k=np.int64(1))) == ["0"]
+    for top_k in (True, 0, 1.5, "2"):
+        with pytest.raises(InputError, match="top_k is"):
+            reranker.rerank("q", ["a"], top_k=top_k)  # type: ignore[arg-type]
+
+
+def test_a_reranker_is_closed_and_may_be_used_again(tiny_bundle: Path, tmp_path: Path) -> None:
+    with Reranker(tiny_bundle, device="cpu,cpu", precision="fp32", cache=tmp_path) as reranker:
+        first = reranker.rerank("does aspirin", ["It does. The heart."]).to_dict()
+        encoder = reranker.perspectives[0].encoder.made  # type: ignore[attr-defined]
+        assert len(encoder.workers.alive) == 2
+    assert encoder.workers.alive == []
+    assert reranker.rerank("does aspirin", ["It does. The heart."]).to_dict() == first
+    reranker.close()
+
+
+def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    before = mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
+    assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder) == before
+    Weights({"relevance": 1.0, "sts": 0.0, "sia": 0.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,)).save(folder / "weights.json")
+    with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
+        mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
+    seal(folder)
+    assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder).weights != before.weights
 
 
 def test_strings_dictionaries_and_documents_rank_alike(reranker: Reranker) -> None:

@@ -1,11 +1,13 @@
 """Held-out comparison, and weights that are overwritten only on evidence."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
 from mpir.perspectives.bundle import open_bundle
 from mpir.rank.weights import Weights
 from mpir.tune.adoption import adopt, compare, cross_validate, held_out, signed, split
@@ -90,3 +92,26 @@ def test_a_bundle_is_sealed_again(tiny_bundle: Path, tmp_path: Path) -> None:
     evidence = compare(np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.4, 20))
     assert adopt(folder / "weights.json", weights, evidence)
     assert Weights.from_dict(open_bundle(folder).weights) == weights
+
+
+def test_a_damaged_bundle_is_not_sealed_and_its_weights_are_kept(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    with open(folder / "model" / "model.safetensors", "ab") as stream:
+        stream.write(b"damage")
+    before = (folder / "weights.json").read_bytes(), (folder / "bundle.json").read_bytes()
+    evidence = compare(np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.4, 20))
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+        adopt(folder / "weights.json", Weights({"relevance": 1.0, "sts": 0.5, "sia": 0.25}), evidence)
+    assert ((folder / "weights.json").read_bytes(), (folder / "bundle.json").read_bytes()) == before
+
+
+def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnable: Dataset) -> None:
+    scored = replace(learnable, data="0123")
+    objective, space = Objective(scored), Space.of(scored.columns)
+    old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})
+    quick = replace(PLAN, calls=2, loops=1)
+    for data, seen in (("0123", True), ("4567", False)):
+        fitted = replace(old, made_by={"data": data})
+        evidence = cross_validate(objective, space, quick, fitted, folds=2)
+        assert evidence.seen is evidence.to_dict()["seen"] is seen
+        assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is seen
