@@ -1,10 +1,16 @@
-"""``mpir index``: make a Lucene index of a corpus."""
+"""``mpir index``: make a Lucene index of a corpus and, where that is asked for, one of its vectors."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mpir.cli.encoders import DEFAULT, DENSE_FOLDER, add_encoder_option, dense_source, open_encoder
+from mpir.errors import InputError
 
 EPILOG = """\
 A PATH is a file or a folder of PubMed XML (.xml, .xml.gz) or JSON lines (.jsonl, .jsonl.gz) with id or pmid, title, and
@@ -15,7 +21,11 @@ files is kept as it is.
 examples:
   mpir index abstracts.jsonl --index pubmed-index
   mpir index baseline/ updatefiles/ --index pubmed-index --threads 8
+  mpir index abstracts.jsonl --index pubmed-index --dense
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
+
+--dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made shard by shard: after an
+interrupt the same command goes on where it stopped.
 
 Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS is handed to it, as in
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
@@ -33,6 +43,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--index", required=True, metavar="DIR", help="folder that the index goes to")
+    parser.add_argument("--dense", action="store_true", help="index the documents' vectors, too")
+    add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
+    parser.add_argument(
+        "--factory",
+        default="Flat",
+        metavar="STRING",
+        help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
+    )
+    parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
     parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     parser.set_defaults(run=run)
@@ -45,14 +64,41 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.retrieve import build_index, index_matches, read_info
 
     source = corpus_fingerprint(arguments.paths)
+    if arguments.dense and STDIN in arguments.paths:
+        raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
+    progress = not arguments.quiet and sys.stderr.isatty()
     kept = STDIN not in arguments.paths and index_matches(arguments.index, source)
     if not kept:
         documents = read_corpus(arguments.paths)
-        progress = not arguments.quiet and sys.stderr.isatty()
         build_index(documents, arguments.index, source=source, threads=arguments.threads, progress=progress)
+    if arguments.dense:
+        kept = _index_vectors(arguments, source, progress=progress) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
     return 0
+
+
+def _index_vectors(arguments: argparse.Namespace, source: Mapping[str, Any], *, progress: bool) -> bool:
+    """Add the vectors, unless those of the same documents and encoder are there; whether they were."""
+    from mpir.corpora.corpus import read_corpus
+    from mpir.retrieve.dense import build_dense, dense_matches
+
+    which = arguments.encoder or DEFAULT
+    encoder, folder = open_encoder(which), Path(arguments.index) / DENSE_FOLDER
+    made_of = dense_source(source, which)
+    sentences: bool = arguments.sentence_vectors
+    if dense_matches(folder, made_of, encoder.identity, factory=arguments.factory, sentences=sentences):
+        return True
+    build_dense(
+        read_corpus(arguments.paths),
+        folder,
+        encoder,
+        factory=arguments.factory,
+        sentences=sentences,
+        source=made_of,
+        progress=progress,
+    )
+    return False
 
 
 def _report(folder: str, documents: int, *, kept: bool) -> None:

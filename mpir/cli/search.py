@@ -6,24 +6,33 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.encoders import add_encoder_option, open_dense
 from mpir.errors import InputError, shown
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text.normalise import without_surrogates
 
 if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
     from mpir.text.types import Document
 
+MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
 EPILOG = """\
 Queries are arguments, or lines on standard input: plain text, or JSON objects with "query" (or "body") and an optional
 "id". A terminal shows a table; a pipe carries one JSON object for each query, in the order of the queries:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
 
+--mode dense searches by vectors, which `mpir index --dense` has made, and --mode hybrid by BM25 and by vectors: their
+ranks are fused (--fusion rrf), or their scores scaled and added up (--fusion sum). There every document has "scores",
+too: BM25's and the vectors', by name, which `mpir rerank` takes as columns.
+
 examples:
   mpir search --index pubmed-index "role of p53 in apoptosis"
+  mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
   mpir search --index pubmed-index --k 100 < questions.jsonl > candidates.jsonl
 """
 BATCH = 64
@@ -33,8 +42,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``search``."""
     parser = subparsers.add_parser(
         "search",
-        help="search an index with BM25",
-        description="Find the documents of an index that BM25 ranks best for each query.",
+        help="search an index with BM25, vectors or both",
+        description="Find the documents of an index that BM25, vectors or both rank best for each query.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -45,6 +54,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
     parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
     parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
+    parser.add_argument("--mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
+    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
+    parser.add_argument(
+        "--dense-weight",
+        type=float,
+        default=0.5,
+        metavar="W",
+        help="of the vectors in --fusion sum, 0 to 1; BM25 has the rest (default: 0.5)",
+    )
+    add_encoder_option(parser, "(default: the one that the index was made with)")
     parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     parser.set_defaults(run=run)
 
@@ -58,16 +77,30 @@ def query_text(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.retrieve import LuceneIndex
-
     as_json = arguments.json or not sys.stdout.isatty()
     queries = _given(arguments.queries) if arguments.queries else _read()
-    with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
+    with closing(_open(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
             found = index.search_batch([query for _, query in batch], arguments.k)
             for (identity, query), documents in zip(batch, found, strict=True):
                 print(_line(identity, query, documents) if as_json else _table(query, documents), flush=True)
     return 0
+
+
+def _open(arguments: argparse.Namespace) -> Retriever:
+    """What the mode searches by."""
+    from mpir.retrieve import HybridRetriever, LuceneIndex
+
+    if not 0 <= arguments.dense_weight <= 1:
+        raise InputError(f"--dense-weight is {arguments.dense_weight}; expected a number from 0 to 1.")
+    if arguments.mode == "dense":
+        return open_dense(arguments.index, arguments.encoder)
+    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
+    if arguments.mode == "bm25":
+        return lexical
+    weights = [1 - arguments.dense_weight, arguments.dense_weight]
+    dense = open_dense(arguments.index, arguments.encoder)
+    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=weights)
 
 
 def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -102,6 +135,7 @@ def name_of(record: Mapping[str, Any], number: int) -> str:
 def _line(identity: str, query: str, documents: Sequence[Document]) -> str:
     found = [
         {"id": document.id, "title": document.title, "abstract": document.abstract, "score": document.score}
+        | ({"scores": dict(document.scores)} if document.scores else {})
         for document in documents
     ]
     return json.dumps({"id": identity, "query": query, "documents": found})

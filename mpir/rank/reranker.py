@@ -360,7 +360,7 @@ def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]
     """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 among them."""
     names = list(documents[0].scores) if documents else []
     given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
-    if documents and BM25 not in given and documents[0].score is not None:
+    if documents and not given and documents[0].score is not None:
         given[BM25] = np.array([document.score for document in documents], np.float64)
     if BM25 not in given:
         given[BM25] = MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, shortened, shown
@@ -29,6 +31,7 @@ class LuceneIndex:
     ones by document id and lowers each by one millionth per place, so a score alone reproduces the order.
     """
 
+    name = "bm25"
     info: IndexInfo
 
     def __init__(self, folder: str | Path, *, k1: float = DEFAULT_K1, b: float = DEFAULT_B) -> None:
@@ -68,6 +71,15 @@ class LuceneIndex:
                 bar.update(len(batch))
         return found
 
+    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+        """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query."""
+        if not ids:
+            return np.zeros(0)
+        with _reading(self._folder):
+            hits = self._searcher.search(_among(without_surrogates(query), list(ids)), len(ids))
+            found = {str(hit.docid): float(hit.score) for hit in hits}
+        return np.array([found.get(without_surrogates(one), 0.0) for one in ids])
+
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
         with _reading(self._folder):
@@ -100,6 +112,19 @@ class LuceneIndex:
         if k < 1:
             raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
         return min(k, len(self))
+
+
+def _among(query: str, ids: Sequence[str]) -> Any:
+    """Lucene's query for the terms, among the documents with these ids only."""
+    analyzer = java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+    words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+    occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
+    for one in ids:
+        names.add(java_class("org.apache.lucene.util.BytesRef")(without_surrogates(one).encode()))
+    both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    both.add(words.buildQuery("contents", analyzer, query), occur.MUST)
+    both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)
+    return both.build()
 
 
 def _open(folder: Path, info: IndexInfo) -> Any:

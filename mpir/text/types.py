@@ -17,7 +17,7 @@ class Document:
     """A title and an abstract (any body of text), with what first stages scored it, if there were any.
 
     `score` is the first stage's own, the one that it ranked by; `scores` holds several by name, such as "bm25" and
-    "dense". A `score` without a name counts as "bm25" where `scores` has none of that name.
+    "dense". A `score` alone, without any in `scores`, counts as "bm25".
     """
 
     id: str

@@ -18,7 +18,7 @@ from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.manifest import check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.segment import PLACES, VECTORS, Segment
+from mpir.retrieve.dense.segment import NAME, PLACES, VECTORS, Segment
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
@@ -35,6 +35,8 @@ class DenseIndex:
     A document's score is the highest product of any of its vectors with the query's (MaxP). Scores have six decimals,
     and of documents with equal ones the lower id is first.
     """
+
+    name = NAME
 
     def __init__(self, folder: str | Path, encoder: Vectoriser | None = None, *, parameters: str = "") -> None:
         """Open the index of a folder.
@@ -138,11 +140,11 @@ class DenseIndex:
         return bytes(self.segments[place[0]].ids[place[1]])
 
     def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The scores (N,) of documents by their ids, from the index's vectors; NaN for one that it lacks."""
-        vectors, scores = self._read([query])[0], np.full(len(ids), np.nan)
+        """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
+        vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
         for segment in self.segments:
             there = [(place, segment.number_of[name]) for place, name in enumerate(ids) if name in segment.number_of]
-            if there:
+            if there and len(vectors):
                 places, numbers = zip(*there, strict=True)
                 scores[list(places)] = segment.scores_of(vectors, numbers)
         return scores

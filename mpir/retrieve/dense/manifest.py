@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.version import __version__
@@ -83,6 +84,19 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
     return DenseInfo(
         **{**{item.name: values[item.name] for item in fields(DenseInfo)}, "segments": (*values["segments"],)}
     )
+
+
+def dense_matches(
+    folder: str | Path, source: Mapping[str, Any], encoder: Mapping[str, Any], *, factory: str, sentences: bool
+) -> bool:
+    """Whether `folder` holds a whole index of that kind, from the same documents by the same encoder."""
+    try:
+        info = read_dense_info(folder)
+        check_encoder(Path(folder), info, encoder)
+    except ArtefactError:
+        return False
+    same = fingerprint(dict(info.source)) == fingerprint(dict(source))
+    return same and info.factory == factory and info.sentences >= sentences
 
 
 def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) -> None:

@@ -26,6 +26,8 @@ RECORDS, PLACES = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE = "sentences.npy", "first_sentence.npy"
 MARGIN = 16
 """Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
+NAME = "dense"
+"""What the score is called among the scores of a document."""
 DECIMALS = 6
 """Scores are rounded so: what a batch's size changes in the last bits shall not change the order of equal ones."""
 
@@ -91,22 +93,22 @@ class Segment:
         return Hits(documents[order], own[order]), whole
 
     def scores_of(self, vectors: Floats, documents: Sequence[int]) -> npt.NDArray[np.float64]:
-        """The highest product (D,) of any of the vectors (R, W) with any of each document's; NaN for one without."""
+        """The highest product (D,) of any of the vectors (R, W) with any of each document's; 0 for one without."""
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
         best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
         parts = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
-        return np.round([float(part.max()) if len(part) else np.nan for part in parts], DECIMALS)
+        return np.round([float(part.max()) if len(part) else 0.0 for part in parts], DECIMALS)
 
     def document(self, number: int, score: float | None = None) -> Document:
         """A document: its id alone where the texts are not kept."""
-        identifier = decoded(self.ids[number])
+        identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
         if self._places is None:
-            return Document(identifier, score=score)
+            return Document(identifier, score=score, scores=scores)
         with open(self.folder / RECORDS, "rb") as stream:
             stream.seek(int(self._places[number]))
             values = json.loads(stream.read(int(self._places[number + 1] - self._places[number])))
-        return Document(identifier, values["title"], values["abstract"], score)
+        return Document(identifier, values["title"], values["abstract"], score, scores)
 
     def sentence_vectors(self, number: int) -> Floats | None:
         """The vectors (S, W) of a document's sentences, where they are kept."""

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from mpir.errors import InputError, OutputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
@@ -61,6 +59,8 @@ def writing(path: Path) -> Iterator[None]:
     Raises:
         OutputError: another process does, or the folder cannot be written.
     """
+    from filelock import FileLock, Timeout  # takes longer to import than the rest of this module
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, timeout=0)

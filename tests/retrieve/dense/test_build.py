@@ -126,7 +126,7 @@ def test_bad_vectors(vectors: Any, ids: list[str], message: str, tmp_path: Path)
 def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"faiss cannot make the index 'Magic7' of vectors of width 8 .*; choose one"):
         build_dense(documents, tmp_path / "i", encoder, factory="Magic7")
-    with pytest.raises(InputError, match="faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose a smaller"):
+    with pytest.raises(InputError, match=r"faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
 
 

@@ -25,7 +25,8 @@ def test_the_nearest_are_found_and_ties_are_broken_by_id(
     build_dense(documents, tmp_path / "i", encoder)
     with DenseIndex(tmp_path / "i", encoder) as index:
         found = index.search("gene cell", 2)
-        assert found == [Document("d0", "", "a gene in a cell", 1.0), Document("d2", "", "A gene in a cell.", 1.0)]
+        texts = {"d0": "a gene in a cell", "d2": "A gene in a cell."}
+        assert found == [Document(name, "", text, 1.0, {"dense": 1.0}) for name, text in texts.items()]
         assert ids(index.search("gene cell", 1)) == ["d0"]
         everything = index.search("heart attack", 1000)
         assert ids(everything) == ["d1", "d0", "d2", "d3"]  # d4 has no word, so it has no vector
@@ -47,7 +48,9 @@ def test_a_long_document_is_as_near_as_its_nearest_passage(encoder: Any, tmp_pat
     info = build_dense([long, Document("short", "", "heart gene")], tmp_path / "i", encoder)
     assert (info.vectors, info.most_passages) == (5, 4)
     index = DenseIndex(tmp_path / "i", encoder)
-    assert index.search("risk")[0] == Document("long", "", long.abstract, 1.0)  # its last passage is that word alone
+    assert index.search("risk")[0] == Document(
+        "long", "", long.abstract, 1.0, {"dense": 1.0}
+    )  # its last passage is that word alone
     found = index.search("heart attack heart gene")  # the query has two passages, too
     assert [(one.id, one.score) for one in found] == [("long", 1.0), ("short", pytest.approx(np.sqrt(0.5), abs=1e-6))]
 
@@ -154,7 +157,7 @@ def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: lis
     index = DenseIndex(tmp_path / "i", encoder)
     encoder.read.clear()
     found = index.scores_of("gene cell", ["d3", "d2", "nowhere", "d4", "d0"])
-    np.testing.assert_allclose(found, [0.0, 1.0, np.nan, np.nan, 1.0])
+    np.testing.assert_allclose(found, [0.0, 1.0, 0.0, 0.0, 1.0])
     assert encoder.read == ["gene cell"]
 
 

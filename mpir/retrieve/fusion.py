@@ -1,0 +1,29 @@
+"""Several scores of a query's documents as one. Arrays are (D, R): D documents, R first stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+RRF_K = 60
+"""Reciprocal rank fusion's constant, from its paper."""
+
+
+def reciprocal_rank_fusion(ranks: Floats, k: int = RRF_K) -> Floats:
+    """Σ 1 / (k + rank): (D,) from ranks that count from 1; infinite ones, of documents not found, add nothing.
+
+    Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods" (2009).
+    """
+    return np.asarray((1.0 / (k + ranks)).sum(axis=1))
+
+
+def scaled_sum(scores: Floats, weights: Sequence[float]) -> Floats:
+    """Σ weight · z-score: (D,), each column less its mean, by its standard deviation; 0 where all are equal."""
+    if not len(scores):
+        return np.zeros(0)
+    spread = scores.std(axis=0)
+    scaled = (scores - scores.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(scaled @ np.asarray(weights, np.float64))

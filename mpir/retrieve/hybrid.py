@@ -1,0 +1,135 @@
+"""Several first stages at once: what either finds is a candidate, and all of their scores stay on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.retrieve.base import Retriever
+from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.text.types import Document
+
+FUSIONS = ("rrf", "sum")
+DEPTH = 100
+"""Documents that each first stage is asked for at least."""
+DECIMALS = 9
+
+
+class HybridRetriever:
+    """BM25 and vectors, or any first stages of the same documents, fused.
+
+    ``rrf`` is reciprocal rank fusion; ``sum`` adds up z-scores over a query's candidates, weighted. A document's
+    `score` is the fused one, and its `scores` are those of each first stage by name, for documents that it did not
+    find, too. Of equal scores the lower id is first.
+    """
+
+    name = "hybrid"
+
+    def __init__(
+        self,
+        retrievers: Sequence[Retriever],
+        *,
+        fusion: str = "rrf",
+        weights: Sequence[float] | None = None,
+        depth: int = DEPTH,
+    ) -> None:
+        """Fuse first stages, asking each for `depth` documents or, where more are wanted, for so many.
+
+        `weights` are those of ``sum``, one for each first stage; equal by default.
+
+        Raises:
+            InputError: less than two first stages, two of one name, an unknown fusion, or weights that do not fit.
+        """
+        names = [one.name for one in retrievers]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise InputError(f"hybrid search fuses two or more different first stages, not {', '.join(names)}.")
+        if fusion not in FUSIONS:
+            raise InputError(f"fusion {fusion!r} is unknown; choose from {', '.join(FUSIONS)}.")
+        if depth < 1:
+            raise InputError(f"depth is {depth}, but each first stage needs to be asked for at least 1 document.")
+        chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]
+        if len(chosen) != len(names) or not all(0 <= weight < math.inf for weight in chosen) or not sum(chosen):
+            raise InputError(
+                f"weights are {weights}; expected a number of 0 or more for each of {', '.join(names)}, not all 0."
+            )
+        self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """The k best documents of all first stages, best first."""
+        return self.search_batch([query], k)[0]
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """`search` for every query, in their order."""
+        if k < 1:
+            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
+        found = [one.search_batch(queries, max(k, self.depth), progress=progress) for one in self.retrievers]
+        return [self._fuse(query, lists, k) for query, *lists in zip(queries, *found, strict=True)]
+
+    def _fuse(self, query: str, lists: Sequence[Sequence[Document]], k: int) -> list[Document]:
+        """One query's documents."""
+        candidates = {document.id: document for part in lists for document in part}
+        if not candidates:
+            return []
+        names = list(candidates)
+        if self.fusion == "rrf":
+            chosen = _best(names, reciprocal_rank_fusion(_ranks(names, lists)), k)
+            scores = self._scores(query, [name for name, _ in chosen], lists)
+        else:
+            scores = self._scores(query, names, lists)
+            chosen = _best(names, scaled_sum(scores, self.weights), k)
+            scores = scores[[names.index(name) for name, _ in chosen]]
+        columns = [one.name for one in self.retrievers]
+        return [
+            replace(candidates[name], score=score, scores=dict(zip(columns, row.tolist(), strict=True)))
+            for (name, score), row in zip(chosen, scores, strict=True)
+        ]
+
+    def _scores(self, query: str, names: Sequence[str], lists: Sequence[Sequence[Document]]) -> npt.NDArray[np.float64]:
+        """What each first stage scores each document (D, R): those that it did not find are looked up."""
+        columns = []
+        for one, part in zip(self.retrievers, lists, strict=True):
+            known = {document.id: document.score for document in part}
+            missing = [name for name in names if name not in known]
+            known |= dict(zip(missing, one.scores_of(query, missing).tolist() if missing else (), strict=True))
+            columns.append([known[name] for name in names])
+        return np.array(columns, np.float64).T
+
+    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+        """The weighted sums (N,) of z-scores among these documents alone: ranks in a whole index are not known."""
+        scores = np.column_stack([one.scores_of(query, ids) for one in self.retrievers])
+        return scaled_sum(scores, self.weights)
+
+    def document(self, id: str) -> Document:
+        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        return self.retrievers[0].document(id)
+
+    def __len__(self) -> int:
+        return len(self.retrievers[0])
+
+    def __enter__(self) -> HybridRetriever:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all first stages."""
+        for one in self.retrievers:
+            one.close()
+
+
+def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> npt.NDArray[np.float64]:
+    """The rank (D, R) of each document in each list, from 1; infinite where it is not there."""
+    places = [{document.id: rank for rank, document in enumerate(part, 1)} for part in lists]
+    return np.array([[place.get(name, np.inf) for place in places] for name in names])
+
+
+def _best(names: Sequence[str], scores: npt.NDArray[np.float64], k: int) -> list[tuple[str, float]]:
+    """The k best ids with their scores, of equal ones the lower id first."""
+    rounded = np.round(scores, DECIMALS).tolist()
+    return sorted(zip(names, rounded, strict=True), key=lambda item: (-item[1], item[0]))[:k]

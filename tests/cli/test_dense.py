@@ -1,0 +1,154 @@
+"""``mpir index --dense`` and ``mpir search --mode``: scripts use these as they are."""
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpir.cli import main
+from mpir.perspectives.bundle import seal
+
+pytest.importorskip("faiss")
+CORPUS = [
+    {"id": "a", "title": "Aspirin", "abstract": "does aspirin thin blood"},
+    {"id": "b", "title": "", "abstract": "heart attack risk of patients"},
+    {"id": "c", "title": "", "abstract": "the gene in a cell"},
+]
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in CORPUS))
+    return path
+
+
+@pytest.fixture
+def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """A bundle with a bi-encoder."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, folder)
+    manifest = json.loads((folder / "bundle.json").read_text())
+    manifest["perspectives"].append({"name": "vectors", "kind": "bi-encoder", "checkpoint": "model", "scale": "cosine"})
+    del manifest["weights"]
+    (folder / "bundle.json").write_text(json.dumps(manifest))
+    seal(folder)
+    return folder
+
+
+@pytest.fixture
+def index(corpus: Path, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    folder = tmp_path / "index"
+    assert main(["index", str(corpus), "--index", str(folder), "--dense", "--encoder", str(bundle)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"index": str(folder), "documents": 3, "kept": False}
+    return folder
+
+
+@pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid"])
+def test_queries_on_standard_input(
+    index: Path, mode: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(monkeypatch, '{"id": "q7", "query": "aspirin blood"}\n{"query": "…"}\n')
+    assert main(["search", "--index", str(index), "--mode", mode, "--k", "2", "--json"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["id"], first["query"], second["id"]) == ("q7", "aspirin blood", "2")
+    assert second["documents"] == []
+    assert len(first["documents"]) == (1 if mode == "bm25" else 2)
+    found = first["documents"][0]
+    assert {"id", "title", "abstract", "score"} <= set(found)
+    expected = {"bm25": set(), "dense": {"dense"}, "hybrid": {"bm25", "dense"}}[mode]
+    assert set(found.get("scores", {})) == expected
+    if mode != "dense":
+        assert (found["id"], found["title"], found["abstract"]) == ("a", "Aspirin", "does aspirin thin blood")
+
+
+def test_a_hybrid_search_is_reranked_in_a_pipe(
+    index: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin blood", "--json"]) == 0
+    pipe(monkeypatch, capsys.readouterr().out)
+    assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--json"]) == 0
+    documents = json.loads(capsys.readouterr().out)["documents"]
+    assert len(documents) == 3
+    assert all({"bm25", "dense"} <= set(one["scores"]) for one in documents)
+
+
+def test_vectors_are_kept_while_corpus_and_encoder_stay(
+    corpus: Path, bundle: Path, index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle)]
+    for more, kept in (([], True), (["--factory", "SQfp16"], False), (["--factory", "SQfp16"], True)):
+        assert main([*command, *more]) == 0
+        assert json.loads(capsys.readouterr().out)["kept"] is kept
+    assert main(["search", "--index", str(index), "--mode", "dense", "aspirin", "--k", "5"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
+
+
+def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["search", "--index", str(index), "--mode", "hybrid", "--fusion", "sum", "gene"]
+    for weight, column in (("0", "bm25"), ("1", "dense")):
+        assert main([*options, "--dense-weight", weight]) == 0
+        found = [one["scores"][column] for one in json.loads(capsys.readouterr().out)["documents"]]
+        assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "--index", "{bare}", "--mode", "dense", "a"], "there is no dense index here; build it with"),
+        (
+            ["search", "--index", "{index}", "--mode", "hybrid", "--dense-weight", "2", "a"],
+            "--dense-weight is 2.0",
+        ),
+        (["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"], "k is 0, but a search needs to return"),
+        (["search", "--index", "{index}", "--mode", "dense", "--encoder", "{other}", "a"], "made by another encoder"),
+        (
+            ["index", "-", "--index", "{index}", "--dense"],
+            "--dense reads the corpus twice",
+        ),
+        (
+            ["index", "{corpus}", "--index", "{index}", "--dense", "--encoder", "{tiny}"],
+            "has no bi-encoder, so",
+        ),
+        (
+            ["index", "{corpus}", "--index", "{index}", "--dense", "--factory", "X", "--encoder", "{bundle}"],
+            "make",
+        ),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    *,
+    arguments: list[str],
+    message: str,
+    corpus: Path,
+    bundle: Path,
+    index: Path,
+    tiny_bundle: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    places = {"corpus": corpus, "bundle": bundle, "index": index, "tiny": tiny_bundle, "bare": tmp_path / "bare"}
+    places["other"] = other_encoder(bundle, tmp_path)
+    assert main(["index", str(corpus), "--index", str(places["bare"]), "--quiet"]) == 0
+    assert main([argument.format(**places) for argument in arguments]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mpir: ")]
+    assert len(said) == 1
+    assert message in said[0]
+
+
+def other_encoder(bundle: Path, folder: Path) -> Path:
+    """The same encoder with other weights."""
+    from transformers import AutoModelForSequenceClassification
+
+    shutil.copytree(bundle / "model", folder / "other")
+    model = AutoModelForSequenceClassification.from_pretrained(bundle / "model")
+    model.bert.embeddings.word_embeddings.weight.data += 1.0
+    model.save_pretrained(folder / "other")
+    return folder / "other"

@@ -1,0 +1,128 @@
+"""Two first stages as one: fused by hand, with both scores on every document."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.rank.reranker import Reranker
+from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_dense, build_index
+from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.text import Document
+
+from .conftest import Counting
+
+pytest.importorskip("faiss")
+DOCUMENTS = [
+    Document("a", "", "aspirin for the heart"),
+    Document("b", "", "heart attack"),
+    Document("c", "", "infarction of the myocardium"),
+    Document("d", "", "a gene in a cell"),
+]
+
+
+class Synonyms(Counting):
+    """Knows that an infarction of the myocardium is a heart attack."""
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        return super().vectors(
+            [text.lower().replace("infarction", "attack").replace("myocardium", "heart") for text in texts]
+        )
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[LuceneIndex, DenseIndex]:
+    folder, encoder = tmp_path_factory.mktemp("indexes"), Synonyms()
+    build_index(DOCUMENTS, folder / "lucene")
+    build_dense(DOCUMENTS, folder / "dense", encoder)
+    return LuceneIndex(folder / "lucene"), DenseIndex(folder / "dense", encoder)
+
+
+def test_what_only_vectors_find_is_found_and_has_both_scores(stages: tuple[LuceneIndex, DenseIndex]) -> None:
+    lexical, _ = stages
+    assert [one.id for one in lexical.search("heart attack")] == ["b", "a"]
+    for fusion in ("rrf", "sum"):
+        found = HybridRetriever(stages, fusion=fusion).search("heart attack", 3)
+        assert [one.id for one in found] == (["b", "a", "c"] if fusion == "rrf" else ["b", "c", "a"])
+        scores = {one.id: one.scores for one in found}
+        assert scores["c"] == {"bm25": 0.0, "dense": 1.0}
+        assert scores["b"] == {"bm25": lexical.search("heart attack")[0].score, "dense": 1.0}
+        assert next(one for one in found if one.id == "c").abstract == "infarction of the myocardium"
+
+
+def test_reciprocal_ranks_by_hand(stages: tuple[LuceneIndex, DenseIndex]) -> None:
+    found = HybridRetriever(stages).search("heart attack", 4)
+    # BM25: b, a; vectors: b and c tie, then a (0.5), then d (0)
+    expected = {"b": 1 / 61 + 1 / 61, "a": 1 / 62 + 1 / 63, "c": 1 / 62, "d": 1 / 64}
+    assert {one.id: one.score for one in found} == pytest.approx(expected, abs=1e-9)
+    ranks = np.array([[1.0, 2.0], [math.inf, 1.0]])
+    np.testing.assert_allclose(reciprocal_rank_fusion(ranks), [1 / 61 + 1 / 62, 1 / 61])
+
+
+def test_scaled_sums_by_hand() -> None:
+    scores = np.array([[1.0, 5.0], [3.0, 5.0], [5.0, 5.0]])
+    z = math.sqrt(1.5)
+    np.testing.assert_allclose(scaled_sum(scores, [0.5, 0.5]), [-z / 2, 0.0, z / 2])
+    assert scaled_sum(np.zeros((0, 2)), [1, 1]).shape == (0,)
+
+
+def test_weights_choose_between_the_stages(stages: tuple[LuceneIndex, DenseIndex]) -> None:
+    lexical, dense = stages
+    for weights, alone in (([1.0, 0.0], lexical), ([0.0, 1.0], dense)):
+        found = HybridRetriever(stages, fusion="sum", weights=weights).search("heart attack", 2)
+        assert [one.id for one in found] == [one.id for one in alone.search("heart attack", 2)]
+
+
+def test_all_are_retrievers(stages: tuple[LuceneIndex, DenseIndex]) -> None:
+    hybrid = HybridRetriever(stages)
+    for one in (*stages, hybrid):
+        assert isinstance(one, Retriever)
+        assert len(one) == 4
+        assert one.document("d").abstract == "a gene in a cell"
+        assert one.search("…") == []
+        assert one.search_batch([]) == []
+        assert len(one.search("heart", 1000)) <= 4
+        np.testing.assert_array_equal(np.argsort(-one.scores_of("gene cell", ["a", "d"])), [1, 0])
+        with pytest.raises(InputError, match="k is 0"):
+            one.search("heart", 0)
+
+
+def test_bm25_of_any_document_is_that_of_a_search(stages: tuple[LuceneIndex, DenseIndex]) -> None:
+    lexical, _ = stages
+    found = {one.id: one.score for one in lexical.search("heart attack in a cell")}
+    expected = [found.get(name, 0.0) for name in ("d", "c", "b", "a", "nowhere")]
+    np.testing.assert_allclose(lexical.scores_of("heart attack in a cell", ["d", "c", "b", "a", "nowhere"]), expected)
+    np.testing.assert_array_equal(lexical.scores_of("…", ["a", "b"]), [0.0, 0.0])
+    assert lexical.scores_of("heart", []).shape == (0,)
+
+
+def test_both_scores_are_columns_of_the_blend(stages: tuple[LuceneIndex, DenseIndex], tiny_bundle: Path) -> None:
+    found = HybridRetriever(stages).search("heart attack", 3)
+    reranker = Reranker(tiny_bundle, device="cpu")
+    ranking = reranker.rerank("heart attack", found)
+    assert {one.id: dict(one.scores) for one in ranking.documents} == {one.id: dict(one.scores) for one in found}
+    dense_only = stages[1].search("heart attack", 3)  # its score is not BM25's
+    scores = {one.id: one.scores for one in reranker.rerank("heart attack", dense_only).documents}
+    assert scores["c"]["bm25"] == 0.0
+    assert scores["c"]["dense"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fusion": "magic"}, "fusion 'magic' is unknown; choose from rrf, sum"),
+        ({"weights": [1.0]}, r"weights are \[1.0\]; expected a number of 0 or more for each of bm25, dense"),
+        ({"weights": [0.0, 0.0]}, "not all 0"),
+        ({"weights": [1.0, math.nan]}, "expected a number of 0 or more"),
+        ({"depth": 0}, "depth is 0, but each first stage"),
+    ],
+)
+def test_bad_options(stages: tuple[LuceneIndex, DenseIndex], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        HybridRetriever(stages, **options)
+    with pytest.raises(InputError, match="fuses two or more different first stages, not bm25, bm25"):
+        HybridRetriever([stages[0], stages[0]])
