@@ -9,6 +9,7 @@ import pytest
 from mpir.errors import InputError
 from mpir.io.journal import Journal
 from mpir.rank.columns import Layout
+from mpir.rank.weights import Weights
 from mpir.tune.alternating import Plan, search, settings
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -136,3 +137,14 @@ def test_what_is_refused(learnable: Dataset, space: Space) -> None:
         objective = Objective(replace(learnable, questions=elsewhere), measure)
         with pytest.raises(InputError, match=f"none of the 60 questions has a golden {what} among its candidates"):
             search(objective, space, QUICK)
+
+
+def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset) -> None:
+    golden = Objective(learnable).pool.judgements.relevant.astype(float)
+    columns = learnable.columns.with_documents(
+        {"oracle": golden, "noise": np.random.default_rng(5).random(len(golden))}
+    )
+    scored = replace(learnable, columns=columns)
+    found = search(Objective(scored, "document-map"), Space.of(columns), replace(QUICK, calls=20))
+    best = Objective(scored)(Weights({"a": 0.0, "b": 0.0}, 0.0, {"bm25": 0.0, "oracle": 1.0, "noise": 0.0}, 0.0))
+    assert found.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))

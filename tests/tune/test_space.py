@@ -104,3 +104,15 @@ def test_a_constant_column_is_refused(learnable: Dataset) -> None:
         Space.of(replace(learnable.columns, sentences=scores))
     with pytest.raises(InputError, match="the column 'bm25' is constant"):
         Space.of(replace(learnable.columns, documents=np.ones_like(learnable.columns.documents)))
+
+
+def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dataset) -> None:
+    dense = np.random.default_rng(3).random(len(learnable.documents)) * 40
+    columns = learnable.columns.with_documents({"dense": dense})
+    space = Space.of(columns, context="dense")
+    assert space.names == ("a", "b", "context", "bm25", "dense", "w1", "w2", "w3")
+    weights = space.weights(space.equal())
+    assert weights.beta["dense"] * space.units["dense"] == pytest.approx(weights.beta["bm25"] * space.units["bm25"])
+    assert weights.context == "dense"
+    with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
+        Space.of(columns, context="sparse")
