@@ -8,6 +8,7 @@ from typing import Any
 
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.pubmed import read_pubmed
+from mpir.corpora.tripclick import is_documents, read_documents
 from mpir.errors import InputError
 from mpir.io.read import STDIN
 from mpir.text.types import Document
@@ -17,10 +18,11 @@ _JSONL = (".jsonl", ".jsonl.gz")
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, either gzipped, or stdin (``-``).
+    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, TripClick, or stdin (``-``).
 
-    A folder's files are taken in name order; what is neither XML nor JSON lines in it (checksums, notes) is passed
-    over. All XML files count as one collection in which later files update earlier ones.
+    Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
+    passed over. TripClick's files go by their names, such as docs_grp_00.txt and docs.tsv (tripclick.py). All XML
+    files count as one collection in which later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -57,7 +59,9 @@ def _read(files: list[Path]) -> Iterator[Document]:
 def _documents(files: list[Path]) -> Iterator[Document]:
     yield from read_pubmed([file for file in files if _has(file, _XML)])
     for file in files:
-        if not _has(file, _XML):
+        if is_documents(file):
+            yield from read_documents(file)
+        elif not _has(file, _XML):
             yield from read_jsonl(file)
 
 
@@ -74,7 +78,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     found = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [file for file in found if _has(file, _XML + _JSONL)]
+    files = [file for file in found if _has(file, _XML + _JSONL) or is_documents(file)]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {what}; expected {', '.join(_XML + _JSONL)}.")

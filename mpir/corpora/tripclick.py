@@ -1,0 +1,168 @@
+"""TripClick's files, in both packagings that are published: TREC-like text, and tab-separated lines.
+
+    documents/docs_grp_00.txt, …      <DOC> <DOCNO> 7 </DOCNO> <TITLE>…</TITLE> <URL>…</URL> <TEXT>…</TEXT> </DOC>
+    docs.tsv                          id ⇥ title <eot> text
+    topics.head.val.txt               <top> <num> Number: 7 <title> text <desc> … </top>
+    topics.head.val.tsv               id ⇥ text
+    tuples.head.val.top200.tsv        query id ⇥ document id ⇥ query ⇥ passage
+    triples.train.tsv                 query ⇥ positive ⇥ negative, as texts or as ids
+
+Qrels and runs are TREC's own (trec.py). Every reader streams: the documents are gigabytes. Rekabsaz et al., "TripClick:
+The Log Files of a Large Health Web Search Engine" (2021).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from mpir.errors import InputError, shortened, shown
+from mpir.io.read import read_lines
+from mpir.text.types import Document, Question
+
+GROUPS = ("head", "torso", "tail")
+DOCUMENTS = ("docs_grp_*.txt", "docs_grp_*.txt.gz", "docs.tsv", "docs.tsv.gz")
+"""How files of documents are called; in a folder, these are a corpus."""
+SEPARATOR = "<eot>"
+_DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL)
+_FIELD = {name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("TITLE", "TEXT")}
+_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)")
+_TITLE = re.compile(r"<title>\s*(.*?)\s*(?=<\w+>|</top>|$)", re.DOTALL)
+
+
+class Tuple(NamedTuple):
+    """A candidate of a query with both texts."""
+
+    query_id: str
+    document_id: str
+    query: str
+    passage: str
+
+
+class Triple(NamedTuple):
+    """A query, a passage that was clicked for it, and one that was not: texts, or ids of them."""
+
+    query: str
+    positive: str
+    negative: str
+
+
+def is_documents(path: str | Path) -> bool:
+    """Whether a file is called as TripClick's files of documents are."""
+    return any(fnmatch(Path(path).name, pattern) for pattern in DOCUMENTS)
+
+
+def read_documents(path: str | Path) -> Iterator[Document]:
+    """Stream the documents of one file of either packaging, gzipped or not.
+
+    Raises:
+        InputError: a document without a number, one that is never closed, or a line without a tab (file and line).
+    """
+    if ".tsv" in Path(path).suffixes:
+        for place, (identity, text) in _cells(path, 2, "id, text"):
+            title, separator, body = text.partition(SEPARATOR)
+            yield _document(identity, title if separator else "", body if separator else title, place)
+        return
+    for place, block in _blocks(path, "<DOC>", "</DOC>"):
+        found = _DOCNO.search(block)
+        if not found or not found[1]:
+            raise InputError(f"{place}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
+        title, text = (match[1] if (match := _FIELD[name].search(block)) else "" for name in ("TITLE", "TEXT"))
+        yield _document(found[1], title, text, place)
+
+
+def read_topics(path: str | Path) -> list[Question]:
+    """The queries of one topic file of either packaging, in its order; TripClick's have no golden documents in them.
+
+    Raises:
+        InputError: a topic without a number or a text, or a number that comes twice (file and line are named).
+    """
+    questions: dict[str, Question] = {}
+    for place, identity, text in _topics(path):
+        if not identity or not text:
+            lacks = "text" if identity else "number"
+            raise InputError(f"{place}: the topic has no {lacks}; expected <num> Number: 7 and <title> a query.")
+        if identity in questions:
+            raise InputError(f"{place}: the topic {shortened(identity)} is there a second time; keep one of them.")
+        questions[identity] = Question(identity, text)
+    if not questions:
+        raise InputError(f"{path}: there is not one topic; expected <top> … </top>, or lines of id and text.")
+    return list(questions.values())
+
+
+def read_tuples(path: str | Path) -> Iterator[Tuple]:
+    """Stream candidates with their texts. Raises InputError for a line of other than four cells (file and line)."""
+    for _, cells in _cells(path, 4, "query id, document id, query, passage"):
+        yield Tuple(*cells)
+
+
+def read_triples(path: str | Path) -> Iterator[Triple]:
+    """Stream training triples. Raises InputError for a line of other than three cells, or an empty one."""
+    for place, cells in _cells(path, 3, "query, positive, negative"):
+        if not all(cells):
+            raise InputError(f"{place}: a cell is empty; expected a query, a positive and a negative.")
+        yield Triple(*cells)
+
+
+def group_files(folder: str | Path, pattern: str) -> dict[str, Path]:
+    """The file of each group, such as ``topics/topics.{group}.val.txt`` in the folder.
+
+    Raises:
+        InputError: one is missing; the message names it and says which are expected.
+    """
+    files = {group: Path(folder) / pattern.format(group=group) for group in GROUPS}
+    if absent := [str(path) for path in files.values() if not path.is_file()]:
+        expected = ", ".join(path.name for path in files.values())
+        raise InputError(f"{absent[0]}: there is no such file; expected one for each group: {expected}.")
+    return files
+
+
+def _document(identity: str, title: str, text: str, place: str) -> Document:
+    if identity.split() != [identity]:
+        raise InputError(f"{place}: the document's id is {shown(identity)}; expected one without white space.")
+    return Document(identity, title.strip(), text.strip())
+
+
+def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
+    if ".tsv" in Path(path).suffixes:
+        for place, (identity, text) in _cells(path, 2, "id, text"):
+            yield place, identity.strip(), text.strip()
+        return
+    for place, block in _blocks(path, "<top>", "</top>"):
+        number, title = _NUMBER.search(block), _TITLE.search(block)
+        yield place, number[1] if number else "", " ".join(title[1].split()) if title else ""
+
+
+def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
+    """The place of each block's first line, and all that stands between `begin` and `end`."""
+    held: list[str] = []
+    place = ""
+    for number, line in read_lines(path):
+        rest = line
+        while rest:
+            if not place:
+                _, found, rest = rest.partition(begin)
+                place = f"{path}:{number}" if found else ""
+                continue
+            inside, found, after = rest.partition(end)
+            held.append(inside)
+            rest = after if found else ""
+            if found:
+                yield place, "\n".join(held)
+                held, place = [], ""
+    if place:
+        raise InputError(f"{place}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
+
+
+def _cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:
+    for number, line in read_lines(path):
+        cells = line.split("\t")
+        if line.strip() and len(cells) != count:
+            raise InputError(
+                f"{path}:{number}: expected {count} cells with tabs between them ({names}), found {len(cells)}."
+            )
+        if line.strip():
+            yield f"{path}:{number}", cells
