@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia test fuzz browser lint clean
+.PHONY: bioasq tune sia test fuzz browser clients lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -32,6 +32,14 @@ fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 browser: .venv/ready  ## the explain page in headless Chromium, which the system provides
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
 	$(BIN)/python -m pytest tests/explain
+
+clients: .venv/ready .clients/today/ready .clients/langchain/ready  ## other rerankers' true clients, and mpir's drop-ins
+	$(BIN)/python tests/clients/run.py .clients/today/bin/python .clients/langchain/bin/python
+
+.clients/%/ready: tests/clients/%.txt
+	$(PYTHON) -m venv .clients/$*
+	.clients/$*/bin/python -m pip install --quiet --requirement $<
+	touch $@
 
 lint: .venv/ready  ## style, format and types
 	$(BIN)/ruff check

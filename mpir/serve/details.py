@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from mpir.rank.ranking import RankedDocument, RankedSentence
 from mpir.serve.wanted import Spans
 from mpir.text import ABSTRACT
-
-
-def details(document: RankedDocument, sentences: int) -> dict[str, Any]:
-    """A ranked document's own fields, with so many of its best sentences."""
-    found = asdict(document)
-    return {**found, "sentences": found["sentences"][:sentences]}
 
 
 def spans(document: RankedDocument, asked: Spans, relevance: Callable[[float], float]) -> list[dict[str, Any]]:

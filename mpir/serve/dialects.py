@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mpir.integrations.common import details
 from mpir.rank.ranking import Ranking
-from mpir.serve.details import details, spans
+from mpir.serve.details import spans
 from mpir.serve.settings import Refusal
 from mpir.serve.wanted import Wanted
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mpir.integrations.common import SENTENCES, details
 from mpir.rank.ranking import Ranking
-from mpir.serve.details import details
 from mpir.serve.settings import Limits, Refusal
-from mpir.serve.wanted import SENTENCES, read_query, whole_number
+from mpir.serve.wanted import read_query, whole_number
 from mpir.text import Document
 
 CANDIDATES, BEST = 100, 10

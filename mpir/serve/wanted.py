@@ -9,12 +9,10 @@ from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS
 from mpir.errors import InputError
+from mpir.integrations.common import SENTENCES
 from mpir.rank.inputs import as_documents
 from mpir.serve.settings import Limits, Refusal
 from mpir.text import TITLE, Document
-
-SENTENCES = 3
-"""Sentences of each document under "mpir", unless the request says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

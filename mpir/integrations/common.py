@@ -1,0 +1,57 @@
+"""What all drop-ins share: a reranker that is loaded when first needed, and how mpir's own figures are handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import InputError
+
+if TYPE_CHECKING:
+    from mpir.rank.ranking import RankedDocument, Ranking
+    from mpir.rank.reranker import Reranker
+
+SENTENCES = 3
+"""Sentences of each document that are handed on, unless told otherwise."""
+
+
+def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, Any]:
+    """A ranked document's own figures as plain values, with so many of its best sentences."""
+    found = asdict(document)
+    return {**found, "sentences": found["sentences"][:sentences]}
+
+
+def missing(library: str, extra: str) -> ImportError:
+    """The error for a drop-in whose library is not installed."""
+    return ImportError(f"this needs {library}; install it with pip install 'mpir[{extra}]'.")
+
+
+class Lazy:
+    """A reranker that is made when it is first asked for, from a bundle; or one that the caller has already."""
+
+    def __init__(self, reranker: Reranker | None, bundle: str, device: str = "auto") -> None:
+        self._reranker, self._bundle, self._device = reranker, bundle, device
+
+    @property
+    def reranker(self) -> Reranker:
+        """The reranker itself. Raises ArtefactError where the bundle cannot be used."""
+        if self._reranker is None:
+            from mpir.rank.reranker import Reranker
+
+            self._reranker = Reranker(self._bundle, device=self._device)
+        return self._reranker
+
+    def rank(self, query: str, documents: Sequence[Mapping[str, Any] | str], top_k: int | None = None) -> Ranking:
+        """The ranking of documents for a query; a `top_k` beyond their number means all.
+
+        Raises:
+            InputError: as `Reranker.rerank`.
+        """
+        if top_k is not None and top_k < 1:
+            raise InputError(f"the number of documents to keep is {top_k}; expected at least 1, or None for all.")
+        return self.reranker.rerank(query, documents, top_k=top_k)
+
+    def relevance(self, document: RankedDocument) -> float:
+        """A document's score as a number from 0 to 1, as the bundle maps it (rank/relevance.py)."""
+        return self.reranker.relevance.document(document.score)

@@ -1,0 +1,60 @@
+"""Haystack: a ranker component for pipelines. Extra ``haystack``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mpir.integrations.common import SENTENCES, Lazy, details, missing
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise missing("haystack-ai", "haystack") from error
+
+
+@component
+class MpirRanker:
+    """Reranks documents by their content, and by their meta's title where it is a string.
+
+    The documents that come back are copies; `score` is from 0 to 1, and `meta["mpir"]` has mpir's own figures.
+    """
+
+    def __init__(
+        self, bundle: str = "default", top_k: int | None = None, device: str = "auto", sentences: int = SENTENCES
+    ) -> None:
+        """Nothing is loaded before `warm_up` or the first run."""
+        self.bundle, self.top_k, self.device, self.sentences = bundle, top_k, device, sentences
+        self._lazy = Lazy(None, bundle, device)
+
+    def warm_up(self) -> None:
+        """Load the bundle. Raises ArtefactError where it cannot be used."""
+        _ = self._lazy.reranker
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a pipeline's file says of it."""
+        own = {"bundle": self.bundle, "top_k": self.top_k, "device": self.device, "sentences": self.sentences}
+        found: dict[str, Any] = default_to_dict(self, **own)
+        return found
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> MpirRanker:
+        """The component of what `to_dict` gave."""
+        found: MpirRanker = default_from_dict(cls, data)
+        return found
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+        """The best documents, best first. Raises InputError for a query or documents that are none."""
+        given = [_as_mpir(document) for document in documents]
+        ranking = self._lazy.rank(query, given, self.top_k if top_k is None else top_k)
+        return {"documents": [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]}
+
+    def _result(self, document: Document, ranked: Any) -> Document:
+        meta = {**document.meta, "mpir": details(ranked, self.sentences)}
+        return replace(document, score=self._lazy.relevance(ranked), meta=meta)
+
+
+def _as_mpir(document: Document) -> dict[str, str]:
+    title = document.meta.get("title")
+    return {"title": title if isinstance(title, str) else "", "text": document.content or ""}

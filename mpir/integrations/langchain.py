@@ -1,0 +1,54 @@
+"""LangChain: a document compressor, for a ContextualCompressionRetriever or on its own.
+
+Extra ``langchain``. After langchain-core's BaseDocumentCompressor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import PrivateAttr
+
+from mpir.integrations.common import SENTENCES, Lazy, details, missing
+
+try:
+    from langchain_core.callbacks import Callbacks
+    from langchain_core.documents import BaseDocumentCompressor, Document
+except ImportError as error:
+    raise missing("langchain-core", "langchain") from error
+
+
+class MpirCompressor(BaseDocumentCompressor):
+    """Reranks documents by their page_content, and by their metadata's title where it is a string.
+
+    The documents that come back are copies with all their metadata, and "relevance_score" and "mpir" beside it.
+    """
+
+    bundle: str = "default"
+    device: str = "auto"
+    top_n: int | None = None
+    sentences: int = SENTENCES
+    reranker: Any = None
+    """A Reranker to use instead of the bundle."""
+    _lazy: Lazy = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Remember what to load; nothing is loaded yet."""
+        self._lazy = Lazy(self.reranker, self.bundle, self.device)
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """The best documents, best first. Raises InputError for a query or documents that are none."""
+        ranking = self._lazy.rank(query, [_as_mpir(document) for document in documents], self.top_n)
+        return [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]
+
+    def _result(self, document: Document, ranked: Any) -> Document:
+        own = {"relevance_score": self._lazy.relevance(ranked), "mpir": details(ranked, self.sentences)}
+        return document.model_copy(update={"metadata": {**document.metadata, **own}})
+
+
+def _as_mpir(document: Document) -> dict[str, str]:
+    title = document.metadata.get("title")
+    return {"title": title if isinstance(title, str) else "", "text": document.page_content}

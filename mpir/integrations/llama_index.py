@@ -1,0 +1,64 @@
+"""LlamaIndex: a node postprocessor that reranks. Extra ``llama-index``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpir.integrations.common import SENTENCES, Lazy, details, missing
+
+try:
+    from llama_index.core.bridge.pydantic import PrivateAttr
+    from llama_index.core.instrumentation import get_dispatcher
+    from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+except ImportError as error:
+    raise missing("llama-index-core", "llama-index") from error
+
+dispatcher = get_dispatcher(__name__)
+OWN = "mpir"
+
+
+class MpirRerank(BaseNodePostprocessor):
+    """Reranks nodes by their content as it is embedded. Each node that comes back is a copy.
+
+    Its metadata has mpir's figures under "mpir", which neither an embedding nor a language model gets to see.
+    """
+
+    bundle: str = "default"
+    device: str = "auto"
+    top_n: int | None = None
+    sentences: int = SENTENCES
+    reranker: Any = None
+    """A Reranker to use instead of the bundle."""
+    _lazy: Lazy = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Remember what to load; nothing is loaded yet."""
+        super().model_post_init(context)
+        self._lazy = Lazy(self.reranker, self.bundle, self.device)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name that LlamaIndex knows it by."""
+        return "MpirRerank"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise ValueError("MpirRerank needs a query; give query_bundle or query_str.")
+        kept = len(nodes) if self.top_n is None else self.top_n
+        dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=kept, model_name=self.bundle))
+        texts = [node.node.get_content(metadata_mode=MetadataMode.EMBED) for node in nodes]
+        ranking = self._lazy.rank(query_bundle.query_str, texts, self.top_n)
+        found = [self._result(nodes[ranked.index], ranked) for ranked in ranking.documents]
+        dispatcher.event(ReRankEndEvent(nodes=found))
+        return found
+
+    def _result(self, node: NodeWithScore, ranked: Any) -> NodeWithScore:
+        copy = node.node.model_copy(deep=True)
+        copy.metadata[OWN] = details(ranked, self.sentences)
+        for hidden in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
+            hidden.append(OWN)
+        return NodeWithScore(node=copy, score=self._lazy.relevance(ranked))

@@ -1,0 +1,68 @@
+"""PyTerrier: a transformer that reranks a frame of results. Starts no Java. Extra ``pyterrier``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpir.integrations.common import SENTENCES, Lazy, details, missing
+
+try:
+    import pyterrier as pt
+except ImportError as error:
+    raise missing("python-terrier", "pyterrier") from error
+
+if TYPE_CHECKING:
+    import pandas
+
+    from mpir.rank.reranker import Reranker
+
+
+class MpirReranker(pt.Transformer):
+    """Reranks the documents of each query by the column `text`, and by the column title where there is one.
+
+    Every other column stays. `score` and `rank` (from 0) are new, and `sentences` has each document's best sentences
+    with their offsets, scores and shares. With `first_stage`, the `score` that comes in counts as BM25.
+    """
+
+    def __init__(
+        self,
+        bundle: str = "default",
+        *,
+        text: str = "text",
+        first_stage: bool = False,
+        sentences: int = SENTENCES,
+        device: str = "auto",
+        reranker: Reranker | None = None,
+    ) -> None:
+        """`reranker` is used instead of the bundle; nothing is loaded before the first query."""
+        super().__init__()
+        self.text, self.first_stage, self.sentences = text, first_stage, sentences
+        self._lazy = Lazy(reranker, bundle, device)
+
+    def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:
+        """The frame with new scores, ranks and sentences, best first within each query.
+
+        Raises:
+            pyterrier's InputValidationError: the frame lacks qid, query, docno or the text.
+        """
+        import pandas
+
+        needed = ["query", self.text, *(["score"] if self.first_stage else [])]
+        pt.validate.result_frame(inp, extra_columns=needed)
+        parts = [self._query(part) for _, part in inp.groupby("qid", sort=False)]
+        if not parts:
+            return inp.assign(score=0.0, rank=0, sentences=None)
+        return pandas.concat(parts, ignore_index=True)
+
+    def _query(self, part: pandas.DataFrame) -> pandas.DataFrame:
+        names = {"docno": "id", self.text: "text", "title": "title"}
+        names |= {"score": "score"} if self.first_stage else {}
+        rows: list[dict[str, Any]] = (
+            part[[name for name in names if name in part]].rename(columns=names).to_dict("records")
+        )
+        ranking = self._lazy.rank(str(part["query"].iloc[0]), rows)
+        found = part.iloc[[document.index for document in ranking.documents]].copy()
+        found["score"] = [document.score for document in ranking.documents]
+        found["rank"] = range(len(found))
+        found["sentences"] = [details(document, self.sentences)["sentences"] for document in ranking.documents]
+        return found

@@ -1,0 +1,56 @@
+"""rank_llm's JSON lines, in and out: {"query": {"text", "qid"}, "candidates": [{"docid", "score", "doc": {…}}]}.
+
+The form alone: the library is not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import InputError
+from mpir.io.read import place_of, read_json_lines
+
+if TYPE_CHECKING:
+    from mpir.rank.ranking import Ranking
+    from mpir.rank.reranker import Reranker
+
+TEXTS = ("contents", "content", "text", "segment", "passage", "body", "abstract")
+"""Where a candidate's doc keeps its text, as rank_llm looks for it."""
+
+
+def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None = None) -> Iterator[dict[str, Any]]:
+    """The requests of a file, reranked: each line's candidates, best first, with mpir's score instead of their own.
+
+    Raises:
+        InputError: a line of another form (file and line are named).
+    """
+    for number, record in read_json_lines(path):
+        query, candidates = _read(record, place_of(path, number))
+        documents = [_document(candidate, place_of(path, number)) for candidate in candidates]
+        ranking = reranker.rerank(query, documents, top_k=top_k)
+        yield {**record, "candidates": _candidates(candidates, ranking)}
+
+
+def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
+    query, candidates = record.get("query"), record.get("candidates")
+    if not isinstance(query, Mapping) or not isinstance(query.get("text"), str) or not isinstance(candidates, list):
+        raise InputError(
+            f'{place}: expected "query" with a "text" and a list of "candidates", found {sorted(record)[:5]}; write '
+            "the requests as rank_llm does."
+        )
+    return query["text"], candidates
+
+
+def _document(candidate: Any, place: str) -> dict[str, Any]:
+    doc = candidate.get("doc") if isinstance(candidate, Mapping) else None
+    if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
+        raise InputError(f'{place}: a candidate is {candidate!r:.60}; expected an object with "docid" and "doc".')
+    text = next((doc[name] for name in TEXTS if isinstance(doc.get(name), str)), "")
+    title = doc.get("title")
+    return {"id": str(candidate["docid"]), "title": title if isinstance(title, str) else "", "text": text}
+
+
+def _candidates(candidates: list[Any], ranking: Ranking) -> list[dict[str, Any]]:
+    return [{**candidates[document.index], "score": document.score} for document in ranking.documents]

@@ -1,0 +1,53 @@
+"""The library rerankers: a ranker of its kind. Extra ``rerankers``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpir.integrations.common import SENTENCES, Lazy, details, missing
+
+try:
+    from rerankers.documents import Document
+    from rerankers.models.ranker import BaseRanker
+    from rerankers.results import RankedResults, Result
+    from rerankers.utils import prep_docs
+except ImportError as error:
+    raise missing("rerankers", "rerankers") from error
+
+if TYPE_CHECKING:
+    from mpir.rank.reranker import Reranker
+
+
+class MpirRanker(BaseRanker):
+    """Reranks strings or rerankers' Documents. A result's document is a copy with mpir's figures in its metadata."""
+
+    def __init__(
+        self,
+        model_name_or_path: str = "default",
+        verbose: int = 0,
+        *,
+        device: str = "auto",
+        sentences: int = SENTENCES,
+        reranker: Reranker | None = None,
+    ) -> None:
+        """`model_name_or_path` is a bundle; `reranker` is used instead of one."""
+        self.verbose, self.sentences = verbose, sentences
+        self._lazy = Lazy(reranker, model_name_or_path, device)
+
+    def score(self, query: str, doc: str) -> float:
+        """One document's score from 0 to 1."""
+        return self._lazy.relevance(self._lazy.rank(query, [doc]).documents[0])
+
+    def rank(self, query: str, docs: Any, doc_ids: Any = None, metadata: Any = None) -> RankedResults:
+        """All documents, best first. Raises InputError for documents without a text."""
+        given = prep_docs(docs, doc_ids, metadata)
+        ranking = self._lazy.rank(query, [document.text for document in given])
+        results = [
+            Result(self._document(given[ranked.index], ranked), self._lazy.relevance(ranked), rank)
+            for rank, ranked in enumerate(ranking.documents, 1)
+        ]
+        return RankedResults(results, query, has_scores=True)
+
+    def _document(self, document: Document, ranked: Any) -> Document:
+        metadata = {**document.metadata, "mpir": details(ranked, self.sentences)}
+        return Document(document.text, document.doc_id, metadata)

@@ -1,0 +1,154 @@
+"""The drop-ins with the true libraries; each test is skipped where its library is not installed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpir import Reranker
+from mpir.errors import ArtefactError, InputError
+from tests.integrations.words import QUERY, TEXTS, Words
+
+ORDER = [document.index for document in Reranker(perspectives=[Words()]).rerank(QUERY, TEXTS).documents]
+
+
+@pytest.fixture
+def reranker() -> Reranker:
+    return Reranker(perspectives=[Words()])
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> str:
+    """A bundle of the perspective without a model, for drop-ins that are saved by the name of a bundle."""
+    file = tmp_path / "words.json"
+    manifest = {"format": 1, "perspectives": [{"name": "words", "kind": "tests.integrations.words:Words"}]}
+    file.write_text(json.dumps(manifest))
+    return str(file)
+
+
+def check_own(own: dict[str, Any], text: str) -> None:
+    sentence = own["sentences"][0]
+    assert text[sentence["begin"] : sentence["end"]] == sentence["text"]
+    assert set(sentence["scores"]) == {"words"}
+    json.dumps(own)
+
+
+def test_langchain(reranker: Reranker) -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.documents import Document
+
+    from mpir.integrations.langchain import MpirCompressor
+
+    given = [
+        Document(page_content=text, metadata={"source": number}, id=str(number)) for number, text in enumerate(TEXTS)
+    ]
+    found = MpirCompressor(reranker=reranker, top_n=2).compress_documents(given, QUERY)
+    assert [document.metadata["source"] for document in found] == ORDER[:2]
+    assert found[0].id == str(ORDER[0])
+    assert 0 < found[1].metadata["relevance_score"] < found[0].metadata["relevance_score"] < 1
+    check_own(found[0].metadata["mpir"], found[0].page_content)
+    assert given[0].metadata == {"source": 0}
+    with pytest.raises(InputError, match="the number of documents to keep is 0"):
+        MpirCompressor(reranker=reranker, top_n=0).compress_documents(given, QUERY)
+
+
+def test_langchain_loads_nothing_before_it_is_asked() -> None:
+    pytest.importorskip("langchain_core")
+    from mpir.integrations.langchain import MpirCompressor
+
+    compressor = MpirCompressor(bundle="/no/such/bundle")
+    with pytest.raises(ArtefactError, match="'/no/such/bundle' not found"):
+        compressor.compress_documents([], QUERY)
+
+
+def test_llama_index(reranker: Reranker) -> None:
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+
+    from mpir.integrations.llama_index import MpirRerank
+
+    nodes = [NodeWithScore(node=TextNode(text=text, id_=str(number)), score=0.1) for number, text in enumerate(TEXTS)]
+    found = MpirRerank(reranker=reranker, top_n=2).postprocess_nodes(nodes, query_str=QUERY)
+    assert [node.node.node_id for node in found] == [str(place) for place in ORDER[:2]]
+    assert found[0].score > found[1].score
+    check_own(found[0].node.metadata["mpir"], TEXTS[ORDER[0]])
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        assert found[0].node.get_content(metadata_mode=mode) == TEXTS[ORDER[0]]
+    assert nodes[0].node.metadata == {}
+    assert MpirRerank.class_name() == "MpirRerank"
+    with pytest.raises(ValueError, match="needs a query"):
+        MpirRerank(reranker=reranker).postprocess_nodes(nodes)
+
+
+def test_haystack(bundle: str) -> None:
+    pytest.importorskip("haystack")
+    from haystack import Document, Pipeline
+
+    from mpir.integrations.haystack import MpirRanker
+
+    pipeline = Pipeline()
+    pipeline.add_component("ranker", MpirRanker(bundle=bundle, top_k=2))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["mpir.integrations.haystack"])
+    given = [Document(content=text, meta={"source": number}) for number, text in enumerate(TEXTS)]
+    found = again.run({"ranker": {"query": QUERY, "documents": given}})["ranker"]["documents"]
+    assert [document.meta["source"] for document in found] == ORDER[:2]
+    assert found[0].score > found[1].score
+    check_own(found[0].meta["mpir"], TEXTS[ORDER[0]])
+    assert given[0].meta == {"source": 0}
+    assert len(MpirRanker(bundle=bundle).run(query=QUERY, documents=given, top_k=5)["documents"]) == 3
+
+
+def test_pyterrier(reranker: Reranker) -> None:
+    pytest.importorskip("pyterrier")
+    import pandas as pd
+    import pyterrier as pt
+
+    from mpir.integrations.pyterrier import MpirReranker
+
+    rows = [
+        {"qid": qid, "query": QUERY, "docno": f"d{i}", "text": text, "score": 3.0 - i, "rank": i, "kept": i}
+        for qid in ("q2", "q1") for i, text in enumerate(TEXTS)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    found = MpirReranker(reranker=reranker)(frame)
+    for qid in ("q1", "q2"):
+        part = found[found.qid == qid]
+        assert list(part.docno) == [f"d{i}" for i in ORDER]
+        assert list(part["rank"]) == [0, 1, 2]
+        assert list(part.kept) == ORDER
+    assert found.sentences[0][0]["text"] == "Aspirin does thin blood."
+    assert list(frame.columns) == list(rows[0])
+    assert not pt.java.started()
+    with pytest.raises(pt.validate.InputValidationError):
+        MpirReranker(reranker=reranker)(frame.drop(columns="text"))
+    assert len(MpirReranker(reranker=reranker)(frame[:0])) == 0
+
+
+def test_rerankers(reranker: Reranker) -> None:
+    pytest.importorskip("rerankers")
+    from mpir.integrations.rerankers import MpirRanker
+
+    ranker = MpirRanker(reranker=reranker)
+    found = ranker.rank(QUERY, TEXTS, doc_ids=["a", "b", "c"], metadata=[{"n": i} for i in range(3)])
+    assert [result.doc_id for result in found.results] == ["abc"[i] for i in ORDER]
+    assert [result.rank for result in found.results] == [1, 2, 3]
+    assert found.results[0].document.metadata["n"] == ORDER[0]
+    check_own(found.results[0].document.metadata["mpir"], TEXTS[ORDER[0]])
+    assert ranker.score(QUERY, TEXTS[1]) > ranker.score(QUERY, TEXTS[2])
+
+
+def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
+    from mpir.integrations.rank_llm import rerank_requests
+
+    candidates = [{"docid": i, "score": 1.0, "doc": {"contents": text}} for i, text in enumerate(TEXTS)]
+    line = {"query": {"text": QUERY, "qid": 7}, "candidates": candidates}
+    file = tmp_path / "requests.jsonl"
+    file.write_text(json.dumps(line) + "\n")
+    (found,) = rerank_requests(file, reranker)
+    assert found["query"] == line["query"]
+    assert [candidate["docid"] for candidate in found["candidates"]] == ORDER
+    assert found["candidates"][0]["doc"] == candidates[ORDER[0]]["doc"]
+    file.write_text('{"query": "a string", "candidates": []}\n')
+    with pytest.raises(InputError, match=r"requests\.jsonl:1: expected \"query\" with a \"text\""):
+        list(rerank_requests(file, reranker))
