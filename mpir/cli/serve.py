@@ -6,13 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.encoders import DENSE_FOLDER, open_dense
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
 
 if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
     from mpir.serve.service import Service
 
 KEY = "MPIR_API_KEY"
@@ -102,12 +105,17 @@ def _check(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}; expected more than 0.")
 
 
-def _indexes(folder: str | None) -> dict[str, Any]:
+def _indexes(folder: str | None) -> dict[str, Retriever]:
+    """What /search can search by: BM25 and, where the index has vectors, these and both together."""
     if folder is None:
         return {}
-    from mpir.retrieve import LuceneIndex
+    from mpir.retrieve import HybridRetriever, LuceneIndex
 
-    return {"bm25": LuceneIndex(folder)}
+    lexical = LuceneIndex(folder)
+    if not (Path(folder) / DENSE_FOLDER).is_dir():
+        return {"bm25": lexical}
+    dense = open_dense(folder, None)
+    return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
 
 
 def devices(device: str, workers: int) -> str:

@@ -8,12 +8,13 @@ import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
+from mpir.retrieve import Retriever
 from mpir.serve.metrics import Metrics
 from mpir.serve.scoring import Job, Scoring
 from mpir.serve.settings import Refusal, Settings
@@ -23,17 +24,10 @@ log = logging.getLogger(__name__)
 WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
 
 
-class Index(Protocol):
-    """A first stage: finds the documents that are ranked."""
-
-    def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents of a query, each with its score."""
-
-
 class Service:
     """A reranker that many clients share."""
 
-    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, Index] | None = None) -> None:
+    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, Retriever] | None = None) -> None:
         """`indexes` are first stages by the name of the mode that /search knows them by."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
         self.metrics = Metrics()

@@ -22,7 +22,7 @@ def reranker() -> Reranker:
 def bundle(tmp_path: Path) -> str:
     """A bundle of the perspective without a model, for drop-ins that are saved by the name of a bundle."""
     file = tmp_path / "words.json"
-    manifest = {"format": 1, "perspectives": [{"name": "words", "kind": "tests.integrations.words:Words"}]}
+    manifest = {"format": 1, "perspectives": [{"name": "words", "kind": "words-for-tests"}]}
     file.write_text(json.dumps(manifest))
     return str(file)
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mpir.perspectives.base import Perspective
+from mpir.perspectives.base import Perspective, register
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["A heart attack is a risk. Patients of a trial.", "Aspirin does thin blood. Yes.", "A gene in a cell."]
 
 
+@register("words-for-tests")
 class Words(Perspective):
     """How many of the question's words a sentence has, from 0 to 1."""
 
