@@ -1,8 +1,9 @@
-"""``mpir bundle``: look at a bundle, or seal one of your own."""
+"""``mpir bundle``: look at a bundle, or seal or calibrate one of your own."""
 
 from __future__ import annotations
 
 import argparse
+from functools import reduce
 from pathlib import Path
 
 EPILOG = """\
@@ -10,14 +11,15 @@ examples:
   mpir bundle show
   mpir bundle show ./my-bundle
   mpir bundle seal ./my-bundle
+  mpir bundle calibrate ./my-bundle scored
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``bundle`` with ``show`` and ``seal``."""
+    """Add ``bundle`` with ``show``, ``seal`` and ``calibrate``."""
     parser = subparsers.add_parser(
         "bundle",
-        help="show or seal a bundle of perspectives",
+        help="show, seal or calibrate a bundle of perspectives",
         description="A bundle is a folder with trained perspectives, the weights that blend them, and a model card.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -30,6 +32,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
     seal.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json")
     seal.set_defaults(run=run_seal)
+    calibrate = actions.add_parser("calibrate", help="fit what relevance_score means on scored questions, and seal it")
+    calibrate.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json and weights")
+    calibrate.add_argument("scored", nargs="+", metavar="SCORED", help="folder of `mpir score`; several add columns")
+    calibrate.set_defaults(run=run_calibrate)
 
 
 def run_show(arguments: argparse.Namespace) -> int:
@@ -50,4 +56,28 @@ def run_seal(arguments: argparse.Namespace) -> int:
     seal(arguments.bundle)
     open_bundle(Path(arguments.bundle))
     print(f"{arguments.bundle}: sealed")
+    return 0
+
+
+def run_calibrate(arguments: argparse.Namespace) -> int:
+    """Fit the maps to probabilities and put them into the bundle. Raises MpirError for a user's mistake."""
+    from tabulate import tabulate
+
+    from mpir.errors import InputError
+    from mpir.io.write import write_json
+    from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
+    from mpir.rank.weights import Weights
+    from mpir.tune.dataset import Dataset
+    from mpir.tune.relevance import fit_relevance
+
+    bundle = open_bundle(Path(arguments.bundle))
+    if not bundle.weights:
+        raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune some for it first.")
+    source = f"{bundle.folder}: weights"
+    scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
+    found = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
+    write_json(bundle.folder / RELEVANCE, found.to_dict())
+    declare(bundle.folder, "relevance", RELEVANCE)
+    rows = [[level, *found.made_by[level].values()] for level in ("document", "sentence")]
+    print(tabulate(rows, ["map of", *found.made_by["document"]], floatfmt=".3f"))
     return 0

@@ -30,7 +30,7 @@ from mpir.io.write import write_json
 from mpir.perspectives.base import Level, Loading, Perspective, build
 from mpir.version import __version__
 
-MANIFEST = "bundle.json"
+MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
 FORMAT = 1
 FORM = {
     "perspectives": (list, "a list of objects"),
@@ -240,6 +240,19 @@ def seal_one(folder: str | Path, name: str) -> None:
         manifest = read_json(manifest_path)
         manifest["files"] = {**(manifest.get("files") or {}), name: sha256(manifest_path.parent / name)}
         write_json(manifest_path, manifest)
+
+
+def declare(folder: str | Path, key: str, name: str) -> None:
+    """Name a file of a bundle, which is new or has changed as was meant, under a key of its manifest, and seal it.
+
+    Raises:
+        ArtefactError: another file is damaged.
+        OutputError: the manifest cannot be written.
+    """
+    check_sealed(folder, but=name)
+    manifest_path = Path(folder) / MANIFEST
+    write_json(manifest_path, {**read_json(manifest_path), key: name})
+    seal_one(folder, name)
 
 
 def seal(folder: str | Path) -> None:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from mpir.errors import ArtefactError
+from mpir.io.hash import fingerprint
+from mpir.rank.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class Relevance:
         """Whether the maps were fitted on judged questions."""
         return bool(self.made_by)
 
+    def fits(self, weights: Weights) -> bool:
+        """Whether the maps were fitted to scores that were blended with these weights."""
+        return self.made_by.get("weights") == fingerprint_of(weights)
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dictionary; `from_dict` gives the same maps back."""
         return asdict(self)
@@ -64,3 +70,10 @@ class Relevance:
             raise ArtefactError(
                 f"{source}: {error}; expected document and sentence, each with slope and intercept, and made_by."
             ) from error
+
+
+def fingerprint_of(weights: Weights) -> str:
+    """What a blended score depends on: the weights that are not 0, and how they are read."""
+    values = {name: value for name, value in weights.to_dict().items() if name != "made_by"}
+    used = {half: {name: float(one) for name, one in values[half].items() if one} for half in ("alpha", "beta")}
+    return fingerprint({**values, **used, "w": list(map(float, weights.w))})

@@ -104,13 +104,11 @@ class Reranker:
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
 
     def _fitted(self, bundle: Bundle) -> Relevance:
-        """The bundle's maps to probabilities, which belong to the bundle's own weights; else plain logistic curves."""
-        if not bundle.relevance or not bundle.weights:
+        """The bundle's maps to probabilities, if they were fitted with these weights; else plain logistic curves."""
+        if not bundle.relevance:
             return Relevance()
-        source = str(bundle.folder)
-        own = Weights.from_dict(bundle.weights, f"{source}: weights").over(self.layout, source)
-        found = Relevance.from_dict(bundle.relevance, f"{source}: relevance")
-        return found if own == self.weights else Relevance()
+        found = Relevance.from_dict(bundle.relevance, f"{bundle.folder}: relevance")
+        return found if found.fits(self.weights) else Relevance()
 
     @property
     def layout(self) -> Layout:

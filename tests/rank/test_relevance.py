@@ -14,7 +14,7 @@ from mpir import Reranker
 from mpir.errors import ArtefactError
 from mpir.perspectives.bundle import seal
 from mpir.rank import Weights
-from mpir.rank.relevance import Logistic, Relevance
+from mpir.rank.relevance import Logistic, Relevance, fingerprint_of
 
 FITTED = {
     "document": {"slope": 2.0, "intercept": -1.0},
@@ -66,7 +66,8 @@ def test_another_form_is_refused(values: dict[str, object], message: str) -> Non
 def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "fitted"
     shutil.copytree(tiny_bundle, folder)
-    (folder / "relevance.json").write_text(json.dumps(FITTED))
+    made_by = {"questions": 3, "weights": fingerprint_of(Weights.load(folder / "weights.json"))}
+    (folder / "relevance.json").write_text(json.dumps({**FITTED, "made_by": made_by}))
     manifest = json.loads((folder / "bundle.json").read_text())
     (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
     seal(folder)
@@ -74,12 +75,16 @@ def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
 
 
 def test_a_bundle_keeps_it(fitted_bundle: Path, tiny_bundle: Path) -> None:
-    assert Reranker(fitted_bundle).relevance == Relevance.from_dict(FITTED)
+    found = Reranker(fitted_bundle).relevance
+    assert (found.document, found.sentence) == (Logistic(2.0, -1.0), Logistic(0.5, 0.0))
     assert not Reranker(tiny_bundle).relevance.fitted
 
 
-def test_it_belongs_to_the_bundle_s_weights(fitted_bundle: Path) -> None:
+def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) -> None:
     own = Weights.load(fitted_bundle / "weights.json")
     assert Reranker(fitted_bundle, weights=own).relevance.fitted
     assert not Reranker(fitted_bundle, weights=replace(own, alpha_context=0.0)).relevance.fitted
     assert not Reranker(fitted_bundle, context="document").relevance.fitted
+    replace(own, alpha_context=0.0).save(fitted_bundle / "weights.json")
+    seal(fitted_bundle)
+    assert not Reranker(fitted_bundle).relevance.fitted
