@@ -29,9 +29,30 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
 
     Raises:
         InputError: a line without six columns, a score that is not a finite number, a document that a query names
-            twice, an empty file; file and line are named. Also what `mpir.files.read_lines` raises.
+            twice, an empty file; file and line are named. Also what `mpir.io.read.read_lines` raises.
     """
     return _gather(path, RUN_COLUMNS, 4, _score)
+
+
+def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each query of a run with its documents, best first; one query is in memory, so its lines stand together.
+
+    Raises:
+        InputError: as `read_run`, or a query whose lines stand in two places (file and line are named).
+    """
+    done: set[str] = set()
+    query, found = "", dict[str, float]()
+    for place, fields in _rows(path, RUN_COLUMNS):
+        if fields[0] != query:
+            if query:
+                yield query, sorted(found, key=lambda name: -found[name])
+                done.add(query)
+            query, found = fields[0], {}
+            if query in done:
+                raise InputError(f"{place}: query {shortened(query)} comes a second time; sort the run by query.")
+        found[fields[2]] = _score(fields[4], place)
+    if query:
+        yield query, sorted(found, key=lambda name: -found[name])
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
@@ -39,7 +60,7 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
 
     Raises:
         InputError: a line without four columns, a grade that is not an integer, a document that a query names twice,
-            an empty file; file and line are named. Also what `mpir.files.read_lines` raises.
+            an empty file; file and line are named. Also what `mpir.io.read.read_lines` raises.
     """
     return _gather(path, QRELS_COLUMNS, 3, _grade)
 

@@ -1,0 +1,65 @@
+"""Training triples from clicks: for each (query, clicked document), candidates of the first stage that nobody chose.
+
+After Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022): negatives are sampled
+from BM25's best candidates, whatever their rank, once everything in the query's relevant pool is out, *regardless of
+its grade*. The collection's own recipe, unclicked results above a click, is there to compare with.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+Recipe = Literal["filtered", "above-click"]
+Judged = Mapping[str, int]
+"""A query's judgements: document id to grade, above 0 for what was clicked."""
+Sampler = Callable[[Sequence[str], Judged, str, np.random.Generator, int], list[str]]
+
+
+def triples_of(
+    query: str,
+    candidates: Sequence[str],
+    judged: Judged,
+    *,
+    seed: int,
+    negatives: int = 20,
+    recipe: Recipe = "filtered",
+    keep_judged: bool = False,
+) -> list[tuple[int, str, str]]:
+    """(place, positive, negative) of one query: `place` is a random number of 63 bits by which triples are shuffled.
+
+    They depend on the seed, the query, its candidates (best first) and its judgements alone, so that work can be done
+    in any order and taken up anywhere. With `keep_judged`, documents that were judged and not clicked may be negatives.
+    """
+    generator = np.random.default_rng([seed, zlib.crc32(query.encode())])
+    pool = {name: grade for name, grade in judged.items() if grade > 0 or not keep_judged}
+    found = []
+    for positive in (name for name, grade in judged.items() if grade > 0):
+        chosen = SAMPLERS[recipe](candidates, pool, positive, generator, negatives)
+        places = generator.integers(0, 2**63 - 1, len(chosen)).tolist()
+        found += [(place, positive, negative) for place, negative in zip(places, chosen, strict=True)]
+    return found
+
+
+def _filtered(
+    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
+) -> list[str]:
+    """A sample, without replacement, of the candidates that are not in the relevant pool."""
+    free = [name for name in candidates if name not in pool]
+    return [free[i] for i in generator.choice(len(free), min(count, len(free)), replace=False).tolist()]
+
+
+def _above_click(
+    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
+) -> list[str]:
+    """A sample of the candidates above the positive that were not clicked; none where it is no candidate."""
+    if positive not in candidates:
+        return []
+    above = [name for name in candidates[: candidates.index(positive)] if pool.get(name, 0) <= 0]
+    return [above[i] for i in generator.choice(len(above), min(count, len(above)), replace=False).tolist()]
+
+
+SAMPLERS: dict[str, Sampler] = {"filtered": _filtered, "above-click": _above_click}
