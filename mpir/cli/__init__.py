@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded("mpir", lambda: _run(arguments))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; what it parses has a `run` to call."""
     # imported here, so that an interrupt while they are is none that Python prints
     from mpir.cli import annotate, bundle, evaluate, explain, index, rerank, score, search, serve, tune
 
@@ -43,7 +44,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (index, search, rerank, annotate, evaluate, score, tune, bundle, serve, explain):
         command.add_parser(subparsers)
-    parsed = parser.parse_args(arguments)
+    return parser
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parsed = make_parser().parse_args(arguments)
     return int(parsed.run(parsed))
 
 

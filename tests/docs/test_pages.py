@@ -1,0 +1,78 @@
+"""The pages keep their word: code runs, commands parse, links lead somewhere, and the index has every page."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mpir.cli import make_parser
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- not run: [^\n]+ -->\n\n)?```(\w*)\n(.*?)```", re.DOTALL)
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]]}
+"""What a page may take for granted, beside a file abstracts.jsonl."""
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [text for skipped, language, text in found if language in languages and not skipped]
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of a page's blocks that call mpir, each stage of a pipe by itself."""
+    lines = "\n".join(blocks(page, "", "bash")).replace("\\\n", " ").splitlines()
+    stages = [stage.strip() for line in lines for stage in re.split(r"\s[|<>]\s", line.split("  #")[0])]
+    return [stage for stage in stages if stage.startswith("mpir ") and "…" not in stage]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "mpir/sample/documents.jsonl", "abstracts.jsonl")
+    names: dict[str, object] = dict(GIVEN)
+    skipped = []
+    for block in blocks(page, "python"):
+        try:
+            exec(compile(block, str(page), "exec"), names)
+        except ImportError as error:
+            skipped.append(str(error))
+    if skipped:
+        pytest.skip("; ".join(skipped))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_the_options_that_are_shown(page: Path) -> None:
+    for command in commands(page):
+        make_parser().parse_args(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert link.startswith("http") or (page.parent / link).exists(), link
+
+
+def test_the_index_and_the_site_have_every_page() -> None:
+    import yaml
+
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    linked = set(re.findall(r"\((\w[\w-]*\.md)\)", (ROOT / "docs/index.md").read_text(encoding="utf-8")))
+    assert pages - linked == {"index.md"}
+    named = set(re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert named == pages
+    assert yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["plugins"] == []
+
+
+def test_the_citation_has_what_its_format_needs() -> None:
+    import yaml
+
+    import mpir
+
+    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(found)
+    assert (found["cff-version"], str(found["version"])) == ("1.2.0", mpir.__version__)
