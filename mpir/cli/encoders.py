@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import ArtefactError
+from mpir.models.pooling import PooledEncoder
 
 if TYPE_CHECKING:
     from mpir.retrieve.dense import DenseIndex
+    from mpir.retrieve.dense.shards import Vectoriser
 
 DENSE_FOLDER = "dense"
 """Where vectors stand in the folder of an index."""
@@ -26,27 +28,27 @@ def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def open_encoder(which: str) -> Any:
-    """The encoder of a bundle's first bi-encoder, or of a checkpoint.
+def open_encoder(which: str) -> Vectoriser:
+    """The encoder of a bundle's first bi-encoder, as the bundle reads it, or of a checkpoint.
 
     Raises:
         ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
     """
+    from mpir.perspectives.bi_encoder import BiEncoderPerspective
     from mpir.perspectives.bundle import MANIFEST, SHIPPED, open_bundle
 
-    if not any((folder / MANIFEST).is_file() for folder in (Path(which), SHIPPED / which)):
+    if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
         from mpir.models.encoder import Encoder
 
-        return Encoder(which)
-    bundle = open_bundle(which)
-    kinds = [item["kind"] for item in bundle.manifest["perspectives"]]
-    if "bi-encoder" not in kinds:
-        raise ArtefactError(
-            f"the bundle {which!r} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
-            "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
-        )
-    perspective: Any = bundle.perspectives()[kinds.index("bi-encoder")]
-    return perspective.encoder
+        return PooledEncoder(Encoder(which))
+    bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
+    for one in bundle.perspectives():
+        if isinstance(one, BiEncoderPerspective):
+            return PooledEncoder(one.encoder, one.pooling)
+    raise ArtefactError(
+        f"the bundle {which!r} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
+        "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
+    )
 
 
 def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from mpir.errors import InputError
 
 if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
     from torch import Tensor
+
+    from mpir.models.lazy import EncoderLike
 
 POOLINGS = ("mean", "cls", "max")
 SIMILARITIES = ("cosine", "dot")
@@ -45,6 +50,24 @@ class Pooling:
 
 MEAN = Pooling()
 """Sentence-BERT's (Reimers & Gurevych 2019): unit vectors of the mean states."""
+
+
+class PooledEncoder:
+    """An encoder that is read by one pooling: what makes the vectors of an index."""
+
+    def __init__(self, encoder: EncoderLike, pooling: Pooling = MEAN) -> None:
+        """Read an encoder by a pooling."""
+        self.encoder, self.pooling = encoder, pooling
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The encoder's, and the pooling where it is not the usual one."""
+        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.kind, self.pooling.similarity]}
+        return {**self.encoder.identity, **how}
+
+    def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        """Vectors (R, W) of N texts or their passages, and the text (R,) of each, ascending."""
+        return self.encoder.vectors(texts, pooling=self.pooling)
 
 
 def padded_vectors(model: Any, inputs: Mapping[str, Tensor], pooling: Pooling = MEAN) -> Tensor:

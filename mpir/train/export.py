@@ -15,7 +15,6 @@ from scipy.optimize import minimize
 from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from mpir.errors import InputError
 from mpir.io.write import atomic_folder, write_json
 from mpir.models.pooling import MEAN
 from mpir.perspectives.bundle import MANIFEST, seal
@@ -62,17 +61,21 @@ def export_bundle(
 
 def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
-    if odd := [task.name for task in tasks if task.pooling != MEAN]:
-        raise InputError(f"{odd[0]}: a bundle's bi-encoders are read by the cosine of mean states; train it so.")
     outputs = count()
     read = [
-        {"kind": "bi-encoder"} if task.is_bi_encoder else {"kind": "cross-encoder", "output": next(outputs)}
+        {"kind": "bi-encoder", **_pooling(task)}
+        if task.is_bi_encoder
+        else {"kind": "cross-encoder", "output": next(outputs), "scale": task.losses[0].scale}
         for task in tasks
     ]
-    return [
-        {"name": task.name, **how, "checkpoint": "model", "scale": task.losses[0].scale}
-        for task, how in zip(tasks, read, strict=True)
-    ]
+    return [{"name": task.name, **how, "checkpoint": "model"} for task, how in zip(tasks, read, strict=True)]
+
+
+def _pooling(task: Task) -> dict[str, str]:
+    """A bi-encoder's scale and, where it is not the usual one, what its vectors are."""
+    scale = "logit" if task.pooling.similarity == "dot" else task.losses[0].scale
+    usual = task.pooling == MEAN
+    return {"scale": scale} | ({} if usual else {"pooling": task.pooling.kind, "similarity": task.pooling.similarity})
 
 
 def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

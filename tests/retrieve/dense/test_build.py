@@ -137,7 +137,7 @@ def test_without_faiss(
 
     def refuse(name: str, *rest: Any) -> Any:
         if name == "faiss":
-            raise ImportError(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return real(name, *rest)
 
     monkeypatch.delitem(sys.modules, "faiss", raising=False)
