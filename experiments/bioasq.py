@@ -17,11 +17,13 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mpir
 from mpir.cli import guarded
+from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,
@@ -35,14 +37,13 @@ from mpir.errors import InputError, OutputError
 from mpir.evaluate import evaluate
 from mpir.io.hash import fingerprint
 from mpir.io.write import cache_folder
-from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text import Question
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
     from mpir.rank.candidates import Candidates
     from mpir.rank.reranker import Reranker
-    from mpir.retrieve.lucene import LuceneIndex
+    from mpir.retrieve import Retriever
     from mpir.tasks.bioasq import System
 
 SAMPLE = Path(mpir.__file__).parent / "sample"
@@ -59,11 +60,10 @@ def parser() -> argparse.ArgumentParser:
     )
     new.add_argument("--gold", type=Path, help="golden answers to measure against")
     new.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
-    new.add_argument("--candidates", type=positive, default=100, help="documents from BM25 (%(default)s)")
+    new.add_argument("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
     new.add_argument("--documents", type=positive, default=10, help="documents to submit (%(default)s)")
     new.add_argument("--snippets", type=positive, default=10, help="snippets to submit (%(default)s)")
-    new.add_argument("--k1", type=float, default=DEFAULT_K1, help="BM25's k1 (%(default)s)")
-    new.add_argument("--b", type=float, default=DEFAULT_B, help="BM25's b (%(default)s)")
+    add_first_stage_options(new, "--first-stage")
     new.add_argument("--run-file", type=Path, help="also write all reranked candidates as a TREC run")
     new.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(new)
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     reranker = load_reranker(arguments)
     compared = systems(reranker.weights) if gold else [System("blend", reranker.weights)]
-    with open_index(arguments) as index:
+    with closing(open_index(arguments)) as index:
         started = time.perf_counter()
         submissions, run_lines = score_and_answer(arguments, questions, index, reranker, compared)
         seconds = time.perf_counter() - started
@@ -120,25 +120,27 @@ def use_sample(arguments: argparse.Namespace) -> None:
     arguments.corpus = [str(SAMPLE / "documents.jsonl")]
 
 
-def open_index(arguments: argparse.Namespace) -> LuceneIndex:
+def open_index(arguments: argparse.Namespace) -> Retriever:
     """The index of the corpus: the one at hand if it was made from the same files, else a new one."""
-    from mpir.retrieve import LuceneIndex, build_index, index_matches
+    from mpir.retrieve import build_index, index_matches
 
+    progress = not arguments.quiet and sys.stderr.isatty()
     if arguments.corpus:
         source = corpus_fingerprint(arguments.corpus)
         arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
         if not index_matches(arguments.index, source):
-            progress = not arguments.quiet and sys.stderr.isatty()
             build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
+        if arguments.mode != "bm25":
+            keep_vectors(arguments.corpus, arguments.index, arguments.encoder, progress=progress)
     elif arguments.index is None:
         raise InputError("there is nothing to search; name the documents with --corpus PATH…, or an --index DIR.")
-    return LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
+    return open_first_stage(arguments)
 
 
 def score_and_answer(
     arguments: argparse.Namespace,
     questions: Sequence[Question],
-    index: LuceneIndex,
+    index: Retriever,
     reranker: Reranker,
     compared: Sequence[System],
 ) -> tuple[dict[str, list[Question]], dict[str, dict[str, float]]]:
@@ -160,10 +162,13 @@ def score_and_answer(
     return submissions, run_lines
 
 
-def how_scored(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, object]:
+def how_scored(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> dict[str, object]:
     """Everything that scores depend on, so that a journal made otherwise is not taken up."""
+    from mpir.retrieve import read_info
+
     return {
-        "index": dict(index.info.source),
+        "index": dict(read_info(arguments.index).source),
+        **first_stage_identity(arguments, index),
         "documents": len(index),
         "candidates": arguments.candidates,
         "bm25": [arguments.k1, arguments.b],

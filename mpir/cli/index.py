@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
-from mpir.cli.encoders import DEFAULT, DENSE_FOLDER, add_encoder_option, dense_source, open_encoder
+from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors
 from mpir.errors import InputError
 
 EPILOG = """\
@@ -72,33 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         documents = read_corpus(arguments.paths)
         build_index(documents, arguments.index, source=source, threads=arguments.threads, progress=progress)
     if arguments.dense:
-        kept = _index_vectors(arguments, source, progress=progress) and kept
+        how = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
+        kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, progress=progress, **how) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
     return 0
-
-
-def _index_vectors(arguments: argparse.Namespace, source: Mapping[str, Any], *, progress: bool) -> bool:
-    """Add the vectors, unless those of the same documents and encoder are there; whether they were."""
-    from mpir.corpora.corpus import read_corpus
-    from mpir.retrieve.dense import build_dense, dense_matches
-
-    which = arguments.encoder or DEFAULT
-    encoder, folder = open_encoder(which), Path(arguments.index) / DENSE_FOLDER
-    made_of = dense_source(source, which)
-    sentences: bool = arguments.sentence_vectors
-    if dense_matches(folder, made_of, encoder.identity, factory=arguments.factory, sentences=sentences):
-        return True
-    build_dense(
-        read_corpus(arguments.paths),
-        folder,
-        encoder,
-        factory=arguments.factory,
-        sentences=sentences,
-        source=made_of,
-        progress=progress,
-    )
-    return False
 
 
 def _report(folder: str, documents: int, *, kept: bool) -> None:

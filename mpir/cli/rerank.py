@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.search import name_of, query_text
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
     from mpir.rank.ranking import Ranking
     from mpir.rank.reranker import Reranker
+    from mpir.rank.weights import Weights
     from mpir.text import Document
 
 log = logging.getLogger(__name__)
@@ -118,6 +120,21 @@ def _add_weight_options(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="what S_CONTEXT is: a document column, document or fixpoint (default: as the weights say)",
     )
+    parser.add_argument(
+        "--beta",
+        action="append",
+        type=_column_weight,
+        metavar="COLUMN=NUMBER",
+        help="the weight of a document column instead of the weights' own, such as dense=1; may be given several times",
+    )
+
+
+def _column_weight(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is no column with a number, such as dense=1") from None
 
 
 def load_reranker(arguments: argparse.Namespace) -> Reranker:
@@ -127,8 +144,25 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
 
     options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
+    if given := getattr(arguments, "beta", None):
+        chosen["weights"] = _with_beta(arguments, dict(given))
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)
+
+
+def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weights:
+    """The weights of the options or of the bundle, with those of some document columns changed."""
+    from mpir.perspectives.bundle import open_bundle
+    from mpir.rank.weights import Weights
+
+    if arguments.weights:
+        weights = Weights.load(arguments.weights)
+    else:
+        bundle = open_bundle(arguments.bundle)
+        if not bundle.weights:
+            raise InputError(f"bundle {arguments.bundle} has no weights that --beta could change; give --weights, too.")
+        weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
+    return replace(weights, beta={**weights.beta, **given})
 
 
 def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError, shown
 from mpir.io.write import check_replaceable
-from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
 if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
-    from mpir.retrieve.lucene import LuceneIndex
+    from mpir.retrieve import Retriever
     from mpir.text import Question
 
 EPILOG = """\
@@ -25,6 +26,8 @@ stopped (OUTPUT.scores.jsonl holds the finished questions until all are done).
 example:
   mpir score --questions training.json --index pubmed-index --output scored
   mpir tune scored --output weights.json
+
+With --mode hybrid, candidates have BM25 and vectors as columns, and tuning finds a weight for each.
 """
 
 
@@ -40,14 +43,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--questions", nargs="+", required=True, metavar="FILE", help="BioASQ questions with gold")
     parser.add_argument("--index", required=True, metavar="DIR", help="index that `mpir index` made")
     parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="folder for the scored questions")
-    parser.add_argument("--candidates", type=int, default=100, metavar="N", help="documents from BM25 (%(default)s)")
+    parser.add_argument(
+        "--candidates", type=int, default=100, metavar="N", help="documents of the first stage (%(default)s)"
+    )
     parser.add_argument(
         "--gold-in-index",
         action="store_true",
         help="count only gold that the index holds, and leave out questions without any",
     )
-    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help="BM25's k1 (%(default)s)")
-    parser.add_argument("--b", type=float, default=DEFAULT_B, help="BM25's b (%(default)s)")
+    add_first_stage_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
     parser.add_argument(
@@ -63,7 +67,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
-    from mpir.retrieve.lucene import LuceneIndex
     from mpir.tasks.bioasq import score_questions
     from mpir.tune.dataset import MARKER, Dataset
 
@@ -71,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
     check_replaceable(arguments.output, MARKER)
     questions = _read(arguments.questions)
-    with LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b) as index:
+    with closing(open_first_stage(arguments)) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
         reranker = load_reranker(arguments)
@@ -107,7 +110,7 @@ def _read(paths: list[str]) -> list[Question]:
     return list(questions.values())
 
 
-def _with_gold(questions: list[Question], index: LuceneIndex) -> list[Question]:
+def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
     """The questions with only the gold that the index holds, without those that keep none."""
     kept = []
     for question in questions:
@@ -123,7 +126,7 @@ def _with_gold(questions: list[Question], index: LuceneIndex) -> list[Question]:
     return kept
 
 
-def _holds(index: LuceneIndex, name: str) -> bool:
+def _holds(index: Retriever, name: str) -> bool:
     try:
         index.document(name)
     except InputError:
@@ -131,10 +134,13 @@ def _holds(index: LuceneIndex, name: str) -> bool:
     return True
 
 
-def _made_by(arguments: argparse.Namespace, index: LuceneIndex, reranker: Reranker) -> dict[str, Any]:
+def _made_by(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> dict[str, Any]:
     """Everything that the columns depend on."""
+    from mpir.retrieve import read_info
+
     return {
-        "index": {"source": dict(index.info.source), "documents": len(index)},
+        "index": {"source": dict(read_info(arguments.index).source), "documents": len(index)},
+        **first_stage_identity(arguments, index),
         "candidates": arguments.candidates,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},

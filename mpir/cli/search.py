@@ -10,17 +10,16 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.encoders import add_encoder_option, open_dense
+from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
 from mpir.errors import InputError, shown
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
-from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.text.normalise import without_surrogates
 
 if TYPE_CHECKING:
-    from mpir.retrieve import Retriever
-    from mpir.text.types import Document
+    from mpir.text.types import Document, Sentence
 
-MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
+    Nearest = tuple[Sentence, float]
+
 EPILOG = """\
 Queries are arguments, or lines on standard input: plain text, or JSON objects with "query" (or "body") and an optional
 "id". A terminal shows a table; a pipe carries one JSON object for each query, in the order of the queries:
@@ -52,18 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--index", required=True, metavar="DIR", help="folder that `mpir index` made")
     parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
-    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
-    parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
-    parser.add_argument("--mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
-    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
-    parser.add_argument(
-        "--dense-weight",
-        type=float,
-        default=0.5,
-        metavar="W",
-        help="of the vectors in --fusion sum, 0 to 1; BM25 has the rest (default: 0.5)",
-    )
-    add_encoder_option(parser, "(default: the one that the index was made with)")
+    add_first_stage_options(parser)
     parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     parser.set_defaults(run=run)
 
@@ -79,28 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     as_json = arguments.json or not sys.stdout.isatty()
     queries = _given(arguments.queries) if arguments.queries else _read()
-    with closing(_open(arguments)) as index:
+    with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
             found = index.search_batch([query for _, query in batch], arguments.k)
             for (identity, query), documents in zip(batch, found, strict=True):
-                print(_line(identity, query, documents) if as_json else _table(query, documents), flush=True)
+                nearest = nearest_sentences(index, query, documents)
+                text = _line(identity, query, documents, nearest) if as_json else _table(query, documents, nearest)
+                print(text, flush=True)
     return 0
-
-
-def _open(arguments: argparse.Namespace) -> Retriever:
-    """What the mode searches by."""
-    from mpir.retrieve import HybridRetriever, LuceneIndex
-
-    if not 0 <= arguments.dense_weight <= 1:
-        raise InputError(f"--dense-weight is {arguments.dense_weight}; expected a number from 0 to 1.")
-    if arguments.mode == "dense":
-        return open_dense(arguments.index, arguments.encoder)
-    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
-    if arguments.mode == "bm25":
-        return lexical
-    weights = [1 - arguments.dense_weight, arguments.dense_weight]
-    dense = open_dense(arguments.index, arguments.encoder)
-    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=weights)
 
 
 def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -132,24 +106,36 @@ def name_of(record: Mapping[str, Any], number: int) -> str:
     return str(number if record.get("id") is None else record["id"])
 
 
-def _line(identity: str, query: str, documents: Sequence[Document]) -> str:
-    found = [
-        {"id": document.id, "title": document.title, "abstract": document.abstract, "score": document.score}
-        | ({"scores": dict(document.scores)} if document.scores else {})
-        for document in documents
-    ]
+def _line(identity: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
+    found = []
+    for document in documents:
+        record: dict[str, Any] = {"id": document.id, "title": document.title, "abstract": document.abstract}
+        record |= {"score": document.score} | ({"scores": dict(document.scores)} if document.scores else {})
+        if document.id in nearest:
+            sentence, score = nearest[document.id]
+            place = {"section": sentence.section, "begin": sentence.begin, "end": sentence.end}
+            record["sentence"] = {"text": sentence.text, **place, "score": score}
+        found.append(record)
     return json.dumps({"id": identity, "query": query, "documents": found})
 
 
-def _table(query: str, documents: Sequence[Document]) -> str:
+def _table(query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
     from textwrap import shorten
 
     from tabulate import tabulate
 
+    def cut(text: str, most: int = 80) -> str:
+        return shorten(text, most, placeholder=" …")
+
+    several = sorted({name for document in documents for name in document.scores})
+    columns = several if len(several) > 1 else []
     rows = [
-        [rank, document.score, document.id, shorten(document.title or document.abstract, 80, placeholder=" …")]
+        [rank, document.score, *(document.scores[name] for name in columns), document.id]
+        + [cut(document.title or document.abstract, 50 if nearest else 80)]
+        + ([cut(nearest[document.id][0].text) if document.id in nearest else ""] if nearest else [])
         for rank, document in enumerate(documents, 1)
     ]
-    headers = ["", "score", "id", "title"]
-    table = tabulate(rows, headers, floatfmt=".4f", disable_numparse=[2, 3]) if rows else "(nothing found)"
-    return f"{shorten(query, 100, placeholder=' …')}\n{table}\n"
+    headers = ["", "score", *columns, "id", "title", *(["nearest sentence"] if nearest else [])]
+    text = list(range(2 + len(columns), len(headers)))
+    table = tabulate(rows, headers, floatfmt=".4f", disable_numparse=text) if rows else "(nothing found)"
+    return f"{cut(query, 100)}\n{table}\n"

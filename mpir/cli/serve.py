@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.encoders import DENSE_FOLDER, open_dense
+from mpir.cli.first_stage import DENSE_FOLDER, open_dense
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs

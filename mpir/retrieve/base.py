@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,10 @@ class Retriever(Protocol):
     @property
     def name(self) -> str:
         """What its score is called among the scores of a document, such as "bm25" or "dense"."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What its answers depend on, in JSON-able values."""
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents, best first, each with its score; a query without words finds nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,12 @@ class HybridRetriever:
                 f"weights are {weights}; expected a number of 0 or more for each of {', '.join(names)}, not all 0."
             )
         self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Those of the first stages, and how they are fused."""
+        how = {"fusion": self.fusion, "weights": list(self.weights), "depth": self.depth}
+        return {one.name: dict(one.identity) for one in self.retrievers} | how
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents of all first stages, best first."""

@@ -47,6 +47,12 @@ class LuceneIndex:
         check_files(folder, self.info, content=False)
         self._searcher = _open(self._folder, self.info)
         self._searcher.set_bm25(k1, b)
+        self.parameters = (k1, b)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The corpus, and BM25's parameters."""
+        return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters)}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents that share a term with the query, best first, each with its score.

@@ -15,7 +15,7 @@ from mpir.rank.blend import blend, document_order
 from mpir.rank.candidates import Candidates, is_record_of
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
-from mpir.retrieve.lucene import LuceneIndex
+from mpir.retrieve.base import Retriever
 from mpir.text import Question, Sentence, Snippet
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -56,7 +56,7 @@ def _only(names: Iterable[str], chosen: str) -> dict[str, float]:
 
 def score_questions(
     questions: Sequence[Question],
-    index: LuceneIndex,
+    index: Retriever,
     reranker: Reranker,
     journal: Journal,
     *,

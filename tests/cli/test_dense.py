@@ -6,10 +6,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mpir.cli import main
 from mpir.perspectives.bundle import seal
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
 
 pytest.importorskip("faiss")
 CORPUS = [
@@ -152,3 +155,53 @@ def other_encoder(bundle: Path, folder: Path) -> Path:
     model.bert.embeddings.word_embeddings.weight.data += 1.0
     model.save_pretrained(folder / "other")
     return folder / "other"
+
+
+def test_both_scores_are_columns_to_tune(index: Path, bundle: Path, tmp_path: Path) -> None:
+    asked = {"q1": "aspirin", "q2": "blood"}
+    questions = [
+        {"id": one, "body": body, "type": "yesno", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/a"]}
+        for one, body in asked.items()
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
+    arguments = ["--questions", tmp_path / "questions.json", "--index", index, "--output", tmp_path / "scored"]
+    assert main(["score", *map(str, arguments), "--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu"]) == 0
+    found = Dataset.load(tmp_path / "scored")
+    assert found.columns.layout.documents == ("bm25", "dense")
+    assert len(found.columns.documents) == 6
+    assert np.ptp(found.columns.document("dense")) > 0
+
+
+def test_the_weight_of_the_vectors_is_an_option(
+    index: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A weight beside which nothing else counts: the documents stand in the order of their vectors."""
+    alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.1)
+    Weights(alpha, beta={"bm25": 0.0}, context="document").save(bundle.parent / "weights.json")
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--json"]) == 0
+    found = capsys.readouterr().out
+    dense = {one["id"]: one["scores"]["dense"] for one in json.loads(found)["documents"]}
+    options = ["--bundle", str(bundle), "--weights", str(bundle.parent / "weights.json"), "--device", "cpu", "--json"]
+    pipe(monkeypatch, found)
+    assert main(["rerank", *options, "--beta", "dense=10000", "--beta", "bm25=0"]) == 0
+    ranked = [one["id"] for one in json.loads(capsys.readouterr().out)["documents"]]
+    assert ranked == sorted(dense, key=lambda name: -dense[name])
+    with pytest.raises(SystemExit):
+        main(["rerank", "--beta", "dense", "a"])
+    assert "'dense' is no column with a number, such as dense=1" in capsys.readouterr().err
+
+
+def test_the_nearest_sentence_says_why(
+    corpus: Path, bundle: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle), "--sentence-vectors"]
+    assert main([*command, "--quiet"]) == 0
+    search = ["search", "--index", str(index), "--mode", "hybrid", "aspirin"]
+    assert main([*search, "--json"]) == 0
+    for one in json.loads(capsys.readouterr().out)["documents"]:
+        sentence = one["sentence"]
+        assert one[sentence["section"]][sentence["begin"] : sentence["end"]] == sentence["text"]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(search) == 0
+    heads = capsys.readouterr().out.splitlines()[1].split()
+    assert heads == ["score", "bm25", "dense", "id", "title", "nearest", "sentence"]

@@ -56,6 +56,13 @@ class DenseIndex:
         if encoder is not None:
             check_encoder(self.folder, self.info, encoder.identity)
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The corpus, the encoder and the kind of index."""
+        info = self.info
+        kind = {"factory": info.factory, "parameters": self.parameters, "segments": list(info.segments)}
+        return {"source": dict(info.source), "documents": len(self), "encoder": dict(info.encoder), **kind}
+
     def _open(self) -> None:
         self.info = read_dense_info(self.folder)
         removed: Mapping[str, Sequence[int]] = {}
@@ -160,14 +167,19 @@ class DenseIndex:
         Raises:
             InputError: an id that the index lacks, or an index without the vectors of sentences or the texts.
         """
-        segment, number = self._find(id)
-        vectors = segment.sentence_vectors(number)
-        if vectors is None or not (segment.folder / PLACES).exists():
-            raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
-        found = split_sentences(segment.document(number))
-        scores = (vectors @ self._read([query])[0].T).max(axis=1, initial=-np.inf)
-        order = np.argsort(-scores, kind="stable")
-        return [(found[i], float(scores[i])) for i in order]
+        return self.sentences_of(query, [id])[0]
+
+    def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
+        """`sentences` of several documents; the query is read once."""
+        asked, found = self._read([query])[0], []
+        for segment, number in map(self._find, ids):
+            vectors = segment.sentence_vectors(number)
+            if vectors is None or not (segment.folder / PLACES).exists():
+                raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
+            texts = split_sentences(segment.document(number))
+            scores = (vectors @ asked.T).max(axis=1, initial=-np.inf)
+            found.append([(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")])
+        return found
 
     def add(self, documents: Iterable[Document]) -> None:
         """Add documents as a new segment; the others stay as they are.

@@ -1,0 +1,145 @@
+"""Dense and hybrid first stages beside BM25, on collections that nothing here was trained on.
+
+    python experiments/dense.py --data ../shared/data --encoder FOLDER_OR_HUB_NAME --indexes runs/dense
+
+SciFact, NFCorpus, MED and Cranfield: recall at 100 and 1,000, MAP, MRR@10 and nDCG@10 for BM25, for vectors, and for
+both by reciprocal rank fusion and by the sum of z-scores. Every first stage searches the whole collection for 1,000
+documents. Printed are means over queries, and the p-value of a paired randomisation test on nDCG@10 against BM25,
+corrected for the number of systems (Holm). The vectors are kept in the folder of indexes; an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from generalisation import FOLDERS, READERS, TestSet, limited, read_smart
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.cli.first_stage import open_encoder
+from mpir.errors import InputError
+from mpir.evaluate import evaluate_queries, holm, randomisation_test
+from mpir.io.read import read_lines
+from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
+from mpir.retrieve.dense import build_dense, dense_matches
+from mpir.retrieve.dense.shards import Vectoriser
+from mpir.text import Document
+
+MEASURES = {"R@100": "R@100", "R@1000": "R@1000", "AP": "MAP", "RR@10": "MRR@10", "nDCG@10": "nDCG@10"}
+MAIN = "nDCG@10"
+DEPTH = 1000
+SETS = ("scifact", "nfcorpus", "med", "cranfield")
+Values = dict[str, npt.NDArray[np.float64]]
+"""Measure → its figure for each query (Q,)."""
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
+    )
+    parser.add_argument(
+        "--encoder", default="default", help="bundle with a bi-encoder, folder or hub name (%(default)s)"
+    )
+    parser.add_argument("--indexes", type=Path, default=Path("runs/dense"), help="where indexes are kept (%(default)s)")
+    parser.add_argument("--factory", default="Flat", help="faiss's string for the kind of index (%(default)s)")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
+    return guarded("dense", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """One table for all collections."""
+    encoder, rows = open_encoder(arguments.encoder), []
+    for name in arguments.sets:
+        test = limited(read(name, arguments.data), None, 0)
+        stages = first_stages(test, arguments.indexes / name, encoder, arguments.factory)
+        rows += table(test.name, {label: measure(test, stage) for label, stage in stages.items()})
+        stages["BM25"].close()
+    print(tabulate(rows, ["", "", *MEASURES.values(), "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github"))
+    return 0
+
+
+def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str) -> dict[str, Retriever]:
+    """BM25, vectors and both, over a collection whose indexes are made where they are not there."""
+    source = {"collection": test.name, "documents": len(test.documents)}
+    if not index_matches(folder / "bm25", source):
+        build_index(test.documents, folder / "bm25", source=source)
+    if not dense_matches(folder / "dense", source, encoder.identity, factory=factory, sentences=False):
+        progress = sys.stderr.isatty()
+        build_dense(test.documents, folder / "dense", encoder, factory=factory, source=source, progress=progress)
+    both = [LuceneIndex(folder / "bm25"), DenseIndex(folder / "dense", encoder)]
+    return {
+        "BM25": both[0],
+        "vectors": both[1],
+        "both, RRF": HybridRetriever(both),
+        "both, z-scores": HybridRetriever(both, fusion="sum"),
+    }
+
+
+def measure(test: TestSet, stage: Retriever) -> Values:
+    """The figures of one first stage, query by query."""
+    found = stage.search_batch(list(test.queries.values()), DEPTH)
+    run = {name: ranked(documents) for name, documents in zip(test.queries, found, strict=True)}
+    by_query = evaluate_queries(test.qrels, run, list(MEASURES))
+    return {measure: np.array(list(values.values())) for measure, values in by_query.items()}
+
+
+def ranked(documents: Sequence[Document]) -> dict[str, float]:
+    """Scores that keep the order, whatever a measure does with equal ones."""
+    return {document.id: -float(rank) for rank, document in enumerate(documents)}
+
+
+def table(name: str, values: dict[str, Values]) -> list[list[object]]:
+    """A row for each system of a collection."""
+    baseline, *others = values
+    tests = [randomisation_test(values[other][MAIN], values[baseline][MAIN]) for other in others]
+    p_values = dict(zip(others, holm(tests), strict=True))
+    return [
+        [name, label, *(float(one[m].mean()) for m in MEASURES), f"{p_values[label]:.4f}" if label in p_values else ""]
+        for label, one in values.items()
+    ]
+
+
+def read(name: str, data: Path) -> TestSet:
+    """A collection by its name."""
+    return read_cranfield(data / name) if name == "cranfield" else READERS[name](data / FOLDERS[name])
+
+
+def read_cranfield(folder: Path) -> TestSet:
+    """Cranfield 1400: titles and abstracts on aerodynamics; the queries are numbered by their place in the file.
+
+    Its grades run backwards, from 1 (a complete answer) to 4; -1 and 5 say that a document is of no interest.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in read_lines(folder / "cranqrel"):
+        fields = line.split()
+        if len(fields) != 3:
+            raise InputError(f"{folder / 'cranqrel'}:{number}: expected query, document, grade; found {line[:40]!r}.")
+        qrels.setdefault(fields[0], {})[fields[1]] = 5 - int(fields[2]) if 1 <= int(fields[2]) <= 4 else 0
+    texts = [text for _, text in read_smart(folder / "cran.qry")]
+    queries = {str(place): text for place, text in enumerate(texts, 1)}
+    return TestSet("Cranfield", queries, list(records(folder / "cran.all.1400")), qrels)
+
+
+def records(path: Path) -> list[Document]:
+    """Documents of a SMART file with titles (.T) and texts (.W); authors and places are left out."""
+    found: list[dict[str, list[str]]] = []
+    part = ""
+    for _, line in read_lines(path):
+        if line.startswith(".I"):
+            found.append({"I": [line[2:].strip()], "T": [], "W": []})
+        elif len(line.strip()) == 2 and line.startswith("."):
+            part = line[1]
+        elif part in ("T", "W") and found:
+            found[-1][part].append(line.strip())
+    return [Document(one["I"][0], " ".join(one["T"]), " ".join(one["W"])) for one in found]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""The first stage on the command line: BM25, vectors or both, and the encoder that makes the vectors."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import ArtefactError, InputError
+from mpir.models.pooling import PooledEncoder
+from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+
+if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
+    from mpir.retrieve.dense import DenseIndex
+    from mpir.retrieve.dense.shards import Vectoriser
+    from mpir.text.types import Document, Sentence
+
+MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
+DENSE_FOLDER = "dense"
+"""Where vectors stand in the folder of an index."""
+DEFAULT = "default"
+
+
+def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode") -> None:
+    """Add what a first stage searches by; `name` is the option that says which it is."""
+    parser.add_argument(name, dest="mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
+    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
+    parser.add_argument(
+        "--dense-weight",
+        type=float,
+        default=0.5,
+        metavar="W",
+        help="of the vectors in --fusion sum, 0 to 1; BM25 has the rest (default: 0.5)",
+    )
+    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
+    parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
+    add_encoder_option(parser, "(default: the one that the index was made with)")
+
+
+def open_first_stage(arguments: argparse.Namespace) -> Retriever:
+    """What the mode searches by, in the folder of an index.
+
+    Raises:
+        ArtefactError: there is no such index, no vectors in it, or they are of another encoder.
+        InputError: a weight or a parameter of BM25 out of bounds.
+    """
+    from mpir.retrieve import HybridRetriever, LuceneIndex
+
+    if not 0 <= arguments.dense_weight <= 1:
+        raise InputError(f"--dense-weight is {arguments.dense_weight}; expected a number from 0 to 1.")
+    if arguments.mode == "dense":
+        return open_dense(arguments.index, arguments.encoder)
+    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
+    if arguments.mode == "bm25":
+        return lexical
+    weights = [1 - arguments.dense_weight, arguments.dense_weight]
+    dense = open_dense(arguments.index, arguments.encoder)
+    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=weights)
+
+
+def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
+    """The sentence of each document whose vector is nearest to the query's, by id; none where they are not kept."""
+    from mpir.retrieve import DenseIndex, HybridRetriever
+
+    stages = index.retrievers if isinstance(index, HybridRetriever) else (index,)
+    dense = next((one for one in stages if isinstance(one, DenseIndex) and one.info.sentences), None)
+    if dense is None:
+        return {}
+    names = [document.id for document in documents]
+    return {name: found[0] for name, found in zip(names, dense.sentences_of(query, names), strict=True) if found}
+
+
+def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
+    """What candidates depend on besides the index and BM25's parameters, for what is kept between runs."""
+    return {} if arguments.mode == "bm25" else {"first_stage": dict(index.identity)}
+
+
+def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add ``--encoder``."""
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help=f"what makes vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
+    )
+
+
+def open_encoder(which: str) -> Vectoriser:
+    """The encoder of a bundle's first bi-encoder, as the bundle reads it, or of a checkpoint.
+
+    Raises:
+        ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
+    """
+    from mpir.perspectives.bi_encoder import BiEncoderPerspective
+    from mpir.perspectives.bundle import MANIFEST, SHIPPED, open_bundle
+
+    if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
+        from mpir.models.encoder import Encoder
+
+        return PooledEncoder(Encoder(which))
+    bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
+    for one in bundle.perspectives():
+        if isinstance(one, BiEncoderPerspective):
+            return PooledEncoder(one.encoder, one.pooling)
+    raise ArtefactError(
+        f"the bundle {which!r} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
+        "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
+    )
+
+
+def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
+    """The vectors in the folder of an index, with the encoder that made them or the one that is named."""
+    from mpir.retrieve.dense import DenseIndex, read_dense_info
+
+    place = Path(folder) / DENSE_FOLDER
+    opened = read_dense_info(place).source.get("encoder")
+    return DenseIndex(place, open_encoder(encoder or opened or DEFAULT))
+
+
+def keep_vectors(
+    paths: Sequence[str],
+    folder: str | Path,
+    encoder: str | None,
+    *,
+    factory: str = "Flat",
+    sentences: bool = False,
+    progress: bool = False,
+) -> bool:
+    """Add the vectors of a corpus to the folder of its index, unless they are there; whether they were."""
+    from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+    from mpir.retrieve.dense import build_dense, dense_matches
+
+    which, place = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
+    opened, source = open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
+    if dense_matches(place, source, opened.identity, factory=factory, sentences=sentences):
+        return True
+    how: dict[str, Any] = {"factory": factory, "sentences": sentences}
+    build_dense(read_corpus(paths), place, opened, source=source, progress=progress, **how)
+    return False
