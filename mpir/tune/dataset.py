@@ -9,27 +9,26 @@ scored/*.npy            one array each: document_scores (D, K), sentence_scores 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpir.corpora.bioasq import read_questions
 from mpir.errors import ArtefactError, InputError
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Floats, Integers, Layout
-from mpir.text import Question, Snippet
+from mpir.rank.columns import Columns, Floats, Integers
+from mpir.text import Question
+from mpir.tune.formats import BEFORE, FORMAT, question_to_dict, read_gold, today
 from mpir.version import __version__
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that only scored questions have: a folder without it is not replaced."""
-FORMAT = 3
 OWNERS = ("question_of", "document_of")
 PLACES = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
 OF_DOCUMENTS = {"documents", "documents_in_passages"}
@@ -97,7 +96,9 @@ class Dataset:
             arrays |= {name: getattr(self, name) for name in PLACES}
             for name, array in arrays.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
-            write_json(temporary / QUESTIONS, {"questions": [_to_dict(question) for question in self.questions]})
+            write_json(
+                temporary / QUESTIONS, {"questions": [question_to_dict(question) for question in self.questions]}
+            )
             manifest = {
                 "format": FORMAT,
                 "mpir": __version__,
@@ -134,8 +135,8 @@ class Dataset:
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in root.glob("*.npy")}
-        questions = _read_questions(root, manifest["format"])
-        layout, arrays = BEFORE.get(manifest["format"], _today)(manifest, arrays)
+        questions = read_gold(root / QUESTIONS, manifest["format"])
+        layout, arrays = BEFORE.get(manifest["format"], today)(manifest, arrays)
         owners = {name: arrays[name] for name in OWNERS}
         scores = (arrays["document_scores"], arrays["sentence_scores"])
         columns = Columns(layout, *scores, **owners, questions=len(questions))
@@ -204,60 +205,3 @@ def _places(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
         "in_passages": scored.in_passages,
         "documents_in_passages": scored.documents_in_passages,
     }
-
-
-def _to_dict(question: Question) -> dict[str, Any]:
-    """A question with its gold, every id as it is: BioASQ's own files would turn them into PubMed's addresses."""
-    snippets = None if question.snippets is None else [asdict(snippet) for snippet in question.snippets]
-    documents = None if question.documents is None else list(question.documents)
-    return {
-        "id": question.id,
-        "body": question.body,
-        "type": question.type,
-        "documents": documents,
-        "snippets": snippets,
-    }
-
-
-def _read_questions(root: Path, version: int) -> tuple[Question, ...]:
-    if version in BEFORE:
-        return tuple(read_questions(root / QUESTIONS))
-    return tuple(map(_from_dict, read_json(root / QUESTIONS)["questions"]))
-
-
-def _from_dict(values: Mapping[str, Any]) -> Question:
-    documents, snippets = values["documents"], values["snippets"]
-    return Question(
-        values["id"],
-        values["body"],
-        values["type"],
-        documents=None if documents is None else tuple(documents),
-        snippets=None if snippets is None else tuple(Snippet(**snippet) for snippet in snippets),
-    )
-
-
-Arrays = dict[str, npt.NDArray[Any]]
-
-
-def _today(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
-    return Layout.from_dict(manifest["columns"]), arrays
-
-
-def _second(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
-    """BM25 was the only column of documents, and agreement the only one that orders sentences."""
-    names = tuple(manifest["perspectives"])
-    renamed = {
-        "document_scores": arrays["bm25"][:, None],
-        "sentence_scores": arrays["scores"],
-        "in_passages": arrays["windowed"],
-        "documents_in_passages": np.zeros(len(arrays["documents"]), bool),
-    }
-    return Layout(("bm25",), names, frozenset({"agreement"} & set(names))), arrays | renamed
-
-
-def _first(manifest: Mapping[str, Any], arrays: Arrays) -> tuple[Layout, Arrays]:
-    return _second(manifest, {**arrays, "windowed": arrays["cut"]})
-
-
-BEFORE = {1: _first, 2: _second}
-"""How the formats of earlier versions are read."""
