@@ -85,7 +85,8 @@ class Bundle:
             InputError: an unknown kind, code that is not trusted, or an option that is none.
         """
         import mpir.perspectives.bi_encoder
-        import mpir.perspectives.cross_encoder  # noqa: F401  (both register their kind)
+        import mpir.perspectives.cross_encoder
+        import mpir.perspectives.negation  # noqa: F401  (all register their kind)
 
         loading = Loading(self.folder, device, precision, tokens_per_batch, trust_code=trust_code)
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
-from mpir.text.terms import terms
+from mpir.text.terms import StopWords, terms
 
 
 class TermWeights(NamedTuple):
@@ -22,24 +22,36 @@ class TermWeights(NamedTuple):
 
 
 def bm25_scores(
-    query: str, texts: Sequence[str], *, k1: float = DEFAULT_K1, b: float = DEFAULT_B
+    query: str,
+    texts: Sequence[str],
+    *,
+    k1: float = DEFAULT_K1,
+    b: float = DEFAULT_B,
+    stop_words: StopWords = "english",
 ) -> NDArray[np.float32]:
     """Score every text for one query: shape (N,), 0 where no term is shared. See `MemoryIndex`."""
-    return MemoryIndex(texts, k1=k1, b=b).scores(query)
+    return MemoryIndex(texts, k1=k1, b=b, stop_words=stop_words).scores(query)
 
 
 class MemoryIndex:
     """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
 
-    Terms are lower-cased words without Lucene's English stop words, with plurals folded; document frequencies and the
-    average length are those of these texts alone.
+    Terms are lower-cased words without stop words (see `mpir.text.terms`), with plurals folded; document frequencies
+    and the average length are those of these texts alone.
     """
 
-    def __init__(self, texts: Sequence[str], *, k1: float = DEFAULT_K1, b: float = DEFAULT_B) -> None:
-        """Index N texts. Raises InputError when k1 or b is out of bounds."""
+    def __init__(
+        self,
+        texts: Sequence[str],
+        *,
+        k1: float = DEFAULT_K1,
+        b: float = DEFAULT_B,
+        stop_words: StopWords = "english",
+    ) -> None:
+        """Index N texts. Raises InputError when k1 or b is out of bounds, or for stop words that are no choice."""
         check_parameters(k1, b)
-        self._size = len(texts)
-        corpus = [terms(text) for text in texts]
+        self._size, self._stop_words = len(texts), stop_words
+        corpus = [terms(text, stop_words=stop_words) for text in texts]
         self._bm25 = None
         if any(corpus):
             from bm25s import BM25
@@ -54,7 +66,7 @@ class MemoryIndex:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """Every text's score for the query, in the order of the texts: shape (N,), 0 where no term is shared."""
-        words = terms(query)
+        words = terms(query, stop_words=self._stop_words)
         if self._bm25 is None or not words:
             return np.zeros(self._size, dtype=np.float32)
         scores: NDArray[np.float32] = self._bm25.get_scores(words)

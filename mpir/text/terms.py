@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import Literal, get_args
 
+from mpir.errors import InputError
+
+StopWords = Literal["english", "not-no", "none"]
+NEGATING = frozenset({"no", "not"})
 _WORD = re.compile(r"\w+")
 
 
-def terms(text: str) -> list[str]:
-    """A text's words as BM25 counts them."""
-    stop_words = _stop_words()
-    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in stop_words]
+def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
+    """A text's words as BM25 counts them, without stop words.
+
+    These are Lucene's 33 English ones (``english``); the same but for "no" and "not" (``not-no``), where "no effusion"
+    is to differ from "effusion"; or there are ``none``.
+
+    Raises:
+        InputError: another name.
+    """
+    left_out = _stop_words(stop_words)
+    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in left_out]
 
 
 @cache
-def _stop_words() -> frozenset[str]:
-    """Lucene's 33 English stop words."""
+def _stop_words(name: StopWords) -> frozenset[str]:
     from bm25s.stopwords import STOPWORDS_EN
 
-    return frozenset(STOPWORDS_EN)
+    if name not in get_args(StopWords):
+        raise InputError(f"stop_words is {name!r:.60}; choose from {', '.join(get_args(StopWords))}.")
+    words = frozenset(STOPWORDS_EN)
+    return {"english": words, "not-no": words - NEGATING, "none": frozenset[str]()}[name]
 
 
 @lru_cache(maxsize=2**16)

@@ -109,3 +109,14 @@ def test_another_process_computes_the_same_bytes() -> None:
         for seed in ("1", "2", "3")
     ]
     assert len(set(found)) == 1
+
+
+def test_stop_words_are_a_choice() -> None:
+    texts = ["No effusion is seen.", "An effusion is seen."]
+    assert len(set(bm25_scores("no effusion", texts).tolist())) == 1
+    kept = bm25_scores("no effusion", texts, stop_words="not-no")
+    assert kept[0] > kept[1]
+    everything = bm25_scores("is", texts, stop_words="none")
+    assert everything.min() > 0
+    with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):
+        MemoryIndex(texts, stop_words="german")  # type: ignore[arg-type]

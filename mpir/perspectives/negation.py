@@ -1,0 +1,120 @@
+"""Negation: does a text say of the question's concepts what the question says of them?
+
+"Pleural effusion" and "no pleural effusion" are nearly the same to BM25 and to sentence encoders. This perspective
+needs no model: a lexicon finds concepts in the question and in the text, and NegEx says which are negated, in both by
+the same rules. It is for fields that have a word list, and no part of any bundle unless one declares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.annotate.match import ExactMatcher
+from mpir.annotate.negation import Status
+from mpir.annotate.partial import PartialMatcher
+from mpir.errors import InputError
+from mpir.perspectives.base import Loading, Perspective, register
+from mpir.text.split import split
+
+Several = Literal["any", "mean", "last"]
+VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
+FORM = 1
+"""To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
+
+
+class NegationPerspective(Perspective):
+    """The mean, over the concepts of the question, of how far the text's polarity agrees with the question's: -1 to 1.
+
+    A concept counts 1 where question and text agree (both affirm or both negate it), -1 where one negates what the
+    other affirms, half of that where one holds it possible or past, and 0 where the text does not mention it. A
+    question without a concept of the lexicon has 0 for every text. Of a text that mentions a concept several times
+    counts, by `several`, ``any``: what is affirmed anywhere is affirmed; ``mean``: the mean; ``last``: the last word on
+    it. A text may be a sentence or a whole document.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        *,
+        negation: NegEx | None = None,
+        likeness: float | None = None,
+        several: Several = "any",
+        name: str = "negation",
+    ) -> None:
+        """Judge by a lexicon; phrases match word for word, or nearly, from a `likeness` on (annotate/partial.py).
+
+        Raises:
+            InputError: an unknown rule for several mentions, or a likeness out of bounds.
+        """
+        if several not in get_args(Several):
+            raise InputError(f"negation: several is {several!r:.60}; choose from {', '.join(get_args(Several))}.")
+        self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
+        self.negation = negation or NegEx.load()
+        self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
+        self._polarity = lru_cache(maxsize=2**16)(self._read)
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the question: (N,), from -1 to 1."""
+        asked = self._polarity(question)
+        values = [sum(said.get(one, 0.0) * asked[one] for one in asked) for said in map(self._polarity, sentences)]
+        return np.array(values, np.float64) / max(1, len(asked))
+
+    def explain(self, question: str, text: str) -> list[str]:
+        """What the text says of the question's concepts, such as ``pleural effusion: negated by "no"``."""
+        asked = self._polarity(question)
+        return list(dict.fromkeys(map(_in_words, (one for one in self.mentions(text) if one.concept in asked))))
+
+    def mentions(self, text: str) -> list[Mention]:
+        """The mentions of a text, whose sentences are found as in reports; offsets are into the text."""
+        spans = split(text, style="report")
+        pieces = [text[begin:end] for begin, end in spans]
+        found = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
+        return [
+            Mention(one.concept, one.phrase, start + one.begin, start + one.end, one.status, one.trigger)
+            for (start, _), several in zip(spans, found, strict=True)
+            for one in several
+        ]
+
+    def _read(self, text: str) -> dict[str, float]:
+        """From -1 (negated) to 1 (affirmed), for every concept of a text."""
+        values: dict[str, list[float]] = {}
+        for mention in self.mentions(text):
+            values.setdefault(mention.concept, []).append(VALUE[mention.status])
+        return {concept: self._one(found) for concept, found in values.items()}
+
+    def _one(self, values: list[float]) -> float:
+        if self.several == "mean":
+            return sum(values) / len(values)
+        return max(values) if self.several == "any" else values[-1]
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The lexicon, the triggers and the rules."""
+        return {
+            "name": self.name,
+            "kind": "negation",
+            "lexicon": self.lexicon.fingerprint,
+            "triggers": self.negation.fingerprint,
+            "likeness": self.likeness,
+            "several": self.several,
+            "form": FORM,
+        }
+
+
+def _in_words(mention: Mention) -> str:
+    return f"{mention.concept}: {mention.status}" + (f' by "{mention.trigger}"' if mention.trigger else "")
+
+
+@register("negation")
+def load_negation(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``lexicon`` is a file of the bundle, ``triggers`` a list of names."""
+    others = {key: value for key, value in options.items() if key not in ("lexicon", "triggers")}
+    triggers = [path if (path := loading.folder / one).is_file() else one for one in options.get("triggers", ())]
+    lexicon = Lexicon.load(loading.folder / options["lexicon"])
+    return NegationPerspective(lexicon, negation=NegEx.load(*triggers), name=name, **others)
