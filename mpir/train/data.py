@@ -10,8 +10,10 @@ they may have a "kind", by which they can be left out, and the raw output of a "
 The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
 cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" apart, for the product of their
 vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are;
-see losses.py for all losses. "epochs" may be a fraction: 0.5 is a sample of half of the questions. The file may hold
-"settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
+see losses.py for all losses. With "sampling": {"negatives": "hard", "among": 128} the rows of such a perspective are
+positive pairs, and a negative is found for each while it trains (sampling.py). "epochs" may be a fraction: 0.5 is a
+sample of half of the questions. The file may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}:
+see mpir.train.settings.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from mpir.errors import InputError
 from mpir.io.read import read_json, read_json_lines
 from mpir.models.pooling import MEAN, Pooling
 from mpir.train.losses import Loss, loss_named
+from mpir.train.sampling import Sampling
 
 MOST_ROWS_PER_QUESTION = 16
 
@@ -48,7 +51,7 @@ class Example:
 class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
-    `pooling` is what a bi-encoder's vectors are.
+    `pooling` is what a bi-encoder's vectors are; with `sampling`, its negatives are found while it trains.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Task:
     train: tuple[tuple[list[list[Example]], float], ...]
     dev: list[Example]
     pooling: Pooling = MEAN
+    sampling: Sampling | None = None
 
     @property
     def is_bi_encoder(self) -> bool:
@@ -70,10 +74,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of one perspective for one step; `task` is the perspective's index."""
+    """Rows of one perspective for one step; `task` is the perspective's index.
+
+    A `pool` has the pairs, these rows among them, whose texts may be their negatives.
+    """
 
     task: int
     rows: list[Example]
+    pool: list[Example] | None = None
 
 
 def read_mixture(path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = ()) -> list[Task]:
@@ -116,8 +124,8 @@ def _task(item: dict[str, Any], folder: Path, place: str, without: set[str], nam
     place = f"{place}: {name}"
     if not any(row.label > 0 for groups, _ in train for group in groups for row in group) and name not in without:
         raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
-    task = Task(name, losses, train, read_rows(folder / item["dev"], top), pooling)
-    if task.is_ranking:
+    task = Task(name, losses, train, read_rows(folder / item["dev"], top), pooling, _sampling(item, losses, place))
+    if task.is_ranking and task.sampling is None:
         _check_rivals(train, place)
     if not task.dev:
         raise InputError(f"{folder / item['dev']}: has no rows, and the best checkpoint is chosen on them; add some.")
@@ -134,6 +142,21 @@ def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling]:
     if len({loss.apart for loss in losses}) == 2:
         raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
     return losses, pooling
+
+
+def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sampling | None:
+    declared = item.get("sampling")
+    if declared is None:
+        return None
+    if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].apart:
+        raise InputError(
+            f'{place}: sampling is {declared!r:.60}; expected {{"negatives": "hard", "among": 128}}, for a loss that '
+            "reads texts apart."
+        )
+    try:
+        return Sampling(**declared)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
 
 
 def _epochs(file: dict[str, Any], place: str) -> float:
@@ -212,16 +235,31 @@ def schedule(tasks: list[Task], rows_per_batch: int, seed: int, count: int | Non
     A `count` cuts the mixture off after so many batches, or repeats it in another order until there are so many.
     """
     generator = random.Random(seed)
-    batches: list[Batch] = []
+    parts: list[list[Batch]] = []
     for index, task in enumerate(tasks):
         for groups, epochs in task.train:
             for part in [1.0] * int(epochs) + [epochs % 1] * (epochs % 1 > 0):
                 chosen = generator.sample(groups, max(1, round(part * len(groups))))
-                batches.extend(Batch(index, rows) for rows in _fill(chosen, rows_per_batch, generator))
-    generator.shuffle(batches)
+                if task.sampling is None:
+                    parts.extend([Batch(index, rows)] for rows in _fill(chosen, rows_per_batch, generator))
+                else:
+                    parts.extend(_pools(index, task.sampling, chosen, rows_per_batch, generator))
+    generator.shuffle(parts)
+    batches = [batch for part in parts for batch in part]
     if count is not None and len(batches) < count:
         batches += schedule(tasks, rows_per_batch, seed + 1, count - len(batches))
     return batches[:count]
+
+
+def _pools(
+    task: int, sampling: Sampling, groups: list[list[Example]], size: int, generator: random.Random
+) -> list[list[Batch]]:
+    """The batches of each pool of positive pairs; they follow each other, since one pass finds all their negatives."""
+    pairs = [row for group in groups for row in group if row.label > 0]
+    return [
+        [Batch(task, pool[start : start + size], pool) for start in range(0, len(pool), size)]
+        for pool in sampling.pools(pairs, generator)
+    ]
 
 
 def _fill(groups: list[list[Example]], size: int, generator: random.Random) -> list[list[Example]]:

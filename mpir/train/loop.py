@@ -31,6 +31,7 @@ from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.data import Batch, Example, Task, schedule
 from mpir.train.matrices import batch_places, known_positives, own_places
+from mpir.train.sampling import allowed, choose, triplets
 from mpir.train.settings import TrainingSettings
 
 __all__ = ["FineTuner", "TrainingSettings"]
@@ -68,8 +69,11 @@ class FineTuner:
         self.known = {
             index: known_positives(row for groups, _ in task.train for group in groups for row in group)
             for index, task in enumerate(tasks)
-            if any(loss.in_batch for loss in task.losses)
+            if task.sampling or any(loss.in_batch for loss in task.losses)
         }
+        self.skipped = 0
+        self._pool: list[Example] = []
+        self._negatives: dict[int, str | None] = {}
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
         steps = math.ceil(len(self.batches) / settings.gradient_accumulation_steps)
         self.optimiser = torch.optim.AdamW(
@@ -200,12 +204,16 @@ class FineTuner:
             self.optimiser.zero_grad()
         seconds = round(time.perf_counter() - started, 3)
         name, rows = self.tasks[batch.task].name, len(batch.rows)
-        self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds)
+        skipped = {"skipped": self.skipped} if batch.pool else {}
+        self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **skipped)
         return loss.item()
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """The sum of the task's losses on one batch."""
-        task, rows, own = self.tasks[batch.task], batch.rows, own_places(batch.rows)
+        task, rows = self.tasks[batch.task], self._rows(batch)
+        if not rows:
+            return torch.zeros((), device=self.device, requires_grad=True)
+        own = own_places(rows)
         if task.is_bi_encoder:
             left, right = self._vectors_of(rows, task.pooling)
             values = (left * right).sum(dim=1)
@@ -220,6 +228,34 @@ class FineTuner:
             mask = torch.from_numpy(places.mask).to(values.device)
             found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
         return torch.stack(found).sum()
+
+    def _rows(self, batch: Batch) -> list[Example]:
+        """A batch's rows or, of one whose negatives are sampled, the triplets; pairs without a negative are skipped."""
+        if batch.pool is None:
+            return batch.rows
+        if batch.pool is not self._pool:
+            self._pool, found = batch.pool, self._sample(batch.task, batch.pool)
+            self._negatives = {id(pair): text for pair, text in zip(batch.pool, found, strict=True)}
+        negatives = [self._negatives[id(pair)] for pair in batch.rows]
+        self.skipped += negatives.count(None)
+        return triplets(batch.rows, negatives)
+
+    @torch.no_grad()
+    def _sample(self, task: int, pool: list[Example]) -> list[str | None]:
+        """A negative for each pair of a pool, by one pass of the model as it is, in eval mode."""
+        texts, sampling = list(dict.fromkeys(pair.sentence for pair in pool)), self.tasks[task].sampling
+        may = allowed(pool, texts, self.known[task])
+        if sampling is None or sampling.negatives == "random":
+            closeness = np.random.default_rng([self.settings.seed, self.step]).random(may.shape)
+        else:
+            self.model.eval()
+            pooling = self.tasks[task].pooling
+            vectors = self._read(
+                lambda sequences: self._vectors(sequences, pooling), [pair.question for pair in pool] + texts
+            )
+            self.model.train()
+            closeness = (vectors[: len(pool)] @ vectors[len(pool) :].T).numpy(force=True)
+        return [None if place is None else texts[place] for place in choose(closeness, may)]
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -305,7 +341,8 @@ class FineTuner:
 def _losses(task: Task) -> list[str]:
     """A task's losses and, where it is not the usual one, its pooling."""
     usual = task.pooling == MEAN
-    return [*map(str, task.losses), *([] if usual else [task.pooling.kind, task.pooling.similarity])]
+    sampled = [] if task.sampling is None else [str(task.sampling)]
+    return [*map(str, task.losses), *([] if usual else [task.pooling.kind, task.pooling.similarity]), *sampled]
 
 
 def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:

@@ -1,0 +1,77 @@
+"""Negatives that a sampler finds while a bi-encoder trains: its rows are positive pairs, and each gets a negative text.
+
+After the mega-batches of Wieting & Gimpel, "ParaNMT-50M" (2018), as Shi, Syeda-Mahmood & Baldwin use them for
+radiology (2022): one pass of the model as it is finds, among the texts of M pairs, the hardest negative of each pair;
+then come the steps of a batch each.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.train.matrices import same
+
+if TYPE_CHECKING:
+    from mpir.train.data import Example
+
+Negatives = Literal["random", "hard"]
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Whether a pair's negative is a random text or the one nearest to the question, and among how many pairs' texts.
+
+    Raises:
+        InputError: another kind, or fewer than two pairs.
+    """
+
+    negatives: Negatives = "hard"
+    among: int = 128
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.among, int) and not isinstance(self.among, bool)
+        if self.negatives not in get_args(Negatives) or not whole or self.among < 2:
+            raise InputError(
+                f"sampling is {self.negatives!r:.20} among {self.among!r:.20}; expected the negatives "
+                f"{' or '.join(get_args(Negatives))} among a whole number of at least 2 pairs."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.negatives} negatives among {self.among}"
+
+    def pools(self, pairs: Sequence[Example], generator: random.Random) -> list[list[Example]]:
+        """The pairs in random order, cut into pools of `among`."""
+        shuffled = generator.sample(list(pairs), len(pairs))
+        return [shuffled[start : start + self.among] for start in range(0, len(shuffled), self.among)]
+
+
+def allowed(pairs: Sequence[Example], texts: Sequence[str], known: Mapping[str, AbstractSet[str]]) -> npt.NDArray[Any]:
+    """Which texts (T,) may be a negative of which pairs (N,): all but what answers the pair's question."""
+    keys = [same(text) for text in texts]
+    rows = {one: [key not in known.get(one, ()) for key in keys] for one in {same(pair.question) for pair in pairs}}
+    return np.array([rows[same(pair.question)] for pair in pairs], bool).reshape(len(pairs), len(texts))
+
+
+def choose(closeness: Floats, allowed: npt.NDArray[np.bool_]) -> list[int | None]:
+    """The closest text that is allowed, for each of N pairs from (N, T); None where none is."""
+    best = np.where(allowed, closeness, -np.inf).argmax(axis=1)
+    return [int(place) if some else None for place, some in zip(best, allowed.any(axis=1), strict=True)]
+
+
+def triplets(pairs: Sequence[Example], negatives: Sequence[str | None]) -> list[Example]:
+    """Two rows for each pair that has a negative, under a group of their own; pairs without one are left out."""
+    rows: list[Example] = []
+    for number, (pair, negative) in enumerate(zip(pairs, negatives, strict=True)):
+        if negative is not None:
+            one = replace(pair, group=f"{number}")
+            rows += [one, replace(one, sentence=negative, label=0.0, teacher=None)]
+    return rows

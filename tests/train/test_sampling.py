@@ -1,0 +1,135 @@
+"""Negatives found while a bi-encoder trains: never what answers the question, the hardest of the pool, or skipped."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.train.data import Example, read_mixture, schedule
+from mpir.train.loop import FineTuner
+from mpir.train.matrices import known_positives
+from mpir.train.sampling import Sampling, allowed, choose, triplets
+from mpir.train.settings import TrainingSettings
+
+
+def pair(question: str, sentence: str) -> Example:
+    return Example(question, question, sentence, 1.0)
+
+
+PAIRS = [pair("effusion", "an effusion"), pair("no effusion", "no effusion"), pair("effusion", "the effusion")]
+
+
+def test_what_answers_the_question_is_no_negative() -> None:
+    texts = ["an effusion", "no effusion", "The  effusion", "edema"]
+    may = allowed(PAIRS, texts, known_positives(PAIRS))
+    assert may.tolist() == [[False, True, False, True], [True, False, True, True], [False, True, False, True]]
+
+
+def test_the_closest_text_that_is_allowed_is_chosen() -> None:
+    closeness = np.array([[0.9, 0.5, 0.1], [0.2, 0.9, 0.3], [0.1, 0.2, 0.3]])
+    may = np.array([[False, True, True], [True, True, True], [False, False, False]])
+    assert choose(closeness, may) == [1, 1, None]
+
+
+def test_triplets_are_groups_of_their_own_and_pairs_without_a_negative_are_left_out() -> None:
+    rows = triplets(PAIRS, ["no effusion", None, "edema"])
+    assert [(row.question, row.sentence, row.label) for row in rows] == [
+        ("effusion", "an effusion", 1.0),
+        ("effusion", "no effusion", 0.0),
+        ("effusion", "the effusion", 1.0),
+        ("effusion", "edema", 0.0),
+    ]
+    assert [rows[0].group == rows[1].group, rows[1].group == rows[2].group] == [True, False]
+
+
+def test_pools_hold_every_pair_once() -> None:
+    pairs = [pair("q", str(number)) for number in range(10)]
+    pools = Sampling("hard", 4).pools(pairs, random.Random(1))
+    assert [len(pool) for pool in pools] == [4, 4, 2]
+    assert sorted(row.sentence for pool in pools for row in pool) == sorted(row.sentence for row in pairs)
+
+
+@pytest.mark.parametrize("options", [{"negatives": "easy"}, {"among": 1}, {"among": 2.5}, {"among": True}])
+def test_a_sampling_that_is_none_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"sampling is .*; expected the negatives random or hard among"):
+        Sampling(**options)
+
+
+TEXTS = {"aspirin": ["yes aspirin does thin blood"], "cell": ["the cell is in a gene"], "gene": ["a gene does thin"]}
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    rows = [
+        {"id": question, "question": question, "sentence": text, "label": label}
+        for question, texts in TEXTS.items()
+        for text, label in [(texts[0], 1.0), *((other[0], 0.0) for other in TEXTS.values() if other != texts)]
+    ]
+    for name, kept in (("train", [row for row in rows if row["label"]]), ("dev", rows)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+    task = {
+        "name": "polarity",
+        "losses": ["triplet(margin=0.5)"],
+        "dev": "dev.jsonl",
+        "train": [{"file": "train.jsonl", "epochs": 20}],
+        "sampling": {"negatives": "hard", "among": 3},
+    }
+    (tmp_path / "mixture.json").write_text(json.dumps({"perspectives": [task]}))
+    return tmp_path / "mixture.json"
+
+
+def test_batches_of_a_pool_follow_each_other(mixture: Path) -> None:
+    batches = schedule(read_mixture(mixture), 2, seed=1)
+    assert [len(batch.rows) for batch in batches] == [2, 1] * 20
+    assert all(one.pool is other.pool for one, other in zip(batches[::2], batches[1::2], strict=True))
+    assert len({id(batch.pool) for batch in batches}) == 20
+
+
+@pytest.mark.parametrize("negatives", ["hard", "random"])
+def test_a_bi_encoder_learns_from_pairs_alone(
+    negatives: str, mixture: Path, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    mixture.write_text(mixture.read_text().replace('"hard"', f'"{negatives}"'))
+    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, learning_rate=5e-3, precision="fp32")
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    rows = tuner.tasks[0].dev
+
+    def separation() -> float:
+        cosines = tuner.outputs(rows, [0])[:, 0].reshape(3, 3)
+        return float((cosines[:, 0] - cosines[:, 1:].max(axis=1)).mean())
+
+    before = separation()
+    tuner.run()
+    assert separation() > before + 0.2
+    assert tuner.skipped == 0
+
+
+def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
+    same = [{"id": "q", "question": "gene", "sentence": text[0], "label": 1.0} for text in TEXTS.values()]
+    (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in same))
+    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=4)
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    tuner.run()
+    assert tuner.skipped == 6
+    log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    assert max(line.get("skipped", 0) for line in log) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sampling": {"negatives": "easy"}}, "polarity: sampling is 'easy'"),
+        ({"sampling": {"size": 3}}, "polarity: sampling is {'size': 3}; expected"),
+        ({"losses": ["bce"]}, "polarity: sampling is .* for a loss that reads texts apart"),
+    ],
+)
+def test_a_mixture_that_declares_it_wrongly_is_refused(mixture: Path, change: dict[str, Any], message: str) -> None:
+    declared = json.loads(mixture.read_text())
+    declared["perspectives"][0] |= change
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match=message):
+        read_mixture(mixture)
