@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia test fuzz browser clients lint clean
+.PHONY: bioasq tune sia radiology test fuzz browser clients lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -22,6 +22,14 @@ sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia
 		--bioasq mpir/sample/questions.json --corpus mpir/sample/documents.jsonl \
 		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 \
 		--least-relevance 0 --least-grounded 0 --output runs/sia/data
+
+radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and a search that knows the difference; docs/radiology.md
+	mkdir -p runs/radiology
+	$(BIN)/mpir annotate mpir/sample/radiology/reports.jsonl --lexicon mpir/sample/radiology/chest-xray.tsv \
+		--triggers negation hedges radiology > runs/radiology/mentions.jsonl
+	$(BIN)/mpir rerank "no pleural effusion" --docs mpir/sample/radiology/reports.jsonl \
+		--lexicon mpir/sample/radiology/chest-xray.tsv --triggers negation hedges radiology --explain --top-k 5
+	$(BIN)/python experiments/radiology.py sample
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest

@@ -18,6 +18,7 @@ from mpir.annotate.phrases import ANY_ENDING, fold
 from mpir.errors import InputError
 
 GAP = 3
+LIKENESS = 0.6
 _WORD = re.compile(r"\w+")
 Token = tuple[int, int]
 
@@ -31,7 +32,7 @@ class PartialMatcher:
 
     name = "partial"
 
-    def __init__(self, lexicon: Lexicon, *, threshold: float = 0.7, gap: int = GAP) -> None:
+    def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS, gap: int = GAP) -> None:
         """Raises InputError unless 0 <= threshold < 1 and gap >= 0."""
         if not 0 <= threshold < 1 or gap < 0:
             raise InputError(f"threshold is {threshold} and gap {gap}; expected 0 <= threshold < 1, and at least 0.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LIKENESS = 0.6
 NOT_FOR_CLINICAL_USE = "not for clinical use"
 EPILOG = """\
 A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line; a phrase that ends with * has any ending, and
@@ -47,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
-def add_annotation_options(parser: argparse.ArgumentParser) -> None:
+def add_annotation_options(parser: argparse._ActionsContainer) -> None:
     """Add the options that say how a lexicon is read, which several commands share."""
     parser.add_argument(
         "--triggers",
@@ -59,7 +60,7 @@ def add_annotation_options(parser: argparse.ArgumentParser) -> None:
         "--partial",
         nargs="?",
         type=float,
-        const=0.7,
+        const=LIKENESS,
         metavar="LIKENESS",
         help="find phrases whose words are only alike, and near each other in any order, too (without LIKENESS: "
         "%(const)s)",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
@@ -17,6 +18,7 @@ from mpir.io.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
+    from mpir.perspectives.negation import NegationPerspective
     from mpir.rank.ranking import Ranking
     from mpir.rank.reranker import Reranker
     from mpir.rank.weights import Weights
@@ -31,6 +33,7 @@ A terminal shows tables; a pipe carries one JSON object for each query, or with 
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
+  mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
 """
@@ -99,6 +102,19 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         help="score only this share of a question's sentences, those that a first pass finds promising "
         "(without SHARE: %(const)s; default: score all)",
     )
+    _add_lexicon_options(parser)
+
+
+def _add_lexicon_options(parser: argparse.ArgumentParser) -> None:
+    from mpir.cli.annotate import add_annotation_options
+
+    group = parser.add_argument_group("yes and no", "a column for whether a document affirms or denies what is asked")
+    group.add_argument(
+        "--lexicon",
+        metavar="FILE",
+        help="concepts and their phrases; adds the document column negation, and splits documents as reports",
+    )
+    add_annotation_options(group)
 
 
 def _share(text: str) -> float:
@@ -146,6 +162,11 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
     if given := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(given))
+    if polarity := load_negation(arguments):
+        from mpir.perspectives.negation import WEIGHT
+
+        print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
+        chosen |= {"beside": [(polarity, WEIGHT)], "style": "report"}
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)
 
@@ -163,6 +184,19 @@ def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weight
             raise InputError(f"bundle {arguments.bundle} has no weights that --beta could change; give --weights, too.")
         weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
     return replace(weights, beta={**weights.beta, **given})
+
+
+def load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
+    """The negation column that the options ask for, None without a lexicon. Raises InputError for a wrong file."""
+    if arguments.lexicon is None:
+        return None
+    from mpir.annotate import Lexicon, NegEx
+    from mpir.perspectives.negation import NegationPerspective
+
+    negation = NegEx.load(*arguments.triggers or ())
+    polarity = NegationPerspective(Lexicon.load(arguments.lexicon), negation=negation, likeness=arguments.partial)
+    polarity.level = "document"
+    return polarity
 
 
 def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
@@ -213,7 +247,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(ranking, end="\n\n")
         if arguments.explain and ranking.documents:
-            print(ranking.explain(), end="\n\n")
+            print("\n".join([ranking.explain(), *_said(reranker, ranking, documents)]), end="\n\n")
         sys.stdout.flush()
         item = next(inputs, None)
     return 0
@@ -225,6 +259,17 @@ def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
 
     with atomic_write(path) as stream:
         stream.write(page_with(page_data(ranking, documents)))
+
+
+def _said(reranker: Reranker, ranking: Ranking, documents: list[Document]) -> Iterator[str]:
+    """What the best document says of the question's concepts, where a lexicon is asked."""
+    from mpir.perspectives.negation import NegationPerspective
+
+    best = ranking.documents[0]
+    for one in reranker.perspectives:
+        if isinstance(one, NegationPerspective):
+            said = one.explain(ranking.query, documents[best.index].text) or ["nothing of the lexicon"]
+            yield f"{one.name.capitalize()} adds {best.shares[one.name]:+.4f} to its score: {'; '.join(said)}."
 
 
 def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:

@@ -24,6 +24,8 @@ from mpir.text.split import split
 
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
+WEIGHT = 2.0
+"""What the column weighs beside a bundle's where nothing else is said; chosen in docs/radiology.md."""
 FORM = 1
 """To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
 

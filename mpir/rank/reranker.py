@@ -26,6 +26,7 @@ from mpir.rank.relevance import Relevance
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
+from mpir.text.split import Style
 from mpir.text.split import sentences as split_sentences
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,8 @@ class Reranker:
         tokens_per_batch: int | None = None,
         pairs_at_once: int = 16_384,
         trust_code: bool = False,
+        beside: Sequence[tuple[Perspective, float]] = (),
+        style: Style = "abstract",
     ) -> None:
         """Load a bundle (a shipped name, or the path of a folder or a JSON file), or take `perspectives` of your own.
 
@@ -73,6 +76,9 @@ class Reranker:
         or "fp16"; and the size of a batch, by default one that suits the device. `pairs_at_once` bounds the memory that
         many queries take: so many (query, sentence) pairs are scored together, and those of one query more.
         `trust_code` lets a bundle run code that it names as ``module:attribute``.
+
+        `beside` are perspectives that stand beside the bundle's or your own, each with the weight of its column where
+        the weights don't name it. `style` says how documents are split: as an ``abstract`` or as a ``report``.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
@@ -96,11 +102,13 @@ class Reranker:
                 tokens_per_batch=whole_number("tokens_per_batch", tokens_per_batch),
                 trust_code=trust_code,
             )
+        self.perspectives += tuple(_checked(one) for one, _ in beside)
+        self.style = style
         if agreement is None and opened is not None:
             agreement = opened.agreement
         self.derived = () if agreement is None or agreement is False else (Agreement(agreement),)
         self.cache = _opened(cache)
-        self.weights = self._choose_weights(weights, context, without_agreement=agreement is False)
+        self.weights = self._choose_weights(weights, context, beside, without_agreement=agreement is False)
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
 
     def _fitted(self, bundle: Bundle) -> Relevance:
@@ -125,7 +133,12 @@ class Reranker:
         return [perspective for perspective in self.perspectives if perspective.level == level]
 
     def _choose_weights(
-        self, weights: Weights | Mapping[str, Any] | str | Path | None, context: str | None, *, without_agreement: bool
+        self,
+        weights: Weights | Mapping[str, Any] | str | Path | None,
+        context: str | None,
+        beside: Sequence[tuple[Perspective, float]],
+        *,
+        without_agreement: bool,
     ) -> Weights:
         layout = _checked_layout(self)
         source = "weights" if isinstance(weights, Weights | Mapping | None) else str(weights)
@@ -136,6 +149,11 @@ class Reranker:
         if without_agreement:
             left = Agreement.name
             chosen = replace(chosen, alpha={name: one for name, one in chosen.alpha.items() if name != left})
+        for one, weight in beside:
+            if one.level == "sentence":
+                chosen = replace(chosen, alpha={one.name: weight, **chosen.alpha})
+            else:
+                chosen = replace(chosen, beta={one.name: weight, **chosen.beta})
         if context is not None:
             chosen = replace(chosen, context=context)
         chosen = chosen.over(layout, source)
@@ -224,7 +242,7 @@ class Reranker:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-            waiting.append(_candidates(query, docs, self.cascade))
+            waiting.append(_candidates(query, docs, self.cascade, self.style))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
                 yield from self.fill(waiting, progress=progress)
@@ -335,9 +353,11 @@ def _check_even(queries: Sequence[str], documents: Sequence[Sequence[DocumentLik
         )
 
 
-def _candidates(query: str, documents: Sequence[Document], cascade: float | None) -> Candidates:
+def _candidates(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
     """A query with the sentences that go on to the perspectives, and no scores yet."""
-    split = [(number, sentence) for number, document in enumerate(documents) for sentence in split_sentences(document)]
+    split = [
+        (number, one) for number, document in enumerate(documents) for one in split_sentences(document, style=style)
+    ]
     document_of = np.array([number for number, _ in split], np.int64)
     lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
     first = _first_stage(query, documents)

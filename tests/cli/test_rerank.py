@@ -226,3 +226,25 @@ def test_work_goes_on_where_the_default_cache_cannot_be_written(
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
     assert "cannot be used as a score cache" in caplog.text
+
+
+def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports, lexicon = tmp_path / "reports.jsonl", tmp_path / "lexicon.tsv"
+    texts = {"yes": "Clear.Pleural effusion.", "no": "Clear.There is no effusion.", "other": "Clear."}
+    reports.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    lexicon.write_text("pleural effusion\teffusion*\npleural effusion\tpleural effusion\n")
+    options = ["--docs", str(reports), "--bundle", str(tiny_bundle), "--lexicon", str(lexicon), "--no-cache"]
+    for query, best in (("no pleural effusion", "no"), ("pleural effusion", "yes")):
+        assert main(["rerank", query, *options, "--beta", "negation=100"]) == 0
+        output = capsys.readouterr()
+        ranked = json.loads(output.out)["documents"]
+        assert [(one["id"], one["scores"]["negation"]) for one in ranked][::2] == [
+            (best, 1.0),
+            ("yes" if best == "no" else "no", -1.0),
+        ]
+        assert len(ranked[0]["sentences"]) == 2  # split as a report
+        assert "not for clinical use" in output.err
+    assert main(["rerank", "no pleural effusion", *options, "--explain", "--beta", "negation=100"]) == 0
+    assert 'Negation adds +100.0000 to its score: pleural effusion: negated by "no".' in capsys.readouterr().out
+    assert main(["rerank", "aspirin", *options, "--explain"]) == 0
+    assert "nothing of the lexicon" in capsys.readouterr().out

@@ -381,3 +381,37 @@ def test_a_record_keeps_what_was_left_out() -> None:
     again = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
     assert again.left_out == 200
     assert rank(again, LETTERS).sentences == rank(scored, LETTERS).sentences
+
+
+class Length(Perspective):
+    """How long the text is, with a name of its own."""
+
+    name = "length"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([len(text) for text in sentences], float)
+
+
+def test_perspectives_beside_the_others_bring_their_weights() -> None:
+    whole, each = Length(), Length()
+    whole.level, each.name = "document", "each"
+    beside: list[tuple[Perspective, float]] = [(whole, 0.01), (each, 0.1)]
+    reranker = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, beside=beside)
+    assert reranker.weights.beta == {"bm25": 0.2, "length": 0.01}
+    assert reranker.weights.alpha == {"x": 1.0, "y": 0.5, "each": 0.1}
+    (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
+    assert document.shares["length"] == pytest.approx(0.05)
+    assert document.sentences[0].shares["each"] == pytest.approx(0.5)
+    named = Weights({**LETTERS.alpha, "each": 0.7}, 0.1, {"bm25": 0.2, "length": 0.3}, 0.5, (1.0,))
+    kept = Reranker(perspectives=[Count("x"), Count("y")], weights=named, beside=beside)
+    assert kept.weights == named
+
+
+def test_documents_are_split_as_asked() -> None:
+    text = "The apex.There is x. 1. Y"
+    found = [
+        Reranker(perspectives=[Count("x")], style=style).rerank("q", [text]).documents[0].sentences
+        for style in ("abstract", "report")
+    ]
+    assert [len(sentences) for sentences in found] == [3, 3]
+    assert {one.text for one in found[1]} == {"The apex.", "There is x.", "1. Y"}
