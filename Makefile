@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia radiology test fuzz browser clients lint clean
+.PHONY: bioasq tune sia radiology test fuzz browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -48,6 +48,17 @@ clients: .venv/ready .clients/today/ready .clients/langchain/ready  ## other rer
 	$(PYTHON) -m venv .clients/$*
 	.clients/$*/bin/python -m pip install --quiet --requirement $<
 	touch $@
+
+wheel: .venv/ready  ## a wheel, installed in an empty environment and run there
+	rm -rf build/wheel build/empty
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/empty
+ifneq ($(TORCH_INDEX),)
+	build/empty/bin/python -m pip install --quiet --index-url $(TORCH_INDEX) --constraint constraints.txt torch
+endif
+	build/empty/bin/python -m pip install --quiet --constraint constraints.txt build/wheel/*.whl
+	cd build && empty/bin/mpir rerank "Which gene is mutated in cystic fibrosis?" --docs ../mpir/sample/documents.jsonl \
+		--top-k 3 --explain --no-cache --device cpu
 
 lint: .venv/ready  ## style, format and types
 	$(BIN)/ruff check

@@ -177,3 +177,12 @@ def test_backends(tiny_bundle: Path, tmp_path: Path) -> None:
     assert packed["start_seconds"] > 0
     assert packed["peak_mib"] > 50
     assert "packed, fp32" in printed
+
+
+def test_load_on_both_servers(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    figures, printed = run("serve", tmp_path, "--clients", 2, "--documents", 2, "--seconds", 0.5, "--memory", 10)
+    assert [(load["server"], load["errors"]) for load in figures["loads"]] == [("mpir", 0), ("plain", 0)]
+    assert all(load["requests/s"] > 0 and load["p50 ms"] <= load["p99 ms"] for load in figures["loads"])
+    assert list(figures["memory"]) == ["after 1", "after 10"]
+    assert "requests/s" in printed

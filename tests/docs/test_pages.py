@@ -14,8 +14,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 BLOCK = re.compile(r"(<!-- not run: [^\n]+ -->\n\n)?```(\w*)\n(.*?)```", re.DOTALL)
 WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 
-GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]]}
-"""What a page may take for granted, beside a file abstracts.jsonl."""
+GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]],
+         "reports": ["No pleural effusion."]}  # fmt: skip
+FILES = {"documents.jsonl": "abstracts.jsonl", "radiology/chest-xray.tsv": "chest-xray.tsv"}
+"""Names and files that a page may take for granted."""
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -33,7 +35,8 @@ def commands(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "mpir/sample/documents.jsonl", "abstracts.jsonl")
+    for name, copy in FILES.items():
+        shutil.copy(ROOT / "mpir/sample" / name, copy)
     names: dict[str, object] = dict(GIVEN)
     skipped = []
     for block in blocks(page, "python"):

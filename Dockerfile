@@ -1,0 +1,19 @@
+# mpir serve on a CPU, with the default bundle's weights inside: docker build -t mpir . && docker run -p 8000:8000 mpir
+FROM python:3.11-slim
+
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY mpir mpir
+COPY docker docker
+RUN TORCH_INDEX=$TORCH_INDEX sh docker/install.sh python \
+    && cp docker/healthy.py /usr/local/bin/healthy.py \
+    && rm -rf /src \
+    && useradd --create-home --uid 10001 mpir
+
+USER mpir
+WORKDIR /home/mpir
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "/usr/local/bin/healthy.py"]
+# A container's own address is not its host's: which port is open to whom is said by docker run -p.
+ENTRYPOINT ["mpir", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,47 @@
+"""What one would write instead: FastAPI around sentence-transformers' CrossEncoder, once for each checkpoint.
+
+python benchmarks/plain_server.py PORT CHECKPOINT…
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import uvicorn
+from fastapi import Body, FastAPI
+from peers import load_quietly
+
+from mpir.text import Document
+from mpir.text.split import sentences
+
+
+def main(port: int, checkpoints: list[str]) -> None:
+    """Serve until stopped."""
+    load_quietly()
+    from sentence_transformers import CrossEncoder
+
+    models = [CrossEncoder(checkpoint) for checkpoint in checkpoints]
+    app = FastAPI()
+
+    @app.post("/v1/rerank")
+    def rerank(body: dict[str, Any] = Body()) -> dict[str, Any]:  # noqa: B008  (FastAPI's way)
+        documents = [Document(str(number), abstract=text) for number, text in enumerate(body["documents"])]
+        split = [(number, one.text) for number, document in enumerate(documents) for one in sentences(document)]
+        pairs = [(body["query"], text) for _, text in split]
+        scores = sum(model.predict(pairs, show_progress_bar=False) for model in models)
+        best = np.full(len(documents), -np.inf)
+        np.maximum.at(best, [number for number, _ in split], scores)
+        order = np.argsort(-best, kind="stable").tolist()
+        return {"results": [{"index": number, "relevance_score": float(best[number])} for number in order]}
+
+    @app.get("/ready")
+    def ready() -> dict[str, bool]:
+        return {"ready": True}
+
+    uvicorn.run(app, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])
