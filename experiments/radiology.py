@@ -3,9 +3,11 @@
     python experiments/radiology.py sample
     python experiments/radiology.py negation --data ../shared/data/radiology
     python experiments/radiology.py reports --data ../shared/data/radiology --cache runs/radiology
+    python experiments/radiology.py separation --data ../shared/data/radiology --output runs/polarity --steps 60
 
 ``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
-with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named. Not for clinical use.
+with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named; ``separation`` (D) trains a
+bi-encoder and measures how far it tells "no C" from "C". Not for clinical use.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ from pathlib import Path
 import radiology_negation
 import radiology_reports
 import radiology_sample
+import radiology_training
 
 import mpir
 from mpir.cli import guarded
 from mpir.errors import InputError
+from mpir.train.sampling import Sampling
 
 LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
 
@@ -28,23 +32,38 @@ LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
 def main() -> int:
     """Read the options and run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("sample", "negation", "reports"))
+    parser.add_argument("part", choices=("sample", "negation", "reports", "separation"))
     parser.add_argument("--data", type=Path, help="folder with negex/ and openi/")
     parser.add_argument("--lexicon", type=Path, default=LEXICON, help="findings and their phrases (the sample's)")
     parser.add_argument("--cache", type=Path, help="folder where scores are kept between runs")
+    group = parser.add_argument_group("separation")
+    group.add_argument("--output", type=Path, help="folder of the training run")
+    group.add_argument("--negatives", default="hard", help="random or hard (%(default)s)")
+    group.add_argument("--among", type=int, default=128, help="pairs of a mega-batch (%(default)s)")
+    group.add_argument("--steps", type=int, help="batches of 32 (default: all entries once)")
+    group.add_argument("--learning-rate", type=float, default=1e-4, help="the highest (%(default)s)")
+    group.add_argument("--seed", type=int, default=1, help="of the order and the sampling (%(default)s)")
     arguments = parser.parse_args()
     return guarded("radiology", lambda: run(arguments))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a part. Raises InputError where it lacks its data."""
+    data, lexicon = arguments.data, arguments.lexicon
     if arguments.part == "sample":
-        return radiology_sample.run(arguments.lexicon, arguments.cache)
-    if arguments.data is None:
+        return radiology_sample.run(lexicon, arguments.cache)
+    if data is None:
         raise InputError(f"the part {arguments.part} needs data; name their folder with --data.")
     if arguments.part == "negation":
-        return radiology_negation.run(arguments.data / "negex")
-    return radiology_reports.run(arguments.data / "openi", arguments.lexicon, arguments.cache)
+        return radiology_negation.run(data / "negex")
+    if arguments.part == "reports":
+        return radiology_reports.run(data / "openi", lexicon, arguments.cache)
+    if arguments.output is None:
+        raise InputError("the part separation trains; name a folder for the run with --output.")
+    settings = {"seed": arguments.seed, "max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
+    settings |= {"batch_size": 32, "warmup": 0.1, "evaluate_every": 10**6}
+    sampling = Sampling(arguments.negatives, arguments.among)
+    return radiology_training.run(data, lexicon, arguments.output, sampling, settings)
 
 
 if __name__ == "__main__":
