@@ -40,4 +40,7 @@ def shown(value: object, most: int = LONGEST) -> str:
     """
     if value is None:
         return "missing"
-    return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)
+    try:
+        return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)
+    except ValueError:  # Python prints no integer of thousands of digits
+        return f"{type(value).__name__} of very many digits"

@@ -86,7 +86,7 @@ class Perspective(ABC):
             rows.setdefault(question, []).append(row)
         values = np.zeros(len(pairs))
         for question, members in rows.items():
-            found = np.asarray(self.score(question, [pairs[row][1] for row in members]), np.float64)
+            found = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
             if found.shape != (len(members),):
                 raise InputError(
                     f"perspective {self.name!r} gave scores of shape {found.shape} for {len(members)} sentences; "
@@ -129,6 +129,15 @@ class Perspective(ABC):
         Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
         """
         return fingerprint({key: value for key, value in self.identity.items() if key not in ("precision", "settings")})
+
+
+def as_numbers(name: str, values: Any) -> Floats:
+    """What a perspective gave as an array. Raises InputError where that holds something else than numbers."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"perspective {shown(name)} gave {shown(values)}; expected an array of one number for each text."
+        raise InputError(message) from error
 
 
 def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "shared"]:

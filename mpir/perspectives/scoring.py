@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.models.tokenise import forget
-from mpir.perspectives.base import Booleans, Outputs, Perspective, asked_by
+from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by
 from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
 
@@ -102,6 +102,7 @@ class _Table:
             else:
                 ask = Perspective.score_pairs if way == "score" else type(one).score_pairs
                 values, in_passages = ask(one, pairs, progress=progress)
+            values = as_numbers(one.name, values)
             _check(one, values, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if place := self.caches[column]:

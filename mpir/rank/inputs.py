@@ -1,46 +1,170 @@
-"""What a caller may hand over as documents: strings, dictionaries or Documents."""
+"""What a caller may hand over as documents: strings, dictionaries, Documents, or other libraries' objects."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
+from dataclasses import replace
 from typing import Any
 
-from mpir.corpora.jsonl import ID_KEYS, body_key
-from mpir.errors import InputError
+from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
+from mpir.errors import InputError, shown
+from mpir.rank.numbers import is_finite, is_missing
 from mpir.text import TITLE, Document
 
-DocumentLike = Document | str | Mapping[str, Any]
+DocumentLike = Document | str | Mapping[str, Any] | Any
+READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
+"""Keys of a dictionary that mean something here; what is under others is kept as metadata."""
+OBJECT_IDS = ("id", "id_", "node_id")
+OBJECT_TEXTS = ("page_content", "content", "text")
+OBJECT_METADATA = ("metadata", "meta")
 
 
-def as_documents(docs: Sequence[DocumentLike]) -> list[Document]:
+def as_documents(
+    docs: Iterable[DocumentLike],
+    *,
+    doc_ids: Sequence[Any] | None = None,
+    metadata: Sequence[Mapping[str, Any]] | None = None,
+) -> list[Document]:
     """Documents from whatever the caller has; the place in the list serves as id where there is none.
 
     A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id;
-    title; abstract, text or contents) and perhaps first-stage scores: `score`, or several by name in `scores`.
+    title; abstract, text, contents, content, page_content or body), perhaps first-stage scores (`score`, or several by
+    name in `scores`), and whatever else, which is kept as metadata; None, NaN and pandas' NA count as missing.
+    Documents of LangChain, LlamaIndex and Haystack are read by their attributes, without their scores, which are on
+    scales of their own. A single string, dictionary or Document is a list of one. `doc_ids` and `metadata` have one
+    entry for each document, and come before what the documents themselves say.
 
     Raises:
-        InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, or scores for
-            some documents only.
+        InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, scores for
+            some documents only, an id that two documents have, or `doc_ids` or `metadata` of another length.
     """
-    if isinstance(docs, str | Mapping | Document):
-        raise InputError(f"docs is a single {type(docs).__name__}; expected a list of documents.")
+    given = [docs] if isinstance(docs, str | Mapping | Document) else _listed(docs)
+    documents = [_document(doc, number) for number, doc in enumerate(given)]
+    documents = _with_ids(documents, given, _even(doc_ids, "doc_ids", len(documents)))
+    if metadata is not None:
+        extras = _even(metadata, "metadata", len(documents)) or ()
+        documents = [
+            replace(one, metadata={**one.metadata, **extra}) for one, extra in zip(documents, extras, strict=True)
+        ]
+    _check_even_scores(documents)
+    return documents
+
+
+def _listed(docs: Any) -> list[Any]:
     if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
         raise InputError(
             f"docs is a {type(docs).__name__}; expected a list of documents (of a table, such as "
             "frame.to_dict('records'))."
         )
-    documents = [_document(doc, number) for number, doc in enumerate(docs)]
-    _check_even_scores(documents)
-    scored = [document.score is not None for document in documents]
-    if any(scored) and not all(scored):
-        number = scored.index(False)
+    return list(docs)
+
+
+def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | None:
+    if values is None:
+        return None
+    found = [values] if isinstance(values, str | Mapping) or not isinstance(values, Iterable) else list(values)
+    if len(found) != count:
+        raise InputError(f"{name} has {len(found)} entries for {count} documents; give one for each document.")
+    if name == "metadata" and (odd := [value for value in found if not isinstance(value, Mapping)]):
+        raise InputError(f"metadata holds {shown(odd[0])}; expected a dictionary for each document.")
+    return found
+
+
+def _with_ids(documents: list[Document], given: list[Any], doc_ids: list[Any] | None) -> list[Document]:
+    """The documents with the ids that were given, and places for the others. Raises InputError for one given twice."""
+    keys = [_given_id(doc) for doc in given] if doc_ids is None else doc_ids
+    taken: dict[str, int] = {}
+    for number, key in enumerate(keys):
+        if not is_missing(key) and taken.setdefault(str(key).strip(), number) != number:
+            raise InputError(
+                f"docs[{number}] and docs[{taken[str(key).strip()]}] have the id {shown(key)}; give every document an "
+                "id of its own, or leave all of them out."
+            )
+    return [
+        replace(one, id=_free(number, taken), key=None)
+        if is_missing(key)
+        else replace(one, id=str(key).strip(), key=key)
+        for number, (one, key) in enumerate(zip(documents, keys, strict=True))
+    ]
+
+
+def _free(number: int, taken: Mapping[str, int]) -> str:
+    """The place of a document as its id; where another document has that id, with as many signs as it takes."""
+    name = str(number)
+    while name in taken:
+        name = f"#{name}"
+    return name
+
+
+def _given_id(doc: Any) -> Any:
+    if isinstance(doc, Document):
+        return doc.id if doc.key is None else doc.key
+    if isinstance(doc, str):
+        return None
+    if isinstance(doc, Mapping):
+        found = doc.get(telling(_present(doc), ID_KEYS))
+    else:
+        found = _first(getattr(doc, "node", doc), OBJECT_IDS)
+    return None if isinstance(found, str) and not found.strip() else found
+
+
+def _document(doc: DocumentLike, number: int) -> Document:
+    """A document without its id, checked."""
+    place = f"docs[{number}]"
+    if (key := _given_id(doc)) is not None:
+        place += f" (id {shown(key)})"
+    if isinstance(doc, str):
+        doc = Document("", abstract=doc)
+    elif isinstance(doc, Mapping):
+        doc = _from_mapping(doc, place)
+    elif not isinstance(doc, Document):
+        doc = _from_object(doc, place)
+    for name, text in doc.sections.items():
+        if not isinstance(text, str):
+            raise InputError(f"{place}: the {name} is {shown(text)}; expected a string.")
+    _check_scores(doc, place)
+    return doc
+
+
+def _from_mapping(doc: Mapping[str, Any], place: str) -> Document:
+    present = _present(doc)
+    body = body_key(present if present.keys() - set(ID_KEYS) else doc, place)
+    extra = {key: value for key, value in doc.items() if key not in READ}
+    score, scores = present.get("score"), present.get("scores", {})
+    return Document("", present.get(TITLE, ""), present.get(body, ""), score, scores, metadata=extra)
+
+
+def _from_object(doc: Any, place: str) -> Document:
+    """A document of another library: LangChain's page_content, Haystack's content, LlamaIndex's node and its text."""
+    node = getattr(doc, "node", doc)
+    text = _first(node, OBJECT_TEXTS)
+    if not isinstance(text, str):
         raise InputError(
-            f"docs[{number}] (id {documents[number].id!r}) has no first-stage score though others have one; give every "
-            "document a score, or none and mpir computes BM25 itself."
+            f"{place} is {type(doc).__name__}; expected a string, a dictionary, a Document, or an object with a text "
+            f"under one of {', '.join(OBJECT_TEXTS)}."
         )
-    return documents
+    found = _first(node, OBJECT_METADATA)
+    extra = dict(found) if isinstance(found, Mapping) else {}
+    title = extra.get(TITLE)
+    return Document("", title if isinstance(title, str) else "", text, metadata=extra)
+
+
+def _first(doc: Any, names: Sequence[str]) -> Any:
+    return next((value for name in names if not is_missing(value := getattr(doc, name, None))), None)
+
+
+def _present(doc: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in doc.items() if not is_missing(value)}
+
+
+def _check_scores(document: Document, place: str) -> None:
+    if not isinstance(document.scores, Mapping):
+        raise InputError(f"{place}: scores is {shown(document.scores)}; expected numbers by name.")
+    for name, score in {"": document.score, **document.scores}.items():
+        if (name or score is not None) and not is_finite(score):
+            raise InputError(
+                f"{place} has the score {name and f'{shown(name)} '}{shown(score)}; expected a finite number or None."
+            )
 
 
 def _check_even_scores(documents: Sequence[Document]) -> None:
@@ -48,38 +172,13 @@ def _check_even_scores(documents: Sequence[Document]) -> None:
         if odd := sorted(set(document.scores) ^ set(documents[0].scores)):
             lacks = number if odd[0] not in document.scores else 0
             raise InputError(
-                f"docs[{lacks}] (id {documents[lacks].id!r}) has no score {odd[0]!r} though others have one; give "
-                "every document the same scores."
+                f"docs[{lacks}] (id {shown(documents[lacks].id)}) has no score {shown(odd[0])} though others have one; "
+                "give every document the same scores."
             )
-
-
-def _document(doc: DocumentLike, number: int) -> Document:
-    if isinstance(doc, str):
-        return Document(str(number), abstract=doc)
-    if isinstance(doc, Mapping):
-        body = body_key(doc, f"docs[{number}]")
-        identity = next((doc[key] for key in ID_KEYS if doc.get(key) is not None), number)
-        scores = {} if doc.get("scores") is None else doc["scores"]
-        doc = Document(str(identity), _or_blank(doc.get(TITLE)), _or_blank(doc.get(body)), doc.get("score"), scores)
-    if not isinstance(doc, Document):
-        raise InputError(f"docs[{number}] is {type(doc).__name__}; expected a string, a dictionary or a Document.")
-    for name, text in doc.sections.items():
-        if not isinstance(text, str):
-            raise InputError(f"docs[{number}] (id {doc.id!r}): the {name} is {text!r:.60}; expected a string.")
-    if not isinstance(doc.scores, Mapping):
-        raise InputError(f"docs[{number}] (id {doc.id!r}): scores is {doc.scores!r:.60}; expected numbers by name.")
-    for name, score in {"": doc.score, **doc.scores}.items():
-        if (name or score is not None) and not _is_finite(score):
-            raise InputError(
-                f"docs[{number}] (id {doc.id!r}) has the score {name and f'{name!r} '}{score!r:.60}; expected a finite "
-                "number or None."
-            )
-    return doc
-
-
-def _or_blank(text: Any) -> Any:
-    return "" if text is None else text
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    scored = [document.score is not None for document in documents]
+    if any(scored) and not all(scored):
+        number = scored.index(False)
+        raise InputError(
+            f"docs[{number}] (id {shown(documents[number].id)}) has no first-stage score though others have one; give "
+            "every document a score, or none and mpir computes BM25 itself."
+        )

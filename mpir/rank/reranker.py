@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.split import Style
 from mpir.text.split import sentences as split_sentences
+from mpir.text.types import Pair
 
 log = logging.getLogger(__name__)
 BM25 = "bm25"
@@ -183,54 +185,96 @@ class Reranker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def rerank(self, query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None) -> Ranking:
+    def rerank(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        top_k: int | None = None,
+        doc_ids: Sequence[Any] | None = None,
+        metadata: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
 
-        `docs` are strings, dictionaries or Documents; their own first-stage scores count as S_BM25, and where they have
-        none, BM25 among themselves does. `top_k` keeps the best documents only.
+        `docs` are strings, dictionaries, Documents, or other libraries' documents (see `rank.inputs.as_documents`);
+        their own first-stage scores count as S_BM25, and where they have none, BM25 among themselves does. `doc_ids`
+        and `metadata` name and describe each of them, where they don't do so themselves. `top_k` keeps the best
+        documents only.
 
         Raises:
-            InputError: a query that is no string, documents that are no documents, or a top_k below 1.
+            InputError: a query that is no string, documents that are no documents, two of one id, or a top_k below 1.
         """
-        return self.rerank_batch([query], [docs], top_k=top_k)[0]
+        documents = as_documents(docs, doc_ids=doc_ids, metadata=metadata)
+        return self.rerank_batch([query], [documents], top_k=top_k)[0]
+
+    async def arerank(self, query: str, docs: Iterable[DocumentLike], **options: Any) -> Ranking:
+        """`rerank`, with the same options, in a thread of its own, so that an event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.rerank, query, docs, **options)
+
+    def score_pairs(self, pairs: Iterable[Pair], *, progress: bool = False) -> dict[str, Floats]:
+        """Every perspective's scores (N,) of N (query, text) pairs, by its name, each text read as it is.
+
+        Raises:
+            InputError: what is given are no pairs of texts.
+        """
+        given = [_pair(pair, number) for number, pair in enumerate(pairs)]
+        found = score_pairs(self.perspectives, given, cache=self.cache, progress=progress).values
+        return {one.name: found[:, column] for column, one in enumerate(self.perspectives)}
 
     def rerank_batch(
         self,
-        queries: Sequence[str],
-        docs: Sequence[Sequence[DocumentLike]],
+        queries: Iterable[str],
+        docs: Iterable[Iterable[DocumentLike]],
         *,
         top_k: int | None = None,
         progress: bool = False,
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
         top_k = whole_number("top_k", top_k)
-        documents = [as_documents(part) for part in docs]  # all of them before anything is scored
-        _check_even(queries, documents)
-        scored = self._stream(queries, documents, progress)
+        asked = _several(queries)
+        documents = [as_documents(part) for part in _several(docs)]  # all of them before anything is scored
+        _check_even(asked, documents)
+        scored = self._stream(asked, documents, progress)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
-    def score(
-        self, queries: Sequence[str], documents: Sequence[Sequence[DocumentLike]], *, progress: bool = False
-    ) -> list[Candidates]:
-        """Split, score and keep everything that blending needs: one `Candidates` for each query.
-
-        Raises:
-            InputError: a query that is no string, documents that are none, or other than one list of them for a query.
-        """
-        _check_even(queries, documents)
-        return list(self.stream(queries, documents, progress=progress))
-
     def stream(
-        self, queries: Iterable[str], documents: Iterable[Sequence[DocumentLike]], *, progress: bool = False
-    ) -> Iterator[Candidates]:
-        """`score` for any number of queries, which may come lazily, with their documents: one by one, in order.
+        self,
+        queries: Iterable[str],
+        docs: Iterable[Iterable[DocumentLike]],
+        *,
+        top_k: int | None = None,
+        progress: bool = False,
+    ) -> Iterator[Ranking]:
+        """`rerank` for any number of queries, which may come lazily, with their documents: one by one, in order.
 
         Queries are taken as results are asked for, until they have `pairs_at_once` pairs, which are scored together.
 
         Raises:
-            InputError: as `score`, once it comes to the query.
+            InputError: as `rerank`, once it comes to the query; at once for a single query in place of several.
         """
-        return self._stream(queries, map(as_documents, documents), progress)
+        top_k = whole_number("top_k", top_k)
+        scored = self.stream_scored(queries, docs, progress=progress)
+        return (rank(one, self.weights, top_k=top_k) for one in scored)
+
+    def score(
+        self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]], *, progress: bool = False
+    ) -> list[Candidates]:
+        """Split and score, but don't blend: every column of every query, as tuning and ablation take them.
+
+        Raises:
+            InputError: a query that is no string, documents that are none, or other than one list of them for a query.
+        """
+        asked, documents = _several(queries), _several(docs)
+        _check_even(asked, documents)
+        return list(self.stream_scored(asked, documents, progress=progress))
+
+    def stream_scored(
+        self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]], *, progress: bool = False
+    ) -> Iterator[Candidates]:
+        """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`."""
+        for given in (queries, docs):
+            _check_several(given)
+        return self._stream(queries, map(as_documents, docs), progress)
 
     def _stream(
         self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool
@@ -346,8 +390,27 @@ def _checked(perspective: Perspective) -> Perspective:
     return perspective
 
 
-def _check_even(queries: Sequence[str], documents: Sequence[Sequence[DocumentLike]]) -> None:
-    if len(queries) != len(documents) or isinstance(queries, str):
+def _pair(pair: Any, number: int) -> Pair:
+    if isinstance(pair, str) or not isinstance(pair, Iterable):
+        raise InputError(f"pairs[{number}] is {shown(pair)}; expected a query and a text.")
+    found = tuple(pair)
+    if len(found) != 2 or not all(isinstance(text, str) for text in found):
+        raise InputError(f"pairs[{number}] is {shown(found)}; expected a query and a text.")
+    return found[0], found[1]
+
+
+def _several(given: Any) -> list[Any]:
+    _check_several(given)
+    return list(given)
+
+
+def _check_several(given: Any) -> None:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{shown(given)} was given where several are expected; for one query use rerank.")
+
+
+def _check_even(queries: Sequence[str], documents: Sequence[Iterable[DocumentLike]]) -> None:
+    if len(queries) != len(documents):
         raise InputError(
             f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
         )
@@ -400,7 +463,13 @@ def _reranker(bundle: str | Path) -> Reranker:
 
 
 def rerank(
-    query: str, docs: Sequence[DocumentLike], *, top_k: int | None = None, bundle: str | Path = "default"
+    query: str,
+    docs: Iterable[DocumentLike],
+    *,
+    top_k: int | None = None,
+    doc_ids: Sequence[Any] | None = None,
+    metadata: Sequence[Mapping[str, Any]] | None = None,
+    bundle: str | Path = "default",
 ) -> Ranking:
     """Rank documents for a query with a bundle, which stays loaded for the next call. See `Reranker.rerank`."""
-    return _reranker(bundle).rerank(query, docs, top_k=top_k)
+    return _reranker(bundle).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
@@ -10,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.rank.columns import Layout
+from mpir.rank.numbers import is_finite
 
 Normalise = Literal["none", "minmax"]
 BEFORE = "beta_bm25"
@@ -89,8 +89,8 @@ class Weights:
             values |= {f"{half}[{name}]": value for name, value in getattr(self, half).items()}
         values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in values.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-                raise InputError(f"weights: {name} is {value!r:.60}; expected a finite number.")
+            if not is_finite(value):
+                raise InputError(f"weights: {name} is {shown(value)}; expected a finite number.")
 
     @property
     def feedback(self) -> float:
@@ -185,13 +185,6 @@ class Weights:
 
 def _weights(values: Mapping[str, Any]) -> Weights:
     return Weights(**values)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer of hundreds of digits
-        return False
 
 
 PUBLISHED = {

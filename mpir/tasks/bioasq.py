@@ -70,7 +70,7 @@ def score_questions(
     held = [_holds(journal, question) for question in questions]
     fresh = [question for question, known in zip(questions, held, strict=True) if not known]
     found = (index.search(question.body, candidates) for question in fresh)
-    stream = reranker.stream((question.body for question in fresh), found)
+    stream = reranker.stream_scored((question.body for question in fresh), found)
     # Results come several at a time: the bar shows the last of them while the next are made, and an average rate.
     bar = tqdm(
         questions, desc="questions", unit="question", mininterval=0, miniters=1, smoothing=0, disable=not progress

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 TITLE = "title"
 ABSTRACT = "abstract"
@@ -17,7 +18,8 @@ class Document:
     """A title and an abstract (any body of text), with what first stages scored it, if there were any.
 
     `score` is the first stage's own, the one that it ranked by; `scores` holds several by name, such as "bm25" and
-    "dense". A `score` alone, without any in `scores`, counts as "bm25".
+    "dense". A `score` alone, without any in `scores`, counts as "bm25". `metadata` is whatever else a caller knows of
+    it, and `key` the id as the caller gave it (a number, say); both are kept and never looked at.
     """
 
     id: str
@@ -25,6 +27,8 @@ class Document:
     abstract: str = ""
     score: float | None = None
     scores: Mapping[str, float] = field(default_factory=dict, hash=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    key: Any = field(default=None, hash=False, compare=False)
 
     @property
     def sections(self) -> dict[str, str]:

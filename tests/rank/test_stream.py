@@ -42,7 +42,7 @@ def pulled(count: list[int]) -> Iterator[list[Document]]:
 def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
     reranker = Reranker(perspectives=[Length()], pairs_at_once=12)
     count = [0]
-    stream = reranker.stream(iter(QUERIES), pulled(count))
+    stream = reranker.stream_scored(iter(QUERIES), pulled(count))
     assert count == [0]
     for number, scored in enumerate(stream):
         assert scored.query == QUERIES[number]
@@ -55,7 +55,7 @@ def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
 def test_queries_without_sentences_fill_the_bound_too() -> None:
     count = [0]
     empty: Iterator[list[Document]] = ([] for _ in pulled(count))
-    next(Reranker(perspectives=[Length()], pairs_at_once=5).stream(iter(QUERIES), empty))
+    next(Reranker(perspectives=[Length()], pairs_at_once=5).stream_scored(iter(QUERIES), empty))
     assert count == [5]
 
 
@@ -76,18 +76,18 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
 
 def test_documents_may_be_strings_and_dictionaries() -> None:
     documents = [["A heart is big.", {"id": "x", "abstract": "A gene."}], [Document("y", abstract="A cell.")]]
-    found = Reranker(perspectives=[Length()]).stream(QUERIES[:2], documents)
+    found = Reranker(perspectives=[Length()]).stream_scored(QUERIES[:2], documents)
     assert [[document.id for document in one.documents] for one in found] == [["0", "x"], ["y"]]
 
 
 def test_uneven_and_impossible_streams_are_refused() -> None:
     reranker = Reranker(perspectives=[Length()], pairs_at_once=1)
-    stream = reranker.stream(iter(QUERIES), iter(DOCUMENTS[:1]))
+    stream = reranker.stream_scored(iter(QUERIES), iter(DOCUMENTS[:1]))
     assert next(stream).query == QUERIES[0]
     with pytest.raises(InputError, match="query 1 has no list of documents"):
         next(stream)
     with pytest.raises(InputError, match="query 1 is NoneType; expected a string"):
-        list(reranker.stream(QUERIES[:1], DOCUMENTS[:2]))
+        list(reranker.stream_scored(QUERIES[:1], DOCUMENTS[:2]))
     with pytest.raises(InputError, match="pairs_at_once is 0"):
         Reranker(perspectives=[Length()], pairs_at_once=0)
 

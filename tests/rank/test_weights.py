@@ -69,7 +69,7 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
     ("changes", "message"),
     [
         ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan; expected a finite number"),
-        ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+; expected a finite number"),
+        ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…; expected a finite number"),
         ({"alpha": {"bm25": 1.0}}, "a column is called 'bm25', which means another column"),
         ({"beta": {"document": 1.0, "bm25": 1.0}}, "a column is called 'document'"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),

@@ -1,0 +1,91 @@
+"""What a caller may hand over as documents, in the forms that other rerankers and libraries use."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from mpir.errors import InputError
+from mpir.rank.inputs import as_documents
+from mpir.text import Document
+
+
+@dataclass
+class Haystack:
+    """A document as Haystack has it."""
+
+    content: str
+    id: str
+    meta: dict[str, Any] = field(default_factory=dict)
+    score: float | None = 0.9
+
+
+@pytest.mark.parametrize("key", ["abstract", "text", "contents", "content", "page_content", "body"])
+def test_the_body_goes_by_many_names(key: str) -> None:
+    (found,) = as_documents([{"id": 7, key: "Here.", "source": "web"}])
+    assert (found.id, found.key, found.abstract, found.metadata) == ("7", 7, "Here.", {"source": "web"})
+
+
+def test_other_libraries_objects_are_read_by_their_attributes() -> None:
+    langchain = SimpleNamespace(page_content="Here.", metadata={"source": "web", "title": "T"}, id=None)
+    node = SimpleNamespace(text="Here.", metadata={"page": 3}, node_id="n1", id_="n1")
+    llama = SimpleNamespace(node=node, score=0.4)
+    found = as_documents([langchain, llama, Haystack("Here.", "h1", {"page": 4})])
+    assert [one.abstract for one in found] == ["Here."] * 3
+    assert [one.id for one in found] == ["0", "n1", "h1"]
+    assert [one.title for one in found] == ["T", "", ""]
+    assert [dict(one.metadata) for one in found] == [{"source": "web", "title": "T"}, {"page": 3}, {"page": 4}]
+    assert [one.score for one in found] == [None] * 3  # a similarity is no BM25
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pandas.NA, pandas.NaT])
+def test_what_pandas_has_for_none_is_missing(missing: Any) -> None:
+    rows = [
+        {"id": missing, "title": missing, "abstract": missing, "text": "Here.", "score": missing, "scores": missing}
+    ]
+    assert as_documents(rows) == [Document("0", "", "Here.")]
+    assert as_documents([{"id": "a", "text": missing}]) == [Document("a")]
+
+
+@pytest.mark.parametrize("single", ["Here.", {"text": "Here."}, Document("0", abstract="Here.")])
+def test_a_single_document_is_a_list_of_one(single: Any) -> None:
+    assert as_documents(single) == as_documents(iter([single])) == [Document("0", abstract="Here.")]
+
+
+def test_ids_and_metadata_may_come_beside_the_documents() -> None:
+    found = as_documents(["a", {"id": "x", "text": "b", "k": 1}], doc_ids=[5, "y"], metadata=[{"s": 1}, {"k": 2}])
+    assert [(one.id, one.key, dict(one.metadata)) for one in found] == [("5", 5, {"s": 1}), ("y", "y", {"k": 2})]
+    kept = as_documents(["a", {"id": "x", "text": "b"}], doc_ids=[None, "y"])
+    assert [one.id for one in kept] == ["0", "y"]
+
+
+def test_a_place_never_takes_an_id_that_another_document_has() -> None:
+    found = as_documents(["a", {"id": "0", "text": "b"}, {"id": "#0", "text": "c"}])
+    assert [one.id for one in found] == ["##0", "0", "#0"]
+
+
+@pytest.mark.parametrize(
+    ("docs", "options", "message"),
+    [
+        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] have the id '1'"),
+        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] have the id 'x'; give every document"),
+        (["a"], {"doc_ids": ["x", "y"]}, "doc_ids has 2 entries for 1 documents"),
+        (["a", "b"], {"doc_ids": "xy"}, "doc_ids has 1 entries for 2 documents"),
+        (["a"], {"metadata": [5]}, "metadata holds 5; expected a dictionary for each"),
+        (
+            [{"id": "a", "text": "b", "score": 10**400}],
+            {},
+            r"docs\[0\] \(id 'a'\) has the score 10+…; expected a finite",
+        ),
+        ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
+        ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
+        ([object()], {}, r"docs\[0\] is object; expected a string, .* or an object with a text under one of"),
+    ],
+)
+def test_what_is_refused_names_the_document(docs: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        as_documents(docs, **options)
+    assert len(str(caught.value)) < 300

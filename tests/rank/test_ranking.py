@@ -1,0 +1,146 @@
+"""A ranking as a value: a sequence, a dictionary and back, hashable, writable, with what the caller gave."""
+
+import asyncio
+import json
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Document, Perspective, Ranking, Reranker, Weights
+from mpir.errors import InputError
+
+DOCS = [
+    {"id": 7, "text": "Nothing.", "source": "a"},
+    {
+        "id": "b",
+        "title": "T",
+        "text": "One x. Two xx.",
+        "source": "b",
+        "tags": ["k", np.int64(3)],
+        "vector": np.ones(2),
+    },
+    {"id": 9, "text": "An x.", "source": "c"},
+]
+
+
+class Letters(Perspective):
+    """How often the sentence has an x."""
+
+    name = "x"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for text in sentences], float)
+
+
+@pytest.fixture(scope="module")
+def reranker() -> Reranker:
+    return Reranker(perspectives=[Letters()], weights=Weights({"x": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0, 0.5)))
+
+
+@pytest.fixture
+def ranking(reranker: Reranker) -> Ranking:
+    return reranker.rerank("which x", DOCS)
+
+
+def test_it_is_a_sequence_of_its_documents(ranking: Ranking) -> None:
+    assert [document.id for document in ranking] == ["b", 9, 7]
+    assert ranking[0] is ranking["b"] is ranking.documents[0]
+    assert ranking[-1] is ranking["7"]
+    assert ranking[:2] == ranking.documents[:2]
+    assert ranking.top(2).documents == ranking[:2]
+    assert len(ranking.top(99)) == 3
+    with pytest.raises(KeyError, match="no ranked document has the id 'z'"):
+        ranking["z"]
+    with pytest.raises(IndexError):
+        ranking[3]
+    with pytest.raises(InputError, match="k is 0; expected a whole number"):
+        ranking.top(0)
+
+
+def test_a_document_keeps_its_id_its_text_and_every_other_key(ranking: Ranking) -> None:
+    best = ranking[0]
+    assert (best.text, best.title, best.source, best.tags) == ("One x. Two xx.", "T", "b", ["k", 3])
+    assert ranking["7"].id == 7
+    assert ranking["7"].sentences[0].document == 7
+    assert not hasattr(best, "price")
+    assert pickle.loads(pickle.dumps(ranking))[0].source == "b"
+
+
+def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
+    values = ranking.to_dict()
+    again = Ranking.from_dict(json.loads(json.dumps(values)))
+    assert again.to_dict() == values
+    assert again["9"] == ranking["9"]
+    assert [type(document.id) for document in again] == [str, int, int]
+    assert values["documents"][0]["metadata"] == {"source": "b", "tags": ["k", 3], "vector": "[1. 1.]"}
+    for broken in ({}, {**values, "documents": [{"id": 1}]}, {**values, "documents": 5}):
+        with pytest.raises(InputError, match="this is not what to_dict gives"):
+            Ranking.from_dict(broken)
+
+
+def test_results_are_hashable(ranking: Ranking, reranker: Reranker) -> None:
+    again = reranker.rerank("which x", [Document("a", abstract="An x.")])
+    same = reranker.rerank("which x", [Document("a", abstract="An x.")])
+    assert hash(again) == hash(same)
+    assert len({again, same}) == len({again[0], same[0]}) == len({again.sentences[0], same.sentences[0]}) == 1
+    assert len(set(ranking)) == 3
+
+
+def test_half_a_character_is_never_written(reranker: Reranker) -> None:
+    ranking = reranker.rerank("which \udc00 x", [{"id": "a\ud800", "title": "\ud83d", "text": "An x \udfff."}])
+    ranking.to_json().encode()
+    for level in ("documents", "sentences"):
+        ranking.to_pandas(level).to_csv().encode()  # type: ignore[arg-type]
+    assert "An x �." in ranking.to_json()
+
+
+def test_weights_beyond_all_floats_are_one_sentence(reranker: Reranker) -> None:
+    huge = Weights({"x": 1e308}, 1e308, {"bm25": 1e308}, 1e308, (1e308,))
+    with pytest.raises(InputError, match="so great that no number can hold their sums; lower the weights"):
+        Reranker(perspectives=[Letters()], weights=huge).rerank("x", ["An xx."])
+
+
+def test_a_run_takes_any_query_id_and_ids_as_text(ranking: Ranking) -> None:
+    assert [line.split()[:3] for line in ranking.to_trec(1).splitlines()] == [
+        ["1", "Q0", name] for name in ("b", "9", "7")
+    ]
+
+
+def test_asyncio_waits_for_a_ranking(reranker: Reranker, ranking: Ranking) -> None:
+    async def both() -> list[Ranking]:
+        return list(await asyncio.gather(*(reranker.arerank("which x", DOCS, top_k=k) for k in (1, 3))))
+
+    one, three = asyncio.run(both())
+    assert (one.documents, three.documents) == (ranking[:1], ranking[:])
+
+
+def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:
+    found = reranker.score_pairs(pair for pair in [("q", "xx"), ("r", ""), ("q", "x")])
+    assert list(found) == ["x"]
+    assert found["x"].tolist() == [2.0, 0.0, 1.0]
+    for wrong in (["ab"], [("q", "a", "b")], [("q", 5)], [5]):
+        with pytest.raises(InputError, match=r"pairs\[0\] is .*; expected a query and a text"):
+            reranker.score_pairs(wrong)  # type: ignore[arg-type]
+
+
+def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Reranker, ranking: Ranking) -> None:
+    queries = ["which x", "no"]
+    batch = reranker.rerank_batch((query for query in queries), (iter(DOCS) for _ in queries))
+    streamed = list(reranker.stream(iter(queries), (iter(DOCS) for _ in queries), top_k=1))
+    assert batch[0].documents == ranking.documents
+    assert [one.documents for one in streamed] == [one[:1] for one in batch]
+    for call in (reranker.stream, reranker.rerank_batch, reranker.score, reranker.stream_scored):
+        with pytest.raises(InputError, match="'Wh' was given where several are expected; for one query use rerank"):
+            call("Wh", [["a"], ["b"]])
+
+
+def test_a_perspective_that_gives_no_numbers_is_named() -> None:
+    class Words(Letters):
+        def score(self, question: str, sentences: Sequence[str]) -> Any:
+            return ["high" for _ in sentences]
+
+    with pytest.raises(InputError, match=r"perspective 'x' gave \['high'\]; expected an array of one number for each"):
+        Reranker(perspectives=[Words()]).rerank("q", ["a"])
