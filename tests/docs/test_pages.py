@@ -79,3 +79,12 @@ def test_the_citation_has_what_its_format_needs() -> None:
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(found)
     assert (found["cff-version"], str(found["version"])) == ("1.2.0", mpir.__version__)
+
+
+def test_the_model_card_begins_with_what_hubs_read() -> None:
+    import yaml
+
+    card = (ROOT / "mpir/bundles/default/CARD.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(card.split("---\n")[1])
+    assert {"license", "language", "library_name", "pipeline_tag", "base_model", "datasets", "metrics"} <= set(front)
+    assert front["pipeline_tag"] == "text-ranking"
