@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,13 +74,32 @@ def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str)
     if not dense_matches(folder / "dense", source, encoder.identity, factory=factory, sentences=False):
         progress = sys.stderr.isatty()
         build_dense(test.documents, folder / "dense", encoder, factory=factory, source=source, progress=progress)
-    both = [LuceneIndex(folder / "bm25"), DenseIndex(folder / "dense", encoder)]
+    both = [Once(LuceneIndex(folder / "bm25")), Once(DenseIndex(folder / "dense", encoder))]
     return {
         "BM25": both[0],
         "vectors": both[1],
         "both, RRF": HybridRetriever(both),
         "both, z-scores": HybridRetriever(both, fusion="sum"),
     }
+
+
+class Once:
+    """A first stage that searches for the same queries only once."""
+
+    def __init__(self, stage: Retriever) -> None:
+        self.stage, self.found = stage, {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stage, name)
+
+    def __len__(self) -> int:
+        return len(self.stage)
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """What was found the first time."""
+        if (*queries, k) not in self.found:
+            self.found[*queries, k] = self.stage.search_batch(queries, k, progress=progress)
+        return self.found[*queries, k]
 
 
 def measure(test: TestSet, stage: Retriever) -> Values:

@@ -89,7 +89,8 @@ class HybridRetriever:
         else:
             scores = self._scores(query, names, lists)
             chosen = _best(names, scaled_sum(scores, self.weights), k)
-            scores = scores[[names.index(name) for name, _ in chosen]]
+            place = {name: row for row, name in enumerate(names)}
+            scores = scores[[place[name] for name, _ in chosen]]
         columns = [one.name for one in self.retrievers]
         return [
             replace(candidates[name], score=score, scores=dict(zip(columns, row.tolist(), strict=True)))

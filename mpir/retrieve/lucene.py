@@ -125,8 +125,9 @@ def _among(query: str, ids: Sequence[str]) -> Any:
     analyzer = java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
     words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
     occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
+    bytes_of = java_class("org.apache.lucene.util.BytesRef")
     for one in ids:
-        names.add(java_class("org.apache.lucene.util.BytesRef")(without_surrogates(one).encode()))
+        names.add(bytes_of(without_surrogates(one).encode()))
     both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     both.add(words.buildQuery("contents", analyzer, query), occur.MUST)
     both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)

@@ -353,3 +353,15 @@ def test_a_real_process_with_a_model(tiny_bundle: Path, job: dict[str, Path]) ->
     assert done.stderr == ""
     assert "sts alone" in done.stdout
     assert len(read_questions(job["output"])) == 3
+
+
+def test_a_hybrid_first_stage_finds_documents_by_vectors_too(
+    run: Callable[..., int], job: dict[str, Path], tiny_checkpoint: Path, tiny_bundle: Path
+) -> None:
+    pytest.importorskip("faiss")
+    assert run(bundle=tiny_bundle, encoder=tiny_checkpoint, documents=4, **{"first-stage": "hybrid"}) == 0
+    found = {question.id: question.documents for question in read_questions(job["output"])}
+    assert all(len(documents or ()) == 4 for documents in found.values())  # BM25 alone finds fewer
+    assert (job["index"] / "dense/dense.json").is_file()
+    lines = job["output"].with_name("submission.json.scores.jsonl").read_text().splitlines()
+    assert all(chr(34) + "dense" + chr(34) in line for line in lines[1:])

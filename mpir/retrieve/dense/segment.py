@@ -105,9 +105,8 @@ class Segment:
         identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
         if self._places is None:
             return Document(identifier, score=score, scores=scores)
-        with open(self.folder / RECORDS, "rb") as stream:
-            stream.seek(int(self._places[number]))
-            values = json.loads(stream.read(int(self._places[number + 1] - self._places[number])))
+        begin, end = self._places[number : number + 2].tolist()
+        values = json.loads(self._records[begin:end].tobytes())
         return Document(identifier, values["title"], values["abstract"], score, scores)
 
     def sentence_vectors(self, number: int) -> Floats | None:
@@ -120,6 +119,10 @@ class Segment:
     @cached_property
     def _places(self) -> npt.NDArray[np.int64] | None:
         return load(self.folder / PLACES) if (self.folder / PLACES).exists() else None
+
+    @cached_property
+    def _records(self) -> npt.NDArray[np.uint8]:
+        return np.memmap(self.folder / RECORDS, np.uint8, "r")
 
     @cached_property
     def _sentences(self) -> npt.NDArray[np.float16] | None:
