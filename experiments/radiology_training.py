@@ -33,9 +33,11 @@ LEAST = 5
 TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
 
 
-def run(data: Path, lexicon: Path, folder: Path, sampling: Sampling, settings: dict[str, Any]) -> int:
+def run(
+    data: Path, lexicon: Path, folder: Path, sampling: Sampling, settings: dict[str, Any], *, checkpoint: Path | None
+) -> int:
     """Train on all entries, and print the separation of the start encoder and of the trained one."""
-    start = Start()
+    start = Start(checkpoint)
     examples = read_entries(data / "openi/indiana_reports.csv", lexicon)
     print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
     best = train(examples, sampling, folder, TrainingSettings(start.encoder.checkpoint, **settings))

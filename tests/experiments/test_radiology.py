@@ -1,0 +1,111 @@
+"""The radiology experiment's data: halves that share nothing, labels by majority, judged spans; and its arithmetic."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from mpir.annotate import NegEx
+from mpir.errors import InputError
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"
+
+
+@pytest.fixture(scope="module")
+def data() -> ModuleType:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import radiology_data
+    finally:
+        sys.path.remove(str(FOLDER))
+    return radiology_data  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def folds(data: ModuleType) -> ModuleType:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import radiology_folds
+    finally:
+        sys.path.remove(str(FOLDER))
+    return radiology_folds  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def negation(data: ModuleType) -> ModuleType:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import radiology_negation
+    finally:
+        sys.path.remove(str(FOLDER))
+    return radiology_negation  # type: ignore[no-any-return]
+
+
+def test_reports_are_halved_with_their_texts_once(data: ModuleType, tmp_path: Path) -> None:
+    rows = [f"{i},,Nodule;Pleural Effusion,,,,Report number {i} of many.,Same.\n" for i in range(40)]
+    rows += ["40,,Nodule,,,,Twice the same.,\n", "41,,normal,,,,twice the  same,\n", "42,,Nodule,,,,Twice the same.,\n"]
+    rows += ["43,,No Indexing,,,,Nobody looked.,\n", "44,,Nodule,,,,,\n"]
+    path = tmp_path / "reports.csv"
+    path.write_text(HEAD + "".join(rows), encoding="utf-8")
+    halves = data.read_openi(path)
+    texts = [report.text for half in halves.values() for report in half.reports]
+    assert len(texts) == len(set(texts)) == 41
+    labels = {label: half for half, one in halves.items() for label in one.queries}
+    assert set(labels) == {"Nodule", "Pleural Effusion"}
+    judged = halves[labels["Nodule"]].judged["Nodule"]
+    mine = {report.id for report in halves[labels["Nodule"]].reports}
+    assert set(judged) == mine  # two of the three that share a text have the label
+
+
+def test_a_file_without_its_columns_is_refused(data: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text("uid,text\n1,Clear.\n", encoding="utf-8")
+    with pytest.raises(InputError, match="there is no column 'Problems'"):
+        data.read_openi(path)
+
+
+def test_judged_rows_have_the_span_of_their_condition(data: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "rows.txt"
+    lines = [
+        "number\tCondition\tsentence\tnegation",
+        "1\tpleural  effusion\tThere is no   PLEURAL, EFFUSION.\tNegated",
+        "2\tedema\tNothing.\tAffirmed",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    first, second = data.read_judged(path)
+    assert first.sentence[slice(*first.span)] == "PLEURAL, EFFUSION"
+    assert second.span is None
+    rules = NegEx([("no", "PREN")])
+    assert [row.is_negated(rules) for row in (first, second)] == [first.negated, second.negated] == [True, False]
+
+
+def test_figures_by_hand(negation: ModuleType) -> None:
+    said, gold = np.array([True, True, False, False]), np.array([True, False, True, False])
+    assert negation.f_score(said, gold) == 0.5
+    assert negation.errors(said, gold, np.array([0, 0, 1, 1])).tolist() == [1.0, 1.0]
+    assert negation.figures(said, gold, np.array([0, 0, 1, 1]))[:3] == ("0.5000", "0.5000", "0.5000")
+
+
+def test_folds_are_compared_and_resumed(
+    folds: ModuleType, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["aspirin", "gene", "cell", "blood", "heart", "risk"]
+    lexicon = tmp_path / "lexicon.tsv"
+    lexicon.write_text("".join(f"{word}\t{word}\n" for word in words), encoding="utf-8")
+    rows = [f"{w}{i},,normal,,,,A {w} number {i}. There is no {w} at {i}.,\n" for w in words for i in range(6)]
+    (tmp_path / "openi").mkdir()
+    (tmp_path / "openi/indiana_reports.csv").write_text(HEAD + "".join(rows), encoding="utf-8")
+    settings = {"max_steps": 2, "batch_size": 4, "precision": "fp32"}
+    samplings = [folds.Sampling("random", 4), folds.Sampling("hard", 8)]
+    plan = folds.Plan(samplings, (1, 2), 60, settings, tiny_checkpoint)
+    assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
+    first = capsys.readouterr().out
+    assert first.count("2 steps") == 8  # two folds, two samplings, two seeds
+    assert "hard negatives among 8" in first.splitlines()[-1]
+    assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
+    again = capsys.readouterr().out
+    assert "steps" not in again
+    assert first.endswith(again)
