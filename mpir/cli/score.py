@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     with closing(open_first_stage(arguments)) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
+        elif not any(_holds(index, name) for question in questions for name in _golden(question)):
+            raise InputError(_none_held(questions))
         reranker = load_reranker(arguments)
         made_by = _made_by(arguments, index, reranker)
         progress = not arguments.quiet and sys.stderr.isatty()
@@ -120,10 +123,17 @@ def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
         if documents:
             kept.append(replace(question, documents=documents, snippets=snippets))
     if not kept:
-        raise InputError(
-            f"the index holds no golden document of the {len(questions)} questions; index a corpus that has some."
-        )
+        raise InputError(_none_held(questions))
     return kept
+
+
+def _golden(question: Question) -> Iterator[str]:
+    yield from question.documents or ()
+    yield from (snippet.document for snippet in question.snippets or ())
+
+
+def _none_held(questions: list[Question]) -> str:
+    return f"the index holds no golden document of the {len(questions)} questions; index a corpus that has some."
 
 
 def _holds(index: Retriever, name: str) -> bool:

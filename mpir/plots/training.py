@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def smooth(values: Sequence[float], points: int = POINTS) -> tuple[npt.NDArray[n
 
 
 def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
-    for colour, (name, found) in zip(COLOURS, losses.items(), strict=False):
+    for colour, (name, found) in zip(cycle(COLOURS), losses.items(), strict=False):
         steps = np.array(sorted(found))
         places, means = smooth([found[step] for step in steps])
         axis.plot(np.interp(places, np.arange(len(steps)), steps), means, color=colour, label=name)
@@ -80,7 +81,7 @@ def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
 
 def _draw_looks(axis: Any, looks: dict[int, dict[str, float]], names: Sequence[str]) -> None:
     steps = sorted(looks)
-    for colour, name in zip(COLOURS, names, strict=False):
+    for colour, name in zip(cycle(COLOURS), names, strict=False):
         axis.plot(
             steps, [looks[step].get(name, np.nan) for step in steps], "o-", markersize=3, color=colour, label=name
         )

@@ -78,7 +78,8 @@ def weight_paths(path: str | Path, space: Space, found: Found) -> None:
             (axes[0, 1], shares[:, cut:], space.beta.names, "document sum (β, w)"),
         ):
             for number, name in enumerate(names):
-                axis.plot(part[:, number], LINES[number], color=COLOURS[number], marker="o", markersize=3, label=name)
+                line, colour = LINES[number % len(LINES)], COLOURS[number % len(COLOURS)]
+                axis.plot(part[:, number], line, color=colour, marker="o", markersize=3, label=name)
             axis.set(title=title, xlabel="halves searched", ylim=(-0.03, 1.03))
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend(fontsize=8)

@@ -15,7 +15,7 @@ from mpir.io.write import atomic_folder, write_json
 from mpir.text.split import split
 from mpir.version import __version__
 
-FILE, MADE_BY = "vectors.kv", "made_by.json"
+FILE, MADE_BY = "vectors.bin", "made_by.json"
 NEIGHBOURS = 5
 COMMON = 10_000
 """Neighbours are among this many of the most frequent words."""
@@ -48,7 +48,7 @@ def train_vectors(
 ) -> Path:
     """Train word2vec (skip-gram; Mikolov et al. 2013) over a corpus, streaming, and save the vectors.
 
-    `least` is how often a word must occur to have a vector. The folder gets ``vectors.kv`` and ``made_by.json``. More
+    `least` is how often a word must occur to have a vector. The folder gets ``vectors.bin`` and ``made_by.json``. More
     than one worker is faster, and gives other vectors in every run.
 
     Raises:
@@ -67,7 +67,7 @@ def train_vectors(
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
         with atomic_folder(folder, marker=MADE_BY) as temporary:
-            model.wv.save(str(temporary / FILE))
+            model.wv.save_word2vec_format(str(temporary / FILE), binary=True)
             write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
@@ -84,7 +84,9 @@ class Neighbours:
     """The nearest neighbours of words, each looked up once."""
 
     def __init__(self, path: str | Path) -> None:
-        """Load vectors: a folder of `train_vectors`, gensim's own format, or word2vec's (``.bin``, ``.txt``, gzipped).
+        """Load vectors: a folder of `train_vectors`, or word2vec's format (``.bin``, ``.txt``, ``.vec``, or gzipped).
+
+        gensim's own format is refused: it is pickled, and reading it could run any code.
 
         Raises:
             ArtefactError: the file is missing or is none of these.
@@ -123,12 +125,15 @@ def _load(file: Path) -> Any:
             f"{file}: there are no word vectors; make some with data_scripts/train_word_vectors.py, or give a file."
         )
     name = file.name.removesuffix(".gz")
-    try:
-        if name.endswith((".bin", ".txt", ".vec")):
-            return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
-        return KeyedVectors.load(str(file), mmap="r")
-    except Exception as error:  # gensim raises whatever unpickling or parsing runs into
+    if not name.endswith((".bin", ".txt", ".vec")):
         raise ArtefactError(
-            f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected gensim's "
-            "own format, or word2vec's as .bin, .txt or .vec."
+            f"{file}: is not in word2vec's format (.bin, .txt or .vec); if it is gensim's own, which may run code when "
+            "it is read, load it yourself and write it with save_word2vec_format(…, binary=True)."
+        )
+    try:
+        return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
+    except Exception as error:  # gensim raises whatever parsing runs into
+        raise ArtefactError(
+            f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
+            "format as .bin, .txt or .vec."
         ) from error

@@ -229,8 +229,15 @@ def _save(path: Path, identity: str, step: int, parts: dict[str, Any]) -> None:
 
 
 def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
-    """The number of steps that were done before, with everything as it was then; 0 for a new run."""
-    state = torch.load(path, weights_only=True) if path.exists() else {}
+    """The number of steps that were done before, with everything as it was then; 0 for a new run.
+
+    Raises:
+        ArtefactError: the state is damaged.
+    """
+    try:
+        state = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else {}
+    except Exception as error:  # torch raises whatever unpickling runs into
+        raise ArtefactError(f"{path}: is damaged and cannot be resumed from; remove it to start anew.") from error
     if state.get("identity") != identity:
         return 0
     for name, part in parts.items():

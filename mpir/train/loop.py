@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -320,7 +319,7 @@ class FineTuner:
     def _read_state(self, path: Path) -> dict[str, Any]:
         try:
             state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
+        except Exception as error:  # torch raises whatever unpickling runs into
             message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
             raise ArtefactError(message) from error
         for key, found in (("identity", self._identity()), ("data", self._data)):

@@ -125,6 +125,11 @@ class Dataset:
                 f"{root}: holds no scored questions ({MANIFEST} is missing); make some with mpir score."
             )
         manifest = read_json(root / MANIFEST)
+        if not isinstance(manifest.get("files"), dict) or "made_by" not in manifest:
+            raise ArtefactError(
+                f"{root}: holds no scored questions ({MANIFEST} is something else's, an index's say); give a folder "
+                "that mpir score made."
+            )
         if manifest.get("format") not in (*BEFORE, FORMAT):
             raise ArtefactError(
                 f"{root}: is of format {manifest.get('format')!r}, expected {FORMAT}; score the questions again."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.extras import needs
 from mpir.perspectives.scales import minmax
 from mpir.rank.blend import best_of, slots
@@ -32,7 +32,7 @@ class Fusion:
         """Train on the questions of an objective, whose measure plays no part.
 
         Raises:
-            InputError: all sentences, or all documents, have the same label.
+            InputError: an unknown learner, or all sentences, or all documents, have the same label.
         """
         columns, judgements = objective.scored.columns, objective.pool.judgements
         for name, golden in (("sentence", judgements.overlaps), ("document", judgements.relevant)):
@@ -69,6 +69,8 @@ def document_features(columns: Columns, sentences: Floats) -> Floats:
 
 
 def _model(learner: Learner, seed: int) -> Any:
+    if learner not in get_args(Learner):
+        raise InputError(f"the learner {shown(learner)} is unknown; choose from {', '.join(get_args(Learner))}.")
     with needs("tune", "a learned ranker"):
         from sklearn.linear_model import LogisticRegression
         from sklearn.neural_network import MLPClassifier

@@ -171,6 +171,8 @@ def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: p
     twice = [str(work / "scored")] * 2
     assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
     assert "both sets have the perspective" in capsys.readouterr().err
+    assert tune(work, scored="index") == 2
+    assert "holds no scored questions (manifest.json is something else's" in capsys.readouterr().err
     assert tune(work, scored="nothing") == 2
     assert "holds no scored questions" in capsys.readouterr().err
 
@@ -179,11 +181,12 @@ def test_gold_outside_the_index(
     work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     questions = json.loads((work / "questions.json").read_text())["questions"][:1]
-    questions[0]["documents"] = [URL + "999"]
+    questions[0] |= {"documents": [URL + "999"], "snippets": []}
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
-    assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, "--gold-in-index"]) == 2
-    assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
+    for more in ([], ["--gold-in-index"]):
+        assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *more]) == 2
+        assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
 
 
 def test_a_folder_of_the_users_is_not_replaced(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mpir.errors import InputError
-from mpir.plots.training import curves, read_log, smooth
+from mpir.plots.training import _draw_losses, curves, read_log, smooth
 
 
 def write(path: Path, *entries: dict[str, Any]) -> Path:
@@ -37,6 +38,17 @@ def test_a_picture(tmp_path: Path, looked: bool) -> None:
     looks = [{"step": 4, "dev": {"relevance": 0.5, "sts": 0.4}, "mean": 0.45}] * looked
     curves(write(tmp_path / "log.jsonl", *steps, *looks), tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nine_perspectives_are_all_drawn(tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(9)]
+    steps = [{"step": step, "task": name, "loss": 1.0} for step in (1, 2) for name in names]
+    looks = [{"step": 2, "dev": dict.fromkeys(names, 0.5), "mean": 0.5}]
+    curves(write(tmp_path / "log.jsonl", *steps, *looks), tmp_path / "curves.png")
+    figure = Figure()
+    axis = figure.subplots()
+    _draw_losses(axis, read_log(tmp_path / "log.jsonl")[0])
+    assert axis.get_legend_handles_labels()[1] == names
 
 
 def test_no_log_of_a_run(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Scores 3 and 1: entities, vectors and swaps."""
 
 import json
+import pickle
 import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,3 +155,16 @@ def test_vectors_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("this is no vector file")
     with pytest.raises(ArtefactError, match=r"bad.txt: cannot be read as word vectors"):
         Neighbours(tmp_path / "bad.txt")
+
+
+def test_pickled_vectors_are_refused(tmp_path: Path) -> None:
+    """gensim's own format runs whatever code the file names."""
+
+    class Malice:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "it ran",)
+
+    (tmp_path / "vectors.kv").write_bytes(pickle.dumps(Malice()))
+    with pytest.raises(ArtefactError, match=r"vectors\.kv: is not in word2vec's format"):
+        Neighbours(tmp_path / "vectors.kv")
+    assert not (tmp_path / "it ran").exists()

@@ -10,7 +10,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.io.read import read_json
 from mpir.sia.filters import Filters
 from mpir.sia.generated import Writers, generate_items, read_sources
-from mpir.sia.writer import Decoding, Training, Writer, train_writer
+from mpir.sia.writer import Decoding, Training, Writer, _restore, train_writer
 from mpir.train.leakage import EvaluationQuestions
 
 from .conftest import Overlap, write_lines
@@ -177,3 +177,10 @@ def test_sources_are_sentences_of_corpora_and_of_snippets(tmp_path: Path) -> Non
         ("train-0-0", "Three."),
         ("train-0-1", "Four."),
     ]
+
+
+def test_a_damaged_state_is_one_sentence(tmp_path: Path) -> None:
+    for content in (b"", b"damaged", b"\x80\x05."):
+        (tmp_path / "state.pt").write_bytes(content)
+        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it"):
+            _restore(tmp_path / "state.pt", "identity", {})
