@@ -1,0 +1,68 @@
+"""The table of first stages, and Cranfield's grades, which run backwards; kinds of index on vectors made up."""
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.retrieve.dense import from_vectors
+
+pytest.importorskip("faiss")
+ROOT = Path(__file__).parents[2]
+FILES = {
+    "cran.all.1400": ".I 1\n.T\nthe heart\n.A\nsmith\n.B\n1958\n.W\na heart attack\n"
+    ".I 2\n.T\n\n.A\n\n.B\n\n.W\na gene in a cell\n",
+    "cran.qry": ".I 001\n.W\nheart attack\n.I 004\n.W\ngene\n",
+    "cranqrel": "1 1 1\n1 2 -1\n2 2 4\n2 1 5\n",
+}
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+    return runpy.run_path(str(ROOT / "experiments/dense.py"))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "cranfield").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / "cranfield" / name).write_text(text)
+    return tmp_path
+
+
+def test_cranfield_is_read_as_its_readme_says(script: dict[str, Any], data: Path) -> None:
+    test = script["read"]("cranfield", data)
+    assert [(one.id, one.title, one.abstract) for one in test.documents] == [
+        ("1", "the heart", "a heart attack"),
+        ("2", "", "a gene in a cell"),
+    ]
+    assert test.queries == {"1": "heart attack", "2": "gene"}  # by place, whatever the file calls them
+    assert test.qrels == {"1": {"1": 4, "2": 0}, "2": {"2": 1, "1": 0}}
+
+
+def test_a_row_for_every_first_stage(
+    script: dict[str, Any],
+    data: Path,
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--encoder", str(tiny_checkpoint), "--indexes", str(data / "indexes"), "--sets", "cranfield"]
+    monkeypatch.setattr(sys, "argv", ["dense.py", "--data", str(data), *options])
+    assert script["main"]() == 0
+    rows = [line.split("|")[2].strip() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert rows == ["BM25", "vectors", "both, RRF", "both, z-scores"]
+
+
+def test_kinds_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
+    from_vectors(vectors, [str(i) for i in range(3000)], tmp_path / "i")
+    monkeypatch.setattr(sys, "argv", ["vector_index.py", "--indexes", str(tmp_path / "i")])
+    assert runpy.run_path(str(ROOT / "benchmarks/vector_index.py"))["main"]() == 0
+    rows = {line.split("|")[1].strip(): line.split("|")[3:6] for line in capsys.readouterr().out.splitlines()[4:]}
+    assert [float(one) for one in rows["Flat"]] == [1.0, 1.0, 32.0]
+    assert float(rows["SQfp16"][2]) == 16.0
