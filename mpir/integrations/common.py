@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from mpir.rank.ranking import RankedDocument, Ranking
     from mpir.rank.reranker import Reranker
 
+GIVEN = {"text", "metadata"}
+"""What a ranked document has from the caller, and is not handed back beside it."""
 SENTENCES = 3
 """Sentences of each document that are handed on, unless told otherwise."""
 
 
 def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, Any]:
-    """A ranked document's own figures as plain values, with so many of its best sentences."""
-    found = asdict(document)
-    return {**found, "sentences": found["sentences"][:sentences]}
+    """A ranked document's figures as plain values, with so many of its best sentences; the caller has its text."""
+    found = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in GIVEN}
+    return {**found, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
 
 
 def missing(library: str, extra: str) -> ImportError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
@@ -45,7 +46,7 @@ def _too_large(limits: Limits) -> Refusal:
 def parse_body(raw: bytes) -> dict[str, Any]:
     """The JSON object of a body. Raises Refusal (400) where it is none."""
     try:
-        found = json.loads(raw.decode("utf-8"), parse_constant=_no_number)
+        found = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise Refusal(400, f"byte {error.start} of the request is not UTF-8; encode the JSON as UTF-8.") from None
     except RecursionError:
@@ -58,6 +59,13 @@ def parse_body(raw: bytes) -> dict[str, Any]:
             400, f"the request is a JSON {type(found).__name__}; expected an object with query and documents."
         )
     return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return value
 
 
 def _no_number(name: str) -> NoReturn:

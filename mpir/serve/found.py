@@ -47,7 +47,12 @@ def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
 def search_answer(identity: str, asked: Asked, ranking: Ranking, relevance: Callable[[float], float]) -> dict[str, Any]:
     """The best documents, best first."""
     results = [
-        {"rank": rank, "relevance_score": relevance(document.score), **details(document, asked.sentences)}
+        {
+            "rank": rank,
+            "relevance_score": relevance(document.score),
+            "text": document.text,
+            **details(document, asked.sentences),
+        }
         for rank, document in enumerate(ranking.documents[: asked.best], 1)
     ]
     return {"id": identity, "query": asked.query, "candidates": ranking.candidates, "results": results}

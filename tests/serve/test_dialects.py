@@ -38,6 +38,7 @@ def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
     assert best["score"] == pytest.approx(ranked.score)
     assert best["shares"] == pytest.approx(dict(ranked.shares))
     assert [sentence["text"] for sentence in best["sentences"]] == [ranked.sentences[0].text]
+    assert not {"text", "metadata"} & set(best)
 
 
 def test_cohere_2_has_spans_and_no_documents(server: Server, order: list[int]) -> None:
@@ -131,6 +132,7 @@ BAD = [
     (b'{"query": "\xff"}', 400, "byte 11 of the request is not UTF-8"),
     (b"[" * 100_000, 400, "the request is nested too deeply"),
     (b'{"top_n": ' + b"9" * 5_000 + b"}", 400, "the request is not valid JSON"),
+    (b'{"query": "a", "documents": [{"text": "a", "id": 1e999}]}', 400, "1e999 is too large a number"),
     (b" " * 2_000_001, 413, "the request is larger than 2000000 bytes"),
 ]
 
