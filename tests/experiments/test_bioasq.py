@@ -94,7 +94,7 @@ def run(script: ModuleType, job: dict[str, Path], monkeypatch: pytest.MonkeyPatc
             "index": job["index"],
         } | changes
         arguments = [text for name, value in options.items() if value for text in (f"--{name}", str(value))]
-        monkeypatch.setattr(sys, "argv", ["bioasq.py", *arguments])
+        monkeypatch.setattr(sys, "argv", ["bioasq.py", "--trust-code", *arguments])
         return int(script.main())
 
     return call
