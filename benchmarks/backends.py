@@ -4,7 +4,7 @@
 
 Without --data the pairs are made of the sample that ships with mpir. The bundle's first checkpoint reads the same pairs
 in the same batches (sorted by length, a budget of 4,096 padded tokens) by transformers' forward pass in PyTorch, by
-mpir's packed pass and variants of it, compiled, quantised, and by ONNX Runtime and OpenVINO. Tokenising is not timed,
+mpir's unpadded pass and variants of it, compiled, quantised, and by ONNX Runtime and OpenVINO. Tokenising is not timed,
 but for `CrossEncoder.outputs`, with one process and with several that share the threads.
 
 Every contender has a process of its own; they take turns. Ratios are of pairs per second to transformers in fp32, round
@@ -49,13 +49,13 @@ BACKENDS = ("onnxruntime", "onnx", "onnxscript", "openvino")
 CONTENDERS: dict[str, tuple[str, str, int, dict[str, Any]]] = {
     BASE: ("plain", "fp32", TOKENS, {}),
     "transformers, bf16": ("plain", "bf16", TOKENS, {}),
-    "packed, fp32": ("pack", "fp32", TOKENS, {}),
-    "packed, bf16 (mpir)": ("pack", "bf16", TOKENS, {}),
-    **{f"packed, bf16, {tokens} tokens": ("pack", "bf16", tokens, {}) for tokens in (1024, 2048, 8192, 16_384)},
-    "packed, bf16, fused attention": ("pack_with_fused_attention", "bf16", TOKENS, {}),
-    "packed, bf16, last layer in full": ("pack_with_full_last_layer", "bf16", TOKENS, {}),
-    "packed, bf16, torch.compile": ("pack_compiled", "bf16", TOKENS, {}),
-    "packed, fp32, three of four linears int8": ("pack_int8", "fp32", TOKENS, {}),
+    "unpadded, fp32": ("unpad", "fp32", TOKENS, {}),
+    "unpadded, bf16 (mpir)": ("unpad", "bf16", TOKENS, {}),
+    **{f"unpadded, bf16, {tokens} tokens": ("unpad", "bf16", tokens, {}) for tokens in (1024, 2048, 8192, 16_384)},
+    "unpadded, bf16, fused attention": ("unpad_with_fused_attention", "bf16", TOKENS, {}),
+    "unpadded, bf16, last layer in full": ("unpad_with_full_last_layer", "bf16", TOKENS, {}),
+    "unpadded, bf16, torch.compile": ("unpad_compiled", "bf16", TOKENS, {}),
+    "unpadded, fp32, three of four linears int8": ("unpad_int8", "fp32", TOKENS, {}),
     "transformers, bf16, torch.compile": ("compiled", "bf16", TOKENS, {"dynamic": None}),
     "transformers, bf16, torch.compile, dynamic": ("compiled", "bf16", TOKENS, {"dynamic": True}),
     "transformers, int8 (torch, x86)": ("int8", "fp32", TOKENS, {"engine": "x86"}),
@@ -130,8 +130,8 @@ def chosen(arguments: argparse.Namespace, checkpoint: str, pairs: Sequence[Pair]
     processes = max(2, arguments.threads)
     contenders: dict[str, tuple[Any, ...]] = {
         **{name: (prepare, "over_batches", settings) for name, settings in CONTENDERS.items()},
-        "packed, bf16, with tokenising": (prepare, "whole_call", "bf16", "cpu"),
-        f"packed, bf16, with tokenising, {processes} processes": (
+        "unpadded, bf16, with tokenising": (prepare, "whole_call", "bf16", "cpu"),
+        f"unpadded, bf16, with tokenising, {processes} processes": (
             *(prepare, "whole_call", "bf16"),
             ",".join(["cpu"] * processes),
         ),

@@ -2,7 +2,7 @@
 
     python benchmarks/operators.py --data ../shared/data
 
-The profile that mpir/perspectives/packed.py was written by. Shares are of each pass's own processor time; the last row
+The profile that mpir/models/unpadded.py was written by. Shares are of each pass's own processor time; the last row
 is the whole in milliseconds per pair.
 """
 
@@ -55,16 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     tokens = PairTokenizer(encoder.tokenizer, encoder.length).read(pairs)
     found = [tokens.sequences(rows) for rows in batches(tokens.lengths, encoder.tokens_per_batch)]
     padded = [{name: torch.from_numpy(part) for name, part in pad(batch, 0).items()} for batch in found]
-    packed = UnpaddedBert(encoder.model)
+    unpadded = UnpaddedBert(encoder.model)
     profiles = [
         profile(lambda batch: encoder.model(**batch), padded),
-        profile(packed, found),
+        profile(unpadded, found),
     ]
     rows = [
         [kind, *(f"{100 * shares[kind] / sum(shares.values()):.0f} %" for shares in profiles)] for kind in profiles[0]
     ]
     rows.append(["ms a pair", *(f"{sum(shares.values()) / 1000 / len(pairs):.2f}" for shares in profiles)])
-    print(tabulate(rows, ["", "transformers", "packed"], disable_numparse=True))
+    print(tabulate(rows, ["", "transformers", "unpadded"], disable_numparse=True))
     return 0
 
 

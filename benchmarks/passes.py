@@ -19,10 +19,10 @@ from torch import Tensor
 from torch.ao.quantization import quantize_dynamic
 from torch.nn import Linear, Sequential, functional
 
+from mpir.models import unpadded
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import PairTokenizer, TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert
-from mpir.perspectives import packed
 
 Outputs = npt.NDArray[np.float32]
 Settings = tuple[str, str, int, Mapping[str, Any]]
@@ -73,38 +73,38 @@ def int8(cross: Encoder, engine: str) -> Forward:
     return _padded(cross, quantize_dynamic(cross.model, {Linear}, torch.qint8))
 
 
-def pack(cross: Encoder) -> Forward:
-    """mpir's packed pass."""
-    return _packed(UnpaddedBert(cross.model))
+def unpad(cross: Encoder) -> Forward:
+    """mpir's unpadded pass."""
+    return _unpadded(UnpaddedBert(cross.model))
 
 
-def pack_with_fused_attention(cross: Encoder) -> Forward:
-    """mpir's packed pass with PyTorch's fused attention, as on a GPU."""
+def unpad_with_fused_attention(cross: Encoder) -> Forward:
+    """mpir's unpadded pass with PyTorch's fused attention, as on a GPU."""
 
     def attend(batch: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         mask = None if batch.even else batch.outside.to(query.dtype)
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
 
-    packed._Batch.attend = attend  # type: ignore[method-assign]
-    return pack(cross)
+    unpadded._Batch.attend = attend  # type: ignore[method-assign]
+    return unpad(cross)
 
 
-def pack_with_full_last_layer(cross: Encoder) -> Forward:
-    """mpir's packed pass with a last layer that computes every token."""
+def unpad_with_full_last_layer(cross: Encoder) -> Forward:
+    """mpir's unpadded pass with a last layer that computes every token."""
 
     def first_tokens(layer: Any, states: Tensor, batch: Any) -> Tensor:
         return layer.all_tokens(states, batch).index_select(0, batch.first)
 
-    packed._Layer.first_tokens = first_tokens  # type: ignore[method-assign]
-    return pack(cross)
+    unpadded._Layer.first_tokens = first_tokens  # type: ignore[method-assign]
+    return unpad(cross)
 
 
-def pack_compiled(cross: Encoder) -> Forward:
-    """mpir's packed pass with all layers compiled as one function."""
+def unpad_compiled(cross: Encoder) -> Forward:
+    """mpir's unpadded pass with all layers compiled as one function."""
 
     class Compiled(UnpaddedBert):
         def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
-            batch = packed._Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+            batch = unpadded._Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
             logits: Tensor = trunk(self, self._embed(sequences, batch), batch)
             return logits
 
@@ -116,16 +116,16 @@ def pack_compiled(cross: Encoder) -> Forward:
         logits: Tensor = bert.classifier(torch.tanh(bert.pooler(first)))
         return logits
 
-    return _packed(Compiled(cross.model))
+    return _unpadded(Compiled(cross.model))
 
 
-def pack_int8(cross: Encoder) -> Forward:
-    """mpir's packed pass with int8 in the three linear layers (of four) that come after attention."""
+def unpad_int8(cross: Encoder) -> Forward:
+    """mpir's unpadded pass with int8 in the three linear layers (of four) that come after attention."""
     bert = UnpaddedBert(cross.model)
     for layer in bert.layers:
         layer.wide = _int8(layer.wide)
         layer.mix.dense, layer.narrow.dense = _int8(layer.mix.dense), _int8(layer.narrow.dense)
-    return _packed(bert)
+    return _unpadded(bert)
 
 
 def _int8(linear: Linear) -> Any:
@@ -154,7 +154,7 @@ def openvino(cross: Encoder, precision: str, quantised: bool = False) -> Forward
     return lambda sequences: compiled_graph(_arrays(cross, sequences))[0]
 
 
-def _packed(bert: UnpaddedBert) -> Forward:
+def _unpadded(bert: UnpaddedBert) -> Forward:
     return torch.inference_mode()(lambda sequences: bert(sequences).float().numpy())
 
 

@@ -137,8 +137,9 @@ def _among(query: str, ids: Sequence[str]) -> Any:
 def _open(folder: Path, info: IndexInfo) -> Any:
     # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
+    place = str((folder / LUCENE_FOLDER).resolve())  # Java knows only the folder that it was started in
     try:
-        searcher = java_class("io.anserini.search.SimpleSearcher")(str(folder / LUCENE_FOLDER))
+        searcher = java_class("io.anserini.search.SimpleSearcher")(place)
     except java_error() as error:
         message = f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); build it again."
         raise ArtefactError(message) from error

@@ -111,7 +111,7 @@ def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
-    figures, _ = run("training", tmp_path, "--bundle", tiny_bundle, "--rows", 4, "--steps", 2, "--rounds", 1)
+    figures, _ = run("training", tmp_path, "--bundle", tiny_bundle, "--batch-size", 4, "--steps", 2, "--rounds", 1)
     rates = {name: one["pairs_per_second"]["median"] for name, one in figures["contenders"].items()}
     assert len(rates) == 4
     assert figures["ratios"]["fp32"]["median"] == pytest.approx(rates["mpir, fp32"] / rates["transformers, fp32"])
@@ -166,9 +166,9 @@ def test_a_worker_that_dies_says_so(measure: ModuleType) -> None:
 
 
 def test_backends(tiny_bundle: Path, tmp_path: Path) -> None:
-    arguments = ["--bundle", tiny_bundle, "--pairs", 12, "--rounds", 1, "--only", "packed, fp32"]
+    arguments = ["--bundle", tiny_bundle, "--pairs", 12, "--rounds", 1, "--only", "unpadded, fp32"]
     figures, printed = run("backends", tmp_path, *arguments)
-    base, packed = (figures["contenders"][name] for name in ("transformers, fp32", "packed, fp32"))
+    base, packed = (figures["contenders"][name] for name in ("transformers, fp32", "unpadded, fp32"))
     assert base["ratio"] == {"median": 1, "min": 1, "max": 1}
     rates = [one["pairs_per_second"]["median"] for one in (packed, base)]
     assert packed["ratio"]["median"] == pytest.approx(rates[0] / rates[1])
@@ -176,7 +176,7 @@ def test_backends(tiny_bundle: Path, tmp_path: Path) -> None:
     assert packed["kendall_tau"] > 0.9  # unknown words are all alike, so outputs may tie
     assert packed["start_seconds"] > 0
     assert packed["peak_mib"] > 50
-    assert "packed, fp32" in printed
+    assert "unpadded, fp32" in printed
 
 
 def test_load_on_both_servers(tmp_path: Path) -> None:
