@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune sia radiology test fuzz browser clients wheel lint clean
+.PHONY: bioasq tune core sia radiology test fuzz browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py
@@ -33,6 +33,11 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest
+
+core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip install --quiet ".[test]"
+	.venv-core/bin/python -m pytest tests/rank tests/text tests/retrieve/test_memory.py tests/docs/test_design.py tests/test_extras.py
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
@@ -76,4 +81,4 @@ endif
 	touch $@
 
 clean:  ## remove the environment and what runs have left
-	rm -rf .venv build *.egg-info submission.json submission.json.scores.jsonl
+	rm -rf .venv .venv-core build *.egg-info submission.json submission.json.scores.jsonl

@@ -108,6 +108,8 @@ def compare(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> dict[str, A
     contenders = chosen(arguments, str(checkpoint_of(arguments.bundle)), pairs)
     with ExitStack() as stack:
         workers, first, notes = start(stack, contenders, arguments.threads)
+        if BASE not in workers:
+            raise MpirError("; ".join(notes))
         timed = take_turns(workers, arguments.rounds, notes)
         memory = {name: workers[name].peak_mib() for name in timed}
     if BASE not in timed:

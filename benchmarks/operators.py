@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
     encoder = CrossEncoder(checkpoint, device="cpu", precision=arguments.precision)
     pairs = make_pairs(read_asked(arguments.data), read_documents(arguments.data, 200, partial=False), arguments.pairs)
-    tokens = PairTokenizer(encoder.tokenizer, encoder.length).read(pairs)
+    tokens = PairTokenizer(encoder.tokenizer, encoder.max_length).read(pairs)
     found = [tokens.sequences(rows) for rows in batches(tokens.lengths, encoder.tokens_per_batch)]
     padded = [{name: torch.from_numpy(part) for name, part in pad(batch, 0).items()} for batch in found]
     unpadded = UnpaddedBert(encoder.model)

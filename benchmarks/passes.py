@@ -36,7 +36,7 @@ def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> 
     load_quietly()
     maker, precision, tokens, options = settings
     cross = Encoder(checkpoint, device="cpu", precision=precision)
-    read = PairTokenizer(cross.tokenizer, cross.length).read(pairs)
+    read = PairTokenizer(cross.tokenizer, cross.max_length).read(pairs)
     parts = [(rows, read.sequences(rows)) for rows in batches(read.lengths, tokens)]
     forward: Forward = globals()[maker](cross, **options)
 
@@ -173,7 +173,7 @@ def _arrays(cross: Encoder, sequences: Sequence[TokenSequence]) -> dict[str, npt
 
 
 def _example(cross: Encoder) -> dict[str, npt.NDArray[np.int64]]:
-    read = PairTokenizer(cross.tokenizer, cross.length).read([("one", "sentence"), ("one", "longer sentence")])
+    read = PairTokenizer(cross.tokenizer, cross.max_length).read([("one", "sentence"), ("one", "longer sentence")])
     return _arrays(cross, read.sequences(np.arange(2)))
 
 
