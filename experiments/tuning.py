@@ -38,7 +38,7 @@ from mpir.tune.adoption import split
 from mpir.tune.alternating import Plan, search
 from mpir.tune.dataset import Dataset
 from mpir.tune.effects import dependence, top_shares
-from mpir.tune.learned import Fusion
+from mpir.tune.learned import LearnedRanker
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import GridSearch, RandomSearch
 from mpir.tune.space import Space
@@ -193,7 +193,7 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
         found = search(objective, space, plan(part.method, job, part.seed))
         return by_weights(found.weights), {"best": found.best_so_far.tolist(), "weights": found.weights.to_dict()}
     if part.method in LEARNED:
-        return Fusion.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
+        return LearnedRanker.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
     if part.method == "BM25 alone":
         return lambda one: one.pool.answers(one.scored.columns.first, one.scored.lexical), {}
     if part.method == "best single perspective":

@@ -16,6 +16,7 @@ from mpir.errors import InputError, shown
 from mpir.models.options import whole_number
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.candidates import Candidates
+from mpir.rank.explain import explain
 from mpir.rank.numbers import is_finite
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
@@ -225,55 +226,7 @@ class Ranking:
         Raises:
             IndexError: there is no such rank.
         """
-        if not 1 <= rank <= len(self.documents):
-            raise IndexError(f"rank {rank} does not exist; the ranking has {len(self.documents)} documents.")
-        document = self.documents[rank - 1]
-        alone = document.scores.items()
-        lines = [
-            f"{document.id} is ranked {rank} of {self.candidates} with the score {document.score:.4f}, "
-            f"the sum of {_sum(document.shares)}.",
-            *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in alone),
-        ]
-        shares = list(document.shares.items())[len(document.scores) :]
-        for (name, share), place in zip(shares, document.best, strict=True):
-            if not share:
-                continue
-            sentence = document.sentences[place]
-            scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
-            lines += [
-                f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
-                f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
-            ]
-        if not document.sentences:
-            lines.append("It has no sentences, so only the scores of documents count.")
-        lines += [
-            f"{name.capitalize()} orders sentences, and is no part of a document's score."
-            for name in sorted(self.ordering)
-            if self.weights.alpha.get(name)
-        ]
-        lines += self._gap(rank)
-        if self.left_out:
-            lines.append(f"Sentences left out by the first pass, in all documents: {self.left_out}.")
-        return "\n".join(lines)
-
-    def _gap(self, rank: int) -> list[str]:
-        if rank == len(self.documents):
-            return []
-        own, below = self.documents[rank - 1], self.documents[rank]
-        names = dict.fromkeys([*own.shares, *below.shares])
-        gaps = {name: own.shares.get(name, 0.0) - below.shares.get(name, 0.0) for name in names}
-        most = max(gaps, key=lambda name: gaps[name])
-        gap = own.score - below.score
-        if gap <= 0:
-            first = next(iter(own.scores), "nothing else")
-            return [f"It has the same score as the next document, {below.id}; {first}, then the input's order, decide."]
-        return [
-            f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {most} ({gaps[most]:+.4f})."
-        ]
-
-
-def _sum(shares: Mapping[str, float]) -> str:
-    return " + ".join(f"{value:.4f} ({name})" for name, value in shares.items())
+        return explain(self, rank)
 
 
 def _headline(document: RankedDocument) -> str:

@@ -10,8 +10,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from mpir.errors import InputError, shown
 from mpir.models.options import device_names, precision_name, whole_number
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
@@ -19,21 +17,18 @@ from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Booleans, Level
 from mpir.perspectives.bundle import Bundle, bundle_state
 from mpir.rank.candidates import Candidates
-from mpir.rank.cascade import check_share, first_pass
+from mpir.rank.cascade import check_share
 from mpir.rank.columns import Columns, Floats, Layout
+from mpir.rank.gather import BM25, gather
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
 from mpir.rank.relevance import Relevance
 from mpir.rank.weights import Weights
-from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.split import Style
-from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Pair
 
 log = logging.getLogger(__name__)
-BM25 = "bm25"
-"""The document column of the first stage, which every question has."""
 
 
 class Reranker:
@@ -286,7 +281,7 @@ class Reranker:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
-            waiting.append(_candidates(query, docs, self.cascade, self.style))
+            waiting.append(gather(query, docs, self.cascade, self.style))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
                 yield from self.fill(waiting, progress=progress)
@@ -414,38 +409,6 @@ def _check_even(queries: Sequence[str], documents: Sequence[Iterable[DocumentLik
         raise InputError(
             f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
         )
-
-
-def _candidates(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
-    """A query with the sentences that go on to the perspectives, and no scores yet."""
-    split = [
-        (number, one) for number, document in enumerate(documents) for one in split_sentences(document, style=style)
-    ]
-    document_of = np.array([number for number, _ in split], np.int64)
-    lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
-    first = _first_stage(query, documents)
-    columns = Columns(
-        Layout(tuple(first), ()),
-        np.column_stack(list(first.values())),
-        np.zeros((len(split), 0)),
-        np.zeros(len(documents), np.int64),
-        document_of,
-    )
-    rows = first_pass(lexical, columns.first, document_of, cascade)
-    columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
-    kept = [split[row][1] for row in rows]
-    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=len(split) - len(rows))
-
-
-def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:
-    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 among them."""
-    names = list(documents[0].scores) if documents else []
-    given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
-    if documents and not given and documents[0].score is not None:
-        given[BM25] = np.array([document.score for document in documents], np.float64)
-    if BM25 not in given:
-        given[BM25] = MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
-    return {BM25: given.pop(BM25), **given}
 
 
 _loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}

@@ -170,7 +170,7 @@ def _train_rows(
     folder: Path, file: str, losses: tuple[Loss, ...], top: float, *, without: set[str], names: set[str]
 ) -> list[Example]:
     """A file's rows, less those that are left out."""
-    rows = read_rows(folder / file, top, taught=any(loss.distilled for loss in losses))
+    rows = read_rows(folder / file, top, distilled=any(loss.distilled for loss in losses))
     names |= {file, *(name for row in rows if row.kind for name in (row.kind, f"{file}:{row.kind}"))}
     if file in without:
         return []
@@ -190,8 +190,8 @@ def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: s
             )
 
 
-def read_rows(path: Path, top: float, *, taught: bool = False) -> list[Example]:
-    """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `taught`.
+def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
+    """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `distilled`.
 
     Raises:
         InputError: a row that is none of that (file and line are named).
@@ -213,7 +213,7 @@ def read_rows(path: Path, top: float, *, taught: bool = False) -> list[Example]:
             raise InputError(message) from error
         if not 0.0 <= row.label <= top:
             raise InputError(f"{path}:{number}: label {row.label} is outside 0 to {top:g}; correct the label.")
-        if taught and (row.teacher is None or not math.isfinite(row.teacher)):
+        if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
             raise InputError(
                 f"{path}:{number}: the teacher's score is {row.teacher}, but a loss learns from it; "
                 "add scores with data_scripts/teacher_scores.py, or choose other losses."

@@ -1,4 +1,4 @@
-"""Learned fusion: classifiers over the columns in place of weighted sums, as the paper also tried (scikit-learn)."""
+"""Learned rankers: classifiers over the columns in place of weighted sums, as the paper also tried (scikit-learn)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RANKS = 3
 
 
 @dataclass(frozen=True)
-class Fusion:
+class LearnedRanker:
     """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn."""
 
     sentences: Any
     documents: Any
 
     @classmethod
-    def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> Fusion:
+    def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> LearnedRanker:
         """Train on the questions of an objective, whose measure plays no part.
 
         Raises:

@@ -12,7 +12,7 @@ from mpir.rank.columns import Layout
 from mpir.tune.alternating import Plan, search
 from mpir.tune.dataset import Dataset
 from mpir.tune.effects import dependence, top_shares
-from mpir.tune.learned import Fusion
+from mpir.tune.learned import LearnedRanker
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import RandomSearch
 from mpir.tune.space import Space
@@ -50,7 +50,7 @@ def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> No
 @pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
 def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: str) -> None:
     objective, space = Objective(learnable), Space.of(learnable.columns)
-    answers = Fusion.fit(objective, learner).answers(objective)
+    answers = LearnedRanker.fit(objective, learner).answers(objective)
     assert objective(answers) > objective(space.weights(space.coordinates(np.array([0, 1, 0, 0, 1, 0, 0.0]))))
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.tune.dataset import Dataset
-from mpir.tune.learned import Fusion
+from mpir.tune.learned import LearnedRanker
 from mpir.tune.objective import Objective
 
 
 def test_a_mistyped_learner_is_refused(learnable: Dataset) -> None:
     with pytest.raises(InputError, match="the learner 'feed-forwad net' is unknown; choose from logistic regression"):
-        Fusion.fit(Objective(learnable), "feed-forwad net")  # type: ignore[arg-type]
+        LearnedRanker.fit(Objective(learnable), "feed-forwad net")  # type: ignore[arg-type]

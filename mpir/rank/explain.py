@@ -1,0 +1,62 @@
+"""Why a document stands where it stands, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpir.rank.ranking import Ranking
+
+
+def explain(ranking: Ranking, rank: int = 1) -> str:
+    """Say why the document at a rank (from 1) stands there. Raises IndexError where there is no such rank."""
+    if not 1 <= rank <= len(ranking.documents):
+        raise IndexError(f"rank {rank} does not exist; the ranking has {len(ranking.documents)} documents.")
+    document = ranking.documents[rank - 1]
+    alone = document.scores.items()
+    lines = [
+        f"{document.id} is ranked {rank} of {ranking.candidates} with the score {document.score:.4f}, "
+        f"the sum of {_sum(document.shares)}.",
+        *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in alone),
+    ]
+    shares = list(document.shares.items())[len(document.scores) :]
+    for (name, share), place in zip(shares, document.best, strict=True):
+        if not share:
+            continue
+        sentence = document.sentences[place]
+        scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
+        lines += [
+            f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
+            f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
+        ]
+    if not document.sentences:
+        lines.append("It has no sentences, so only the scores of documents count.")
+    lines += [
+        f"{name.capitalize()} orders sentences, and is no part of a document's score."
+        for name in sorted(ranking.ordering)
+        if ranking.weights.alpha.get(name)
+    ]
+    lines += _gap(ranking, rank)
+    if ranking.left_out:
+        lines.append(f"Sentences left out by the first pass, in all documents: {ranking.left_out}.")
+    return "\n".join(lines)
+
+
+def _gap(ranking: Ranking, rank: int) -> list[str]:
+    """What sets the document apart from the next one."""
+    if rank == len(ranking.documents):
+        return []
+    own, below = ranking.documents[rank - 1], ranking.documents[rank]
+    names = dict.fromkeys([*own.shares, *below.shares])
+    gaps = {name: own.shares.get(name, 0.0) - below.shares.get(name, 0.0) for name in names}
+    most = max(gaps, key=lambda name: gaps[name])
+    gap = own.score - below.score
+    if gap <= 0:
+        first = next(iter(own.scores), "nothing else")
+        return [f"It has the same score as the next document, {below.id}; {first}, then the input's order, decide."]
+    return [f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {most} ({gaps[most]:+.4f})."]
+
+
+def _sum(shares: Mapping[str, float]) -> str:
+    return " + ".join(f"{value:.4f} ({name})" for name, value in shares.items())

@@ -1,0 +1,51 @@
+"""A query's documents made ready for scoring: sentences, the first stage's columns, what a first pass leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mpir.rank.candidates import Candidates
+from mpir.rank.cascade import first_pass
+from mpir.rank.columns import Columns, Floats, Layout
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document
+from mpir.text.split import Style
+from mpir.text.split import sentences as split_sentences
+
+BM25 = "bm25"
+"""The document column of the first stage, which every question has."""
+
+
+def gather(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
+    """A query with the sentences that go on to the perspectives, and no scores yet."""
+    split = [
+        (number, one) for number, document in enumerate(documents) for one in split_sentences(document, style=style)
+    ]
+    document_of = np.array([number for number, _ in split], np.int64)
+    lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
+    first = _first_stage(query, documents)
+    columns = Columns(
+        Layout(tuple(first), ()),
+        np.column_stack(list(first.values())),
+        np.zeros((len(split), 0)),
+        np.zeros(len(documents), np.int64),
+        document_of,
+    )
+    rows = first_pass(lexical, columns.first, document_of, cascade)
+    columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
+    kept = [split[row][1] for row in rows]
+    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=len(split) - len(rows))
+
+
+def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:
+    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 among them."""
+    names = list(documents[0].scores) if documents else []
+    given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
+    if documents and not given and documents[0].score is not None:
+        given[BM25] = np.array([document.score for document in documents], np.float64)
+    if BM25 not in given:
+        given[BM25] = MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
+    return {BM25: given.pop(BM25), **given}
