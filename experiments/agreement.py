@@ -1,4 +1,4 @@
-"""What agreement between documents (mpir/rank/agreement.py) is worth, and where: variants over scored questions.
+"""What agreement (mpir/perspectives/agreement.py) is worth, and where: variants of it over scored questions.
 
     python experiments/agreement.py --scored runs/cascade/dev --corpus ../shared/data/pubmed/abstracts.jsonl
 

@@ -110,7 +110,7 @@ class Encoder:
         return model.to(device=self.device, dtype=self.dtype).eval()
 
     @cached_property
-    def _packed(self) -> UnpaddedBert | None:
+    def _unpadded(self) -> UnpaddedBert | None:
         """The model's forward pass without padding, where there is one for its kind."""
         return UnpaddedBert(self.model) if can_unpad(self.model) else None
 
@@ -157,10 +157,10 @@ class Encoder:
         return self.outputs_count + self._contrasts.index((output, against))
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Outputs (N, K and the differences that `column` was asked for) of the pairs, and which (N,) were in_passages.
+        """Outputs (N, K and the differences `column` was asked for) of pairs, and which (N,) were read in passages.
 
-        A pair that is longer than `max_length` is read in overlapping windows, and each column has its highest value in
-        any of them; nothing is cut.
+        A pair that is longer than `max_length` is read in overlapping passages, and each column has its highest value
+        in any of them (MaxP); nothing is cut.
 
         Raises:
             ArtefactError: the model cannot be loaded.
@@ -258,8 +258,8 @@ class Encoder:
     def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
         self._check_trained(reading)
-        if self._packed is not None:
-            return np.asarray(reading.unpadded(self._packed, sequences).float().numpy(force=True))
+        if self._unpadded is not None:
+            return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
         tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}

@@ -51,7 +51,7 @@ class EncoderLike(Protocol):
         """The column of `outputs` with a raw output, or with the difference of two."""
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Outputs (N, …) of N pairs, and which (N,) were in_passages."""
+        """Outputs (N, …) of N pairs, and which (N,) were read in passages."""
 
     def vectors(
         self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
@@ -60,7 +60,7 @@ class EncoderLike(Protocol):
 
 
 class LazyEncoder:
-    """A `Encoder` that is made when it is needed; until then, its files say what it is.
+    """An `Encoder` that is made when it is needed; until then, its files say what it is.
 
     Where they don't say all (a hub name, a GPU, another type of model), or where an option may be wrong, it is made at
     once. The weights are loaded when the first pair is scored in any case.

@@ -70,4 +70,4 @@ class PooledVector:
         return weight.startswith(body) and not weight.startswith(f"{body}pooler.")
 
 
-OUTPUTS, VECTORS = Classifier(), PooledVector()
+OUTPUTS = Classifier()

@@ -1,4 +1,4 @@
-"""From pairs of texts to token sequences: each text is tokenised once, and what is too long is read in windows."""
+"""From pairs of texts to token sequences: each text is tokenised once, and what is too long is read in passages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _turn = threading.Lock()
 """Held while a tokenizer works: a fast one keeps how to truncate in itself, and refuses what changes it meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
 SENTENCE_SHARE = 4
-"""A question is read in windows, too, where it would leave a sentence less than a fourth of the model's length."""
+"""A question is read in passages, too, where it would leave a sentence less than a fourth of the model's length."""
 SHORTEST = 16
-"""Tokens, besides the special ones, below which a window would hold no sense."""
+"""Tokens, besides the special ones, below which a passage would hold no sense."""
 
 
 class TokenSequence(NamedTuple):
@@ -70,9 +70,9 @@ class PairTokenizer:
     Texts are tokenised alone and joined with the tokenizer's own template, so that a question costs nothing for its
     second sentence. Where that would give other tokens (or the tokenizer is not a fast one), pair by pair.
 
-    A pair longer than `max_length` becomes several sequences, windows of the sentence that overlap by half, with the
+    A pair longer than `max_length` becomes several sequences, passages of the sentence that overlap by half, with the
     question whole in each; a question that would leave the sentence less than a fourth of the length is itself read
-    in such windows, and each of them meets each of the sentence's.
+    in such passages, and each of them meets each of the sentence's.
     """
 
     def __init__(self, tokenizer: Any, max_length: int) -> None:
@@ -153,11 +153,11 @@ class _Joined:
                           sentence_lengths], axis=1)  # fmt: skip
         counts = np.ones(len(pairs), np.int64)
         long = np.flatnonzero(question_lengths + sentence_lengths > room)
-        windows = [passages_of(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
-        counts[long] = [len(found) for found in windows]
+        passages = [passages_of(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
+        counts[long] = [len(found) for found in passages]
         self.pair_of = np.repeat(np.arange(len(pairs)), counts)
         self._bounds = whole[self.pair_of]
-        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(windows) if windows else whole[:0]
+        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(passages) if passages else whole[:0]
         self.lengths = (
             template.extra + self._bounds[:, 1] - self._bounds[:, 0] + self._bounds[:, 3] - self._bounds[:, 2]
         )
@@ -187,7 +187,7 @@ class _Whole:
 
 
 class _Alone:
-    """Single texts' windows, tokenised with the tokenizer's own special tokens."""
+    """Single texts' passages, tokenised with the tokenizer's own special tokens."""
 
     def __init__(self, found: Any) -> None:
         self._ids = [np.array(ids, np.int32) for ids in found["input_ids"]]
@@ -200,7 +200,7 @@ class _Alone:
 
 
 def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str]) -> TokenisedPairs:
-    """Single texts as sequences of at most `max_length` tokens: longer ones in windows that overlap by half.
+    """Single texts as sequences of at most `max_length` tokens: longer ones in passages that overlap by half.
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.

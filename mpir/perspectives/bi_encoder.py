@@ -1,7 +1,7 @@
 """The bi-encoder: a transformer reads each text alone, and two texts are as alike as their vectors point alike.
 
 A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). It is the encoder of
-a `Encoder` that reads here, so both can be one model with one set of weights.
+an `Encoder` that reads here, so both can be one model with one set of weights.
 """
 
 from __future__ import annotations

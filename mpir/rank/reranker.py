@@ -29,6 +29,7 @@ from mpir.text.split import Style
 from mpir.text.types import Pair
 
 log = logging.getLogger(__name__)
+PAIRS_AT_ONCE = 16_384
 
 
 class Reranker:
@@ -52,7 +53,7 @@ class Reranker:
         cache: ScoreCache | str | Path | None = None,
         cascade: float | None = None,
         tokens_per_batch: int | None = None,
-        pairs_at_once: int = 16_384,
+        pairs_at_once: int = PAIRS_AT_ONCE,
         trust_code: bool = False,
         beside: Sequence[tuple[Perspective, float]] = (),
         style: Style = "abstract",
@@ -62,11 +63,11 @@ class Reranker:
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones for your own perspectives. `context` overrides the weights' reading of S_CONTEXT. `agreement` names
         the perspective that agreement between documents rests on, a column of that name beside the perspectives' (see
-        rank/agreement.py); by default the bundle's, and for your own perspectives there is no such column. False leaves
-        it out, whatever the weights say, and weights that don't name it weigh it 0. `cascade` is the share of a
-        question's sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is well
-        tried); None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None keeps
-        none.
+        perspectives/agreement.py); by default the bundle's, and for your own perspectives there is no such column.
+        False leaves it out, whatever the weights say, and weights that don't name it weigh it 0. `cascade` is the share
+        of a question's sentences that a cheap first pass lets through to the perspectives (see rank/cascade.py; 0.6 is
+        well tried); None scores all. `cache` is a folder (or an open cache) where scores are kept between runs; None
+        keeps none.
 
         `device`, `precision` and `tokens_per_batch` are for the bundle's models: "auto", a torch device, or several
         with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16"
@@ -85,7 +86,7 @@ class Reranker:
                 not trusted, or a model's option beside `perspectives`, which have their models already.
         """
         self.cascade = check_share(cascade)
-        self.pairs_at_once = whole_number("pairs_at_once", pairs_at_once) or 16_384
+        self.pairs_at_once = whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = {"device": device, "precision": precision, "tokens_per_batch": tokens_per_batch}
         _check_options(perspectives, options)
         opened = open_bundle(bundle) if perspectives is None else None
@@ -411,6 +412,8 @@ def _check_even(queries: Sequence[str], documents: Sequence[Iterable[DocumentLik
         )
 
 
+KEPT = 2
+"""So many bundles stay loaded for `rerank`."""
 _loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}
 """The rerankers of `rerank` by bundle, each with the state of the bundle's files when it was loaded."""
 
@@ -422,6 +425,8 @@ def _reranker(bundle: str | Path) -> Reranker:
     if known is None or known[0] != state:
         known = state, Reranker(bundle)
         _loaded[bundle] = known
+        for oldest in list(_loaded)[:-KEPT]:
+            _loaded.pop(oldest, None)
     return known[1]
 
 

@@ -37,8 +37,8 @@ Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]
 class Scoring:
     """The thread and its queue. An idle thread takes a request at once; a busy one takes all that wait, up to a budget.
 
-    Tokenizers and worker processes are not for several threads, hence one. A client that goes away cancels its future,
-    and its request is not scored.
+    One thread, because what is scored together shares passes, and several would only take turns. A client that goes
+    away cancels its future, and its request is not scored.
     """
 
     def __init__(self, score: Score, limits: Limits, observe: Callable[[Sequence[Job], float], None]) -> None:

@@ -7,7 +7,7 @@ import hmac
 import logging
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -43,7 +43,14 @@ class Service:
             self.ready.set()
             return
         query, documents = WARM_UP
-        self.scoring.submit(Job(query, documents, 1)).future.add_done_callback(lambda _: self.ready.set())
+        self.scoring.submit(Job(query, documents, 1)).future.add_done_callback(self._warmed)
+
+    def _warmed(self, future: Future[Ranking]) -> None:
+        """Ready, unless the models could not be loaded or scored something else than numbers."""
+        if future.exception() is None:
+            self.ready.set()
+        else:
+            log.error("the server does not get ready: the warm-up failed (%s)", future.exception())
 
     def stop(self) -> None:
         """Finish what waits, and end the threads."""

@@ -100,7 +100,7 @@ def read_mixture(path: str | Path, folder: str | Path | None = None, *, without:
     try:
         tasks = [_task(item, root, str(path), set(without), names) for item in declared["perspectives"]]
     except KeyError as error:
-        raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/mixture.py.") from error
+        raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/data.py.") from error
     absent = sorted(set(without) - names)
     if absent:
         raise InputError(f"{path}: there is no {absent[0]!r} to leave out; choose from {', '.join(sorted(names))}.")

@@ -23,7 +23,7 @@ from mpir.train.data import Task
 from mpir.train.settings import TrainingSettings
 
 RELEVANCE = "relevance"
-"""The perspective that agreement between documents rests on (rank/agreement.py), where a bundle has it."""
+"""The perspective that agreement between documents rests on (perspectives/agreement.py), where a bundle has it."""
 
 
 def export_bundle(

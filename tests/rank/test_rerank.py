@@ -16,6 +16,7 @@ import mpir
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.perspectives.bundle import seal
+from mpir.rank import reranker as reranker_module
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
 
@@ -414,3 +415,10 @@ def test_documents_are_split_as_asked() -> None:
     ]
     assert [len(sentences) for sentences in found] == [3, 3]
     assert {one.text for one in found[1]} == {"The apex.", "There is x.", "1. Y"}
+
+
+def test_few_bundles_stay_loaded(tiny_bundle: Path, tmp_path: Path) -> None:
+    for number in range(4):
+        shutil.copytree(tiny_bundle, tmp_path / str(number))
+        mpir.rerank("a gene", ["A gene."], bundle=tmp_path / str(number))
+    assert len(reranker_module._loaded) <= reranker_module.KEPT
