@@ -108,18 +108,18 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
 
     The error is that of each half of the questions, scaled by what was fitted on the other half.
     """
-    from mpir.train.export import calibration_error, platt
+    from mpir.evaluate.calibration import calibration_error, fit_logistic
 
     labels = np.array([float(row.label > 0) for row in rows])
     place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
     half = np.array([place[row.group] % 2 == 1 for row in rows])
     scaled = np.zeros(len(rows))
     for part in (half, ~half):
-        slope, shift = platt(logits[~part], labels[~part])
+        slope, shift = fit_logistic(logits[~part], labels[~part])
         scaled[part] = slope * logits[part] + shift
     before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, scaled))
     words = f"{before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, halves of the questions in turn)"
-    return platt(logits, labels), words
+    return fit_logistic(logits, labels), words
 
 
 if __name__ == "__main__":

@@ -57,3 +57,11 @@ def test_an_extra_that_cannot_follow_a_newer_python_says_so(monkeypatch: pytest.
 def test_mpirs_own_mistakes_are_not_hidden() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"mpir\.nothing"), needs("dense", "a search"):
         import mpir.nothing  # noqa: F401
+
+
+@pytest.mark.parametrize("module", ["haystack", "langchain", "llama_index", "pyterrier", "rerankers"])
+def test_a_drop_in_without_its_library_names_the_extra(module: str) -> None:
+    library = {"langchain": "langchain_core"}.get(module, module)
+    done = run(f"sys.modules[{library!r}] = None\nimport mpir.integrations.{module}")
+    extra = module.replace("_", "-")
+    assert re.search(rf"the drop-in for \w+ needs the package .*`pip install 'mpir\[{extra}\]'`", done.stderr)

@@ -24,9 +24,10 @@ def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, A
     return {**found, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
 
 
-def missing(library: str, extra: str) -> ImportError:
-    """The error for a drop-in whose library is not installed."""
-    return ImportError(f"this needs {library}; install it with pip install 'mpir[{extra}]'.")
+def titled(metadata: Mapping[str, Any], text: str) -> dict[str, str]:
+    """A document of its text and, where its metadata's title is a string, of that."""
+    title = metadata.get("title")
+    return {"title": title if isinstance(title, str) else "", "text": text}
 
 
 class Lazy:

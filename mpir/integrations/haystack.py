@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mpir.integrations.common import SENTENCES, Lazy, details, missing
+from mpir.extras import needs
+from mpir.integrations.common import SENTENCES, Lazy, details, titled
 
-try:
+with needs("haystack", "the drop-in for Haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
-except ImportError as error:
-    raise missing("haystack-ai", "haystack") from error
 
 
 @component
@@ -46,15 +45,10 @@ class MpirRanker:
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
         """The best documents, best first. Raises InputError for a query or documents that are none."""
-        given = [_as_mpir(document) for document in documents]
+        given = [titled(document.meta, document.content or "") for document in documents]
         ranking = self._lazy.rank(query, given, self.top_k if top_k is None else top_k)
         return {"documents": [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]}
 
     def _result(self, document: Document, ranked: Any) -> Document:
         meta = {**document.meta, "mpir": details(ranked, self.sentences)}
         return replace(document, score=self._lazy.relevance(ranked), meta=meta)
-
-
-def _as_mpir(document: Document) -> dict[str, str]:
-    title = document.meta.get("title")
-    return {"title": title if isinstance(title, str) else "", "text": document.content or ""}

@@ -10,13 +10,12 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from mpir.integrations.common import SENTENCES, Lazy, details, missing
+from mpir.extras import needs
+from mpir.integrations.common import SENTENCES, Lazy, details, titled
 
-try:
+with needs("langchain", "the drop-in for LangChain"):
     from langchain_core.callbacks import Callbacks
     from langchain_core.documents import BaseDocumentCompressor, Document
-except ImportError as error:
-    raise missing("langchain-core", "langchain") from error
 
 
 class MpirCompressor(BaseDocumentCompressor):
@@ -41,14 +40,11 @@ class MpirCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """The best documents, best first. Raises InputError for a query or documents that are none."""
-        ranking = self._lazy.rank(query, [_as_mpir(document) for document in documents], self.top_n)
+        ranking = self._lazy.rank(
+            query, [titled(document.metadata, document.page_content) for document in documents], self.top_n
+        )
         return [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]
 
     def _result(self, document: Document, ranked: Any) -> Document:
         own = {"relevance_score": self._lazy.relevance(ranked), "mpir": details(ranked, self.sentences)}
         return document.model_copy(update={"metadata": {**document.metadata, **own}})
-
-
-def _as_mpir(document: Document) -> dict[str, str]:
-    title = document.metadata.get("title")
-    return {"title": title if isinstance(title, str) else "", "text": document.page_content}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpir.integrations.common import SENTENCES, Lazy, details, missing
+from mpir.extras import needs
+from mpir.integrations.common import SENTENCES, Lazy, details
 
-try:
+with needs("llama-index", "the drop-in for LlamaIndex"):
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.instrumentation import get_dispatcher
     from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-except ImportError as error:
-    raise missing("llama-index-core", "llama-index") from error
 
 dispatcher = get_dispatcher(__name__)
 OWN = "mpir"

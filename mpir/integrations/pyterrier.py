@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mpir.integrations.common import SENTENCES, Lazy, details, missing
+from mpir.extras import needs
+from mpir.integrations.common import SENTENCES, Lazy, details
 
-try:
+with needs("pyterrier", "the drop-in for PyTerrier"):
     import pyterrier as pt
-except ImportError as error:
-    raise missing("python-terrier", "pyterrier") from error
 
 if TYPE_CHECKING:
     import pandas

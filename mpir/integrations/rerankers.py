@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mpir.integrations.common import SENTENCES, Lazy, details, missing
+from mpir.extras import needs
+from mpir.integrations.common import SENTENCES, Lazy, details
 
-try:
+with needs("rerankers", "the drop-in for rerankers"):
     from rerankers.documents import Document
     from rerankers.models.ranker import BaseRanker
     from rerankers.results import RankedResults, Result
     from rerankers.utils import prep_docs
-except ImportError as error:
-    raise missing("rerankers", "rerankers") from error
 
 if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker

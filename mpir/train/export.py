@@ -8,10 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
-from scipy.optimize import minimize
 from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -110,25 +107,3 @@ def fold(classifier: torch.nn.Linear, output: int, slope: float, shift: float) -
     """Make slope·logit + shift the logit of one output of a linear head."""
     classifier.weight[output] *= slope
     classifier.bias[output] = classifier.bias[output] * slope + shift
-
-
-def platt(logits: npt.NDArray[Any], labels: npt.NDArray[Any]) -> tuple[float, float]:
-    """The (slope, shift) that minimise the log loss of sigmoid(slope·logit + shift) on labels 0 and 1.
-
-    Platt, "Probabilistic outputs for support vector machines" (1999).
-    """
-
-    def log_loss(values: npt.NDArray[Any]) -> float:
-        scaled = values[0] * logits + values[1]
-        return float(np.mean(np.logaddexp(0.0, scaled) - labels * scaled))
-
-    slope, shift = minimize(log_loss, np.array([1.0, 0.0]), method="BFGS").x
-    return float(slope), float(shift)
-
-
-def calibration_error(probabilities: npt.NDArray[Any], labels: npt.NDArray[Any], bins: int = 10) -> float:
-    """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
-    place = np.minimum((probabilities * bins).astype(int), bins - 1)
-    counts = np.bincount(place, minlength=bins)
-    gap = np.bincount(place, probabilities - labels, minlength=bins)
-    return float(np.abs(gap).sum() / counts.sum())

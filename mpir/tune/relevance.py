@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from mpir.errors import InputError
+from mpir.evaluate.calibration import fit_logistic
 from mpir.rank.blend import blend
 from mpir.rank.columns import Floats
 from mpir.rank.relevance import Logistic, Relevance, fingerprint_of
@@ -64,23 +64,12 @@ def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logisti
             f"{hits} of {len(scores)} {what}s are golden; a map needs some that are, and some that are not."
         )
     target = np.where(relevant, (hits + 1) / (hits + 2), 1 / (len(scores) - hits + 2))
-    centre, width = float(scores.mean()), float(scores.std()) or 1.0
-    standard = (scores - centre) / width
-
-    def loss(at: Floats) -> tuple[float, Floats]:
-        logit = at[0] * standard + at[1]
-        value = -np.mean(target * log_expit(logit) + (1 - target) * log_expit(-logit))
-        error = expit(logit) - target
-        return float(value), np.array([np.mean(error * standard), np.mean(error)])
-
-    slope, intercept = minimize(
-        loss, np.zeros(2), jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10}
-    ).x
+    slope, intercept = fit_logistic(scores, target)
     if slope <= 0:
         raise InputError(
             f"golden {what}s don't score higher than others; use weights that were tuned on such questions."
         )
-    return Logistic(float(slope / width), float(intercept - slope * centre / width))
+    return Logistic(slope, intercept)
 
 
 def _at_half(curve: Logistic, scores: Floats, relevant: Booleans) -> Mapping[str, Any]:

@@ -13,9 +13,10 @@ import torch
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.train.data import Example, read_mixture, schedule
-from mpir.train.export import calibration_error, declare, export_bundle, platt
+from mpir.train.export import declare, export_bundle
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
@@ -376,7 +377,7 @@ def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
     generator = np.random.default_rng(0)
     logits = generator.normal(size=20_000)
     labels = (generator.random(20_000) < 1 / (1 + np.exp(-(2 * logits - 1)))).astype(float)
-    slope, shift = platt(logits, labels)
+    slope, shift = fit_logistic(logits, labels)
     assert (slope, shift) == (pytest.approx(2, abs=0.1), pytest.approx(-1, abs=0.1))
     assert calibration_error(1 / (1 + np.exp(-(slope * logits + shift))), labels) < 0.02
     assert calibration_error(np.array([0.95, 0.95]), np.array([1.0, 0.0])) == pytest.approx(0.45)

@@ -1,0 +1,40 @@
+"""From scores to probabilities: the logistic curve that fits judged scores best, and how far probabilities are off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+def fit_logistic(scores: Floats, targets: Floats) -> tuple[float, float]:
+    """The (slope, intercept) of sigmoid(slope·score + intercept) with the least log loss on targets (N,) of 0 to 1.
+
+    Platt, "Probabilistic outputs for support vector machines" (1999). Scores are standardised for the search, so that
+    their scale doesn't matter.
+    """
+    centre, width = float(scores.mean()), float(scores.std()) or 1.0
+    standard = (scores - centre) / width
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        logit = at[0] * standard + at[1]
+        value = -np.mean(targets * log_expit(logit) + (1 - targets) * log_expit(-logit))
+        error = expit(logit) - targets
+        return float(value), np.array([np.mean(error * standard), np.mean(error)])
+
+    how = {"ftol": 1e-14, "gtol": 1e-10}
+    slope, intercept = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", options=how).x
+    return float(slope / width), float(intercept - slope * centre / width)
+
+
+def calibration_error(probabilities: Floats, labels: Floats, bins: int = 10) -> float:
+    """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
+    place = np.minimum((probabilities * bins).astype(int), bins - 1)
+    counts = np.bincount(place, minlength=bins)
+    gap = np.bincount(place, probabilities - labels, minlength=bins)
+    return float(np.abs(gap).sum() / counts.sum())
