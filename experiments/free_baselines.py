@@ -13,12 +13,12 @@ import numpy.typing as npt
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_write
 from mpir.models.encoder import Encoder
+from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 
 Floats = npt.NDArray[np.float64]
 BM25, COSINE = "BM25", "start encoder"
 SUMMED, FUSED = "BM25 + start, z-scores", "BM25 + start, RRF"
 FREE = (BM25, COSINE, SUMMED, FUSED)
-RRF_K = 60
 
 
 class Start:
@@ -30,7 +30,7 @@ class Start:
         self.encoder, self.folder = Encoder(found), folder
 
     def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        """Unit vectors (R, W) of texts or their windows, and the text (R,) of each; read once for the same texts."""
+        """Unit vectors (R, W) of texts or their passages, and the text (R,) of each; read once for the same texts."""
         if self.folder is None:
             return self.encoder.vectors(texts)
         path = self.folder / f"{fingerprint([self.encoder.identity, list(texts)])}.npz"
@@ -42,12 +42,12 @@ class Start:
             return kept["vectors"].astype(np.float32), kept["text_of"]
 
     def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
-        """Cosines (Q, N) of every query with every text, of a text in several windows the highest."""
+        """Cosines (Q, N) of every query with every text, of a text in several passages the highest."""
         vectors, text_of = self.vectors(texts)
         asked, query_of = self.vectors(queries)
-        windows = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
+        products = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
         first = np.searchsorted(text_of, np.arange(len(texts)))
-        return np.maximum.reduceat(windows, first, axis=1).astype(np.float64)
+        return np.maximum.reduceat(products, first, axis=1).astype(np.float64)
 
     def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[Floats]:
         """The cosines (N,) of each query with the texts of its own list."""
@@ -63,19 +63,8 @@ class Start:
         return found
 
 
-def z_scores(values: npt.NDArray[Any]) -> Floats:
-    """The values (N,) less their mean, by their standard deviation; zeros where all are equal."""
-    spread = values.std() if len(values) else 0.0
-    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))
-
-
-def reciprocal_ranks(*columns: npt.NDArray[Any]) -> Floats:
-    """Reciprocal rank fusion (Cormack et al. 2009) of columns (N,), with the usual 60."""
-    places = [np.argsort(np.argsort(-column, kind="stable"), kind="stable") for column in columns]
-    return np.sum([1.0 / (RRF_K + 1 + place) for place in places], axis=0)
-
-
 def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, Floats]:
     """What each free baseline gives to the N candidates of a query, by its name."""
-    summed, fused = z_scores(bm25) + z_scores(cosines), reciprocal_ranks(bm25, cosines)
-    return dict(zip(FREE, (bm25, cosines, summed, fused), strict=True))
+    both = np.column_stack([bm25, cosines]).astype(np.float64)
+    ranks = 1.0 + np.argsort(np.argsort(-both, axis=0, kind="stable"), axis=0, kind="stable")
+    return dict(zip(FREE, (bm25, cosines, scaled_sum(both, (1, 1)), reciprocal_rank_fusion(ranks)), strict=True))

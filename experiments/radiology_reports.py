@@ -20,6 +20,7 @@ from mpir.perspectives.negation import NegationPerspective, Several
 from mpir.rank.blend import blend
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import MemoryIndex
+from mpir.retrieve.fusion import scaled_sum
 from mpir.text.split import sentences
 
 Floats = npt.NDArray[np.float64]
@@ -29,6 +30,7 @@ LIKENESS = (None, 0.6, 0.75)
 RULES: tuple[Several, ...] = ("any", "mean", "last")
 WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 BM25, MINUS, START = "BM25", "BM25 minus negated", "start encoder, best sentence"
+FREE = "BM25 + start encoder, z-scores"
 LEXICON, PLAIN, BLEND = "lexicon alone", "BM25 + negation", "default bundle"
 WITH = "default bundle + negation"
 BLENDS = {PLAIN: BM25, WITH: BLEND}
@@ -64,7 +66,8 @@ def run(data: Path, lexicon: Path, cache: Path | None) -> int:
     """Choose on dev, measure on test, print."""
     halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
     reranker = Reranker(cache=cache, cascade=CASCADE, style="report")
-    found = {name: Scored(halves[name], scored(halves[name], reranker, cache)) for name in HALVES}
+    start = Start(folder=None if cache is None else cache / "vectors")
+    found = {name: Scored(halves[name], scored(halves[name], reranker, start)) for name in HALVES}
     dev = found["dev"]
     chosen = _choose_rules(dev, phrases)
     dev.scores[LEXICON] = polarity(dev.half, chosen)
@@ -75,19 +78,20 @@ def run(data: Path, lexicon: Path, cache: Path | None) -> int:
     return 0
 
 
-def scored(half: Half, reranker: Reranker, cache: Path | None) -> Scores:
+def scored(half: Half, reranker: Reranker, start: Start) -> Scores:
     """The scores (Q, D) of what needs no lexicon."""
     queries, texts = list(half.queries.values()), [report.text for report in half.reports]
     index = MemoryIndex(texts)
     found = [sentences(report, style="report") for report in half.reports]
-    cosines = Start(folder=None if cache is None else cache / "vectors").cosines(
-        queries, [one.text for several in found for one in several]
-    )
+    cosines = start.cosines(queries, [one.text for several in found for one in several])
     first = np.cumsum([0, *map(len, found[:-1])])
-    blended = reranker.stream(queries, (half.reports for _ in queries))
+    blended = reranker.stream_scored(queries, (half.reports for _ in queries))
+    lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
+    nearest = np.maximum.reduceat(cosines, first, axis=1)
     return {
-        BM25: np.stack([index.scores(query) for query in queries]).astype(np.float64),
-        START: np.maximum.reduceat(cosines, first, axis=1),
+        BM25: lexical,
+        START: nearest,
+        FREE: np.stack([scaled_sum(np.column_stack(both), (1, 1)) for both in zip(lexical, nearest, strict=True)]),
         BLEND: np.stack([blend(one.columns, reranker.weights).documents for one in blended]),
     }
 

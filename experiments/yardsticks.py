@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from free_baselines import FREE, Start, free_scores, z_scores
+from free_baselines import FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, as_sentences, limited
 from other_topics import other_topics
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
@@ -245,7 +245,7 @@ def document_set(job: Job, test: TestSet) -> Values:
             runs.setdefault(system, {})[name] = {
                 test.documents[i].id: s for i, s in zip(union, scores.tolist(), strict=True)
             }
-        order = union[np.argsort(-(z_scores(bm25[union]) + z_scores(cosines[row][union])), kind="stable")]
+        order = union[np.argsort(-free_scores(bm25[union], cosines[row][union])[SUMMED], kind="stable")]
         heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[:HEAD]])
         tails.append([test.documents[i].id for i in order[HEAD:]])
     for name, one, tail in zip(test.queries, job.score(list(test.queries.values()), heads), tails, strict=True):

@@ -40,10 +40,10 @@ def data(tmp_path: Path) -> Path:
 
 def test_free_baselines_by_hand(script: Any) -> None:
     free = script("free_baselines")
-    assert free["z_scores"](np.array([1.0, 3.0])) == pytest.approx([-1.0, 1.0])
-    assert free["z_scores"](np.array([2.0, 2.0])) == pytest.approx([0.0, 0.0])
-    fused = free["reciprocal_ranks"](np.array([3.0, 1.0]), np.array([9.0, 5.0]))
-    assert fused == pytest.approx([2 / 61, 2 / 62])
+    level = free["free_scores"](np.array([3.0, 1.0]), np.array([5.0, 5.0]))
+    assert level["BM25 + start, z-scores"] == pytest.approx([1.0, -1.0])  # what is level adds nothing
+    both = free["free_scores"](np.array([3.0, 1.0]), np.array([9.0, 5.0]))
+    assert both["BM25 + start, RRF"] == pytest.approx([2 / 61, 2 / 62])
     scores = free["free_scores"](np.array([0.0, 4.0, 2.0]), np.array([0.9, 0.3, 0.3]))
     assert list(scores) == list(free["FREE"])
     by_hand = np.array([-2, 2, 0]) / np.sqrt(8 / 3) + np.array([2, -1, -1]) / np.sqrt(2)
