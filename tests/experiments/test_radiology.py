@@ -1,12 +1,16 @@
 """The radiology experiment's data: halves that share nothing, labels by majority, judged spans; and its arithmetic."""
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mpir import Document, Perspective, Reranker
 from mpir.annotate import NegEx
 from mpir.errors import InputError
 
@@ -14,34 +18,28 @@ FOLDER = Path(__file__).parents[2] / "experiments"
 HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"
 
 
-@pytest.fixture(scope="module")
-def data() -> ModuleType:
+def script(name: str) -> ModuleType:
+    """A script of the experiments, which import each other as they do when one is run."""
     sys.path.insert(0, str(FOLDER))
     try:
-        import radiology_data
+        return import_module(name)
     finally:
         sys.path.remove(str(FOLDER))
-    return radiology_data  # type: ignore[no-any-return]
-
-
-@pytest.fixture(scope="module")
-def folds(data: ModuleType) -> ModuleType:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import radiology_folds
-    finally:
-        sys.path.remove(str(FOLDER))
-    return radiology_folds  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
-def negation(data: ModuleType) -> ModuleType:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import radiology_negation
-    finally:
-        sys.path.remove(str(FOLDER))
-    return radiology_negation  # type: ignore[no-any-return]
+def data() -> ModuleType:
+    return script("radiology_data")
+
+
+@pytest.fixture(scope="module")
+def folds() -> ModuleType:
+    return script("radiology_folds")
+
+
+@pytest.fixture(scope="module")
+def negation() -> ModuleType:
+    return script("radiology_negation")
 
 
 def test_reports_are_halved_with_their_texts_once(data: ModuleType, tmp_path: Path) -> None:
@@ -109,3 +107,27 @@ def test_folds_are_compared_and_resumed(
     again = capsys.readouterr().out
     assert "steps" not in again
     assert first.endswith(again)
+
+
+class Count(Perspective):
+    """How often a sentence has an x."""
+
+    name = "x"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for text in sentences], float)
+
+
+def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
+    data: ModuleType, tiny_checkpoint: Path
+) -> None:
+    reports = script("radiology_reports")
+    texts = ["Clear apex.No effusion xx.", "Small effusion.", "Heart is large x."]
+    documents = [Document(str(number), abstract=text) for number, text in enumerate(texts)]
+    half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
+    found = reports.scored(half, Reranker(perspectives=[Count()], style="report"), reports.Start(tiny_checkpoint))
+    assert {values.shape for values in found.values()} == {(2, 3)}
+    assert found[reports.BM25][1].argmax() == 2
+    by_hand = sum((one - one.mean()) / one.std() for one in (found[reports.BM25][0], found[reports.START][0]))
+    np.testing.assert_allclose(found[reports.FREE][0], by_hand)
+    assert reports.Scored(half, found).mean_ap(found[reports.BM25]) == 1.0
