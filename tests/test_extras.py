@@ -31,6 +31,10 @@ def test_reranking_needs_no_extra(tiny_bundle: Path) -> None:
     [
         (["serve"], r"the server needs the package \w+, which is not installed; run `pip install 'mpir\[serve\]'`"),
         (
+            ["train", "--mixture", "{docs}", "--output", "{out}"],
+            r"training needs the package matplotlib, which is not installed; run `pip install 'mpir\[train\]'`",
+        ),
+        (
             ["index", "{docs}", "--index", "{out}"],
             r"needs the package \w+, which is not installed; .*(mpir\[lucene\]|Python 3.11 only)",
         ),

@@ -21,6 +21,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
+  mpir train --mixture M --output DIR              perspectives of your own
   mpir serve                                       the same over HTTP, for the clients of other rerankers
   mpir explain                                     why documents are ranked as they are, in a browser
 """
@@ -35,14 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; what it parses has a `run` to call."""
     # imported here, so that an interrupt while they are is none that Python prints
-    from mpir.cli import annotate, bundle, evaluate, explain, index, rerank, score, search, serve, tune
+    from mpir.cli import annotate, bundle, evaluate, explain, index, rerank, score, search, serve, train, tune
 
     parser = argparse.ArgumentParser(
         prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (index, search, rerank, annotate, evaluate, score, tune, bundle, serve, explain):
+    for command in (index, search, rerank, annotate, evaluate, score, tune, train, bundle, serve, explain):
         command.add_parser(subparsers)
     return parser
 

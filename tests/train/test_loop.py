@@ -1,8 +1,6 @@
 """Training on a tiny model: it learns, an interrupted run ends as an uninterrupted one, a broken one stops."""
 
 import json
-import runpy
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -398,33 +396,6 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
     assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
     assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
-
-
-def test_the_script_trains_and_makes_a_bundle(
-    mixture: Path,
-    settings: TrainingSettings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    from mpir import Reranker
-
-    main = runpy.run_path(str(Path(__file__).parents[2] / "experiments/train_bundle.py"))["main"]
-    options = {"checkpoint": settings.checkpoint, "mixture": mixture, "output": tmp_path / "run", "batch-size": 8}
-    options |= {"bundle": tmp_path / "made", "learning-rate": 1e-2}
-    arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    monkeypatch.setattr(sys, "argv", ["train_bundle.py", *arguments])
-    assert main() == 0
-    assert "expected calibration error" in capsys.readouterr().out
-    assert (tmp_path / "run/curves.png").read_bytes().startswith(b"\x89PNG")
-    reranker = Reranker(tmp_path / "made", device="cpu", precision="fp32")
-    assert list(reranker.weights.alpha) == ["relevance", "sts", "agreement"]
-    best = reranker.rerank("does aspirin thin blood", [BAD, GOOD]).documents[0]
-    assert best.index == 1
-    assert 0 <= best.sentences[0].scores["sts"] <= 5
-    mixture.unlink()
-    assert main() == 2
-    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_other_architectures_than_bert_are_trained_padded(

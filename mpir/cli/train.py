@@ -1,0 +1,89 @@
+"""``mpir train``: fine-tune an encoder for the perspectives of a mixture, and make a bundle of it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+from mpir.extras import needs
+from mpir.train.settings import TrainingSettings
+
+TYPES = {"int": int, "int | None": int, "float": float, "str": str}
+EPILOG = """\
+The mixture is a JSON file that says which rows train which perspective, and by which losses; docs/training.md shows
+one. It may hold settings, too; the options here count more.
+
+The checkpoint that is best on dev (mean of the perspectives' figures) is in OUTPUT/best; OUTPUT/log.jsonl holds every
+step and OUTPUT/curves.png shows them. Interrupted, the same command goes on where it stopped and ends with the same
+weights. A bundle's probabilities are calibrated on the dev rows, or on those of --calibrate, such as sentences that a
+search brings up (Platt scaling, folded into the weights), and its card begins with the facts of the training.
+
+examples:
+  mpir train --checkpoint sentence-transformers/all-MiniLM-L6-v2 --mixture mixture.json --output runs/mine
+  mpir train --mixture mixture.json --data runs/data --output runs/mine --bundle runs/mine/bundle --learning-rate 3e-5
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``train``."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train perspectives of your own",
+        description="Fine-tune one encoder for the perspectives of a mixture, and make a bundle of it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--mixture", type=Path, required=True, metavar="FILE", help="JSON that says what trains what")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the run")
+    parser.add_argument("--bundle", type=Path, metavar="DIR", help="also make a bundle there")
+    parser.add_argument("--calibrate", type=Path, metavar="FILE", help="rows to calibrate on (default: the dev rows)")
+    parser.add_argument(
+        "--without", nargs="+", default=(), metavar="NAME", help="leave out a perspective, file, kind or file:kind"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, and only the result is printed")
+    add_settings(parser)
+    parser.set_defaults(run=run)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add an option for every setting of a run."""
+    group = parser.add_argument_group("settings")
+    for item in fields(TrainingSettings):
+        default = "" if item.default in (MISSING, None) else f" ({item.default})"
+        meaning = item.metadata["help"] + default
+        group.add_argument(f"--{item.name.replace('_', '-')}", type=TYPES[str(item.type)], metavar="X", help=meaning)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, export where that is asked for, and say where the result is. Raises MpirError for a user's mistake."""
+    with needs("train", "training"):
+        import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
+    from mpir.io.write import check_replaceable
+    from mpir.perspectives.bundle import MANIFEST
+
+    settings = TrainingSettings.read(
+        arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(TrainingSettings)}
+    )
+    if arguments.bundle:
+        check_replaceable(arguments.bundle, MANIFEST)
+    from mpir.plots.training import curves
+    from mpir.train.bundle import make_bundle
+    from mpir.train.data import read_mixture
+    from mpir.train.loop import FineTuner
+
+    if not arguments.quiet:
+        logging.getLogger("mpir").setLevel(logging.INFO)
+    tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without)
+    tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
+    best = tuner.run(progress=not arguments.quiet and sys.stderr.isatty())
+    curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
+    print(f"best checkpoint: {best}")
+    if arguments.bundle:
+        lines = make_bundle(best, tuner, arguments.bundle, arguments.calibrate)
+        print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
+    return 0
