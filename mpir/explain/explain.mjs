@@ -9,16 +9,26 @@ export function minmax(values) {
   return values.map((value) => (width > 0 ? (value - low) / width : 0.5));
 }
 
-/** A copy of rows of named values, each column mapped to 0-1 if the weights say so. */
-function scaled(rows, names, normalise) {
+/** Values brought to mean 0 and deviation 1; equal ones (or a single one) to 0. */
+export function zscores(values) {
+  const mean = sum(values) / values.length, centred = values.map((value) => value - mean);
+  const spread = Math.sqrt(sum(centred.map((value) => value * value)) / values.length);
+  const toldApart = spread > 1e-9 * Math.max(...values.map(Math.abs));
+  return centred.map((value) => (toldApart ? value / spread : 0));
+}
+
+/** A copy of rows of named values, each column mapped by a function of its values. */
+function scaled(rows, names, scale) {
   const copies = rows.map((row) => ({ ...row }));
-  if (normalise === "minmax" && rows.length) {
+  if (scale && rows.length) {
     for (const name of names) {
-      minmax(rows.map((row) => row[name])).forEach((value, i) => { copies[i][name] = value; });
+      scale(rows.map((row) => row[name])).forEach((value, i) => { copies[i][name] = value; });
     }
   }
   return copies;
 }
+
+const DOCUMENT_SCALES = { minmax, zscore: zscores }, SENTENCE_SCALES = { minmax };
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
@@ -44,9 +54,9 @@ export function blend(data, weights) {
   const documentNames = first ? Object.keys(first.scores) : [];
   const sentenceNames = Object.keys(weights.alpha);
   const ordering = new Set(data.ordering);
-  const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, weights.normalise);
+  const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, DOCUMENT_SCALES[weights.normalise]);
   const all = data.documents.flatMap((document) => document.sentences.map((sentence) => sentence.scores));
-  const sentenceRows = scaled(all, sentenceNames, weights.normalise);
+  const sentenceRows = scaled(all, sentenceNames, SENTENCE_SCALES[weights.normalise]);
   let next = 0;
   return data.documents.map((document, i) => {
     const rows = sentenceRows.slice(next, next += document.sentences.length);

@@ -39,3 +39,17 @@ def minmax(values: npt.NDArray[Any], group_of: npt.NDArray[np.int64]) -> npt.NDA
     low = np.minimum.reduceat(values, starts, axis=0)[segment]
     width = np.maximum.reduceat(values, starts, axis=0)[segment] - low
     return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)
+
+
+def zscores(values: npt.NDArray[Any], group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there."""
+    if not len(values):
+        return values.astype(np.float64)
+    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+    segment = np.cumsum(np.diff(group_of, prepend=-1) != 0) - 1
+    counts = np.bincount(segment).reshape(-1, *[1] * (values.ndim - 1))
+    centred = values - (np.add.reduceat(values, starts, axis=0) / counts)[segment]
+    spread = np.sqrt(np.add.reduceat(centred**2, starts, axis=0) / counts)[segment]
+    level = np.maximum.reduceat(np.abs(values), starts, axis=0)[segment]
+    told_apart = spread > 1e-9 * level  # what is left of equal values are rounding errors
+    return np.where(told_apart, centred / np.where(told_apart, spread, 1.0), 0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mpir.perspectives.scales import minmax
+from mpir.perspectives.scales import minmax, zscores
 from mpir.rank.columns import Columns, Floats, Integers, Layout
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 
@@ -49,6 +49,8 @@ def scaled(columns: Columns, normalise: Normalise) -> Columns:
     if normalise == "none":
         return columns
     question_of = columns.question_of
+    if normalise == "zscore":
+        return replace(columns, documents=zscores(columns.documents, question_of))
     return replace(
         columns,
         documents=minmax(columns.documents, question_of),

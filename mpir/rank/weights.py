@@ -15,7 +15,7 @@ from mpir.io.write import write_json
 from mpir.rank.columns import Layout
 from mpir.rank.numbers import is_finite
 
-Normalise = Literal["none", "minmax"]
+Normalise = Literal["none", "minmax", "zscore"]
 BEFORE = "beta_bm25"
 RECURSIVE = ("document", "fixpoint")
 """The readings of S_CONTEXT that are S_DOC; any other is the name of a document column."""
@@ -33,8 +33,10 @@ class Weights:
     Sentence columns that only order sentences are in S_SENT, and not in the S_SENT(i) of S_DOC, which are a document's
     own evidence. `context` says what S_CONTEXT is: a document column of `beta` (the paper's text: ``bm25``);
     ``document`` S_DOC computed without context; ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is
-    ``none``, or ``minmax`` to map every column of each question to 0-1 first. `made_by` records what produced the
-    values and takes no part in equality. A value: it cannot be changed, and equal weights have equal hashes.
+    ``zscore`` to bring every document column of each question to mean 0 and deviation 1 first (first stages score on
+    scales of their own; a perspective's is declared, and sentence columns stay as they are), ``minmax`` to map every
+    column of each question to 0-1, or ``none``. `made_by` records what produced the values and takes no part in
+    equality. A value: it cannot be changed, and equal weights have equal hashes.
 
     Raises:
         InputError: a value that is not a finite number, an unknown choice, a column of a reserved name or on both

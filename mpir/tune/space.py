@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.perspectives.scales import minmax
+from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns, Floats, Integers
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
@@ -114,14 +114,14 @@ class Space:
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
     """The standard deviation of each column inside questions. Raises InputError for a constant column."""
+    columns = scaled(columns, normalise)
     question_of = columns.question_of[columns.document_of]
     units = {}
     for name, values, owner in [
         *((name, columns.sentence(name), question_of) for name in columns.layout.sentences),
         *((name, columns.document(name), columns.question_of) for name in columns.layout.documents),
     ]:
-        scaled = minmax(values, owner) if normalise == "minmax" else np.asarray(values, np.float64)
-        units[name] = _deviation(scaled, owner)
+        units[name] = _deviation(np.asarray(values, np.float64), owner)
         if units[name] < 1e-9:
             raise InputError(
                 f"the column {name!r} is constant inside every question, so no weight of it changes a ranking; leave "

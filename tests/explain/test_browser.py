@@ -56,7 +56,7 @@ def module(chromium: Any, server: Server) -> Iterator[Callable[[str, Any], Any]]
     page.close()
 
 
-@pytest.mark.parametrize("normalise", ["none", "minmax"])
+@pytest.mark.parametrize("normalise", ["none", "minmax", "zscore"])
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("w", [(1.0, 0.5, 0.25), (0.7,), (0.1, 0.2, 0.3, 0.4)])
 def test_the_browser_blends_as_python_does(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.perspectives.scales import minmax
+from mpir.perspectives.scales import minmax, zscores
 from mpir.rank.blend import best_of, best_sentences, blend, document_order, slots
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import PUBLISHED, Weights
@@ -136,6 +136,24 @@ def test_minmax_of_ties_and_of_a_single_value_is_the_middle() -> None:
     assert minmax(np.zeros(0), np.zeros(0, int)).shape == (0,)
 
 
+def test_zscores_by_hand() -> None:
+    values = np.array([1.0, 3.0, 0.1 + 0.2, 0.3, 9.0])
+    groups = np.array([0, 0, 1, 1, 2])
+    assert zscores(values, groups).tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0]
+    assert zscores(np.zeros((0, 2)), np.zeros(0, int)).shape == (0, 2)
+
+
+def test_a_first_stage_counts_the_same_on_whatever_scale_it_scores() -> None:
+    weights = replace(WEIGHTS, normalise="zscore")
+    found = blend(THREE, weights)
+    other = blend(replace(THREE, documents=THREE.documents * 40 - 700), weights)
+    np.testing.assert_allclose(other.documents, found.documents)
+    np.testing.assert_allclose(other.sentences, found.sentences)
+    spread = np.sqrt(14 / 9)  # 2, 4 and 1 have the mean 7/3
+    np.testing.assert_allclose(found.context, np.array([-1, 5, -4]) / 3 / spread)
+    np.testing.assert_allclose(found.columns.sentences, THREE.sentences)
+
+
 @st.composite
 def columns(draw: st.DrawFn) -> Columns:
     """One question with up to six documents of up to five sentences, some without any."""
@@ -162,7 +180,7 @@ def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
 @given(
     parts=st.lists(columns(), min_size=1, max_size=4),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
-    normalise=st.sampled_from(["none", "minmax"]),
+    normalise=st.sampled_from(["none", "minmax", "zscore"]),
 )
 def test_all_questions_at_once_as_one_by_one(parts: list[Columns], context: str, normalise: str) -> None:
     weights = replace(WEIGHTS, context=context, normalise=normalise)
