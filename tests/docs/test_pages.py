@@ -60,6 +60,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert link.startswith("http") or (page.parent / link).exists(), link
 
 
+def anchors(page: Path) -> set[str]:
+    """Where a link can lead inside a page: its headings, as GitHub and mkdocs spell them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_a_section_find_it(page: Path) -> None:
+    for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
+        assert anchor in anchors(page.parent / link if link else page), (link, anchor)
+
+
 def test_the_index_and_the_site_have_every_page() -> None:
     import yaml
 
