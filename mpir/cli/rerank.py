@@ -262,11 +262,17 @@ def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
 
 
 def _said(reranker: Reranker, ranking: Ranking, documents: list[Document]) -> Iterator[str]:
-    """What the best document says of the question's concepts, where a lexicon is asked."""
+    """What the best document says of the question's concepts, where a lexicon is asked, and which tokens met."""
+    from mpir.perspectives.late import LatePerspective
     from mpir.perspectives.negation import NegationPerspective
 
     best = ranking.documents[0]
     for one in reranker.perspectives:
+        if isinstance(one, LatePerspective):
+            texts = [(sentence.scores.get(one.name, 0.0), sentence.text) for sentence in best.sentences]
+            text = max(texts)[1] if texts and one.level == "sentence" else documents[best.index].text
+            found = "; ".join(one.explain(ranking.query, text))
+            yield f"{one.name.capitalize()} finds for each token of the question: {found}."
         if isinstance(one, NegationPerspective):
             said = one.explain(ranking.query, documents[best.index].text) or ["nothing of the lexicon"]
             yield f"{one.name.capitalize()} adds {best.shares[one.name]:+.4f} to its score: {'; '.join(said)}."

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cached_property
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from mpir.errors import ArtefactError, DeviceError
 from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
 from mpir.models.identity import identity_of
+from mpir.models.interaction import Interaction, maxsim
+from mpir.models.late import LateInteraction, TokenName
 from mpir.models.pooling import MEAN, Pooling
-from mpir.models.reading import OUTPUTS, PooledVector, Reading
+from mpir.models.reading import OUTPUTS, PooledVector, Reading, TokenVectors
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
@@ -207,6 +210,55 @@ class Encoder:
         if len(texts) >= TRIMMED_FROM:
             trim_memory()
         return values, tokens.pair_of
+
+    def token_vectors(
+        self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
+    ) -> tuple[list[torch.Tensor], npt.NDArray[np.int64]]:
+        """A vector of each token that counts (T, W), for R passages of N texts, and the text (R,) of each passage.
+
+        They are in the encoder's number format, on the CPU. R ≥ N, as in `vectors`.
+
+        Raises:
+            ArtefactError: the model cannot be loaded, or is not trained for it, or its tokenizer is not a fast one.
+            InputError: its tokenizer has no such marker, or no mask token.
+            DeviceError: no memory for a single text, or no worker process is left.
+        """
+        tokens = late.read(self.tokenizer, texts, question=question, most=self.max_length)
+        last = None if late.width is None else late.output + late.width
+        outputs = None if late.width == 0 else (late.output, last)
+        reading = TokenVectors(outputs, late.normalise, late.mask_token(self.tokenizer) if question else None)
+        values = [torch.empty(0)] * len(tokens.lengths)
+        bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
+        with bar, closing(self._run_all(tokens, reading)) as batched:
+            for rows, found in batched:
+                parts = torch.split(torch.from_numpy(found).to(self.dtype), tokens.lengths[rows].tolist())
+                for row, part in zip(rows.tolist(), parts, strict=True):
+                    kept = late.counting(self.tokenizer, tokens.ids[row], question=question)
+                    values[row] = part[torch.from_numpy(kept)]
+                bar.update(len(rows))
+        return values, tokens.pair_of
+
+    def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
+        """What the vectors of `token_vectors` belong to: of each passage, the tokens that count."""
+        tokens = late.read(self.tokenizer, [text], question=question, most=self.max_length, spans=True)
+        return [
+            [
+                (text[begin:end] or self.tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
+                for number, (begin, end), counts in zip(
+                    ids,
+                    chain(where.tolist(), repeat((0, 0))),
+                    late.counting(self.tokenizer, ids, question=question),
+                    strict=False,
+                )
+                if counts
+            ]
+            for ids, where in zip(tokens.ids, tokens.spans, strict=True)
+        ]
+
+    @property
+    def interaction(self) -> Interaction:
+        """How the token vectors of two texts are compared: the model's own way, or by the best product of each."""
+        return getattr(self.model, "interaction", maxsim)
 
     def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
         """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""

@@ -22,7 +22,11 @@ from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from mpir.models.encoder import Encoder
+    from mpir.models.interaction import Interaction
+    from mpir.models.late import LateInteraction, TokenName
 
 Floats = npt.NDArray[np.float32]
 PLAIN_TYPES = {"bert", "distilbert", "electra"}
@@ -57,6 +61,18 @@ class EncoderLike(Protocol):
         self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
     ) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Vectors (R, W) of N texts or their passages, and the text (R,) of each."""
+
+    def token_vectors(
+        self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
+    ) -> tuple[list[Tensor], npt.NDArray[np.int64]]:
+        """Token vectors (T, W) of each of R passages of N texts, and the text (R,) of each."""
+
+    def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
+        """What the vectors belong to, for each passage of a text."""
+
+    @property
+    def interaction(self) -> Interaction:
+        """How the token vectors of two texts are compared."""
 
 
 class LazyEncoder:
@@ -129,6 +145,21 @@ class LazyEncoder:
     ) -> tuple[Floats, npt.NDArray[np.int64]]:
         """See `Encoder.vectors`."""
         return self.made.vectors(texts, pooling=pooling, progress=progress)
+
+    def token_vectors(
+        self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
+    ) -> tuple[list[Tensor], npt.NDArray[np.int64]]:
+        """See `Encoder.token_vectors`."""
+        return self.made.token_vectors(texts, late, question=question, progress=progress)
+
+    def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
+        """See `Encoder.token_names`."""
+        return self.made.token_names(text, late, question=question)
+
+    @property
+    def interaction(self) -> Interaction:
+        """See `Encoder.interaction`."""
+        return self.made.interaction
 
 
 def on_cpu(device: str) -> bool:

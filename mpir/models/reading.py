@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torch import Tensor
+from torch.nn import functional
 
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
@@ -70,4 +71,42 @@ class PooledVector:
         return weight.startswith(body) and not weight.startswith(f"{body}pooler.")
 
 
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """A vector for every token: (T, W), sequence after sequence, and so as many rows as the sequences have tokens.
+
+    `outputs` are the first and the last but one of the classifier's that a last state is projected to, None for the
+    state as it is; no token sees those with the id `unseen`, such as the masks that fill up a question.
+    """
+
+    outputs: tuple[int, int | None] | None
+    normalise: bool
+    unseen: int | None = None
+    purpose: str = "late interaction"
+
+    def unpadded(self, model: UnpaddedBert, sequences: Sequence[TokenSequence]) -> Tensor:
+        """Vectors (T, W)."""
+        return self._finish(model.states(sequences, self.unseen), model.classifier)
+
+    def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Vectors (T, W)."""
+        there = inputs["attention_mask"].bool()
+        seen = there if self.unseen is None else there & (inputs["input_ids"] != self.unseen)
+        states = model.base_model(**{**inputs, "attention_mask": seen.long()}).last_hidden_state
+        return self._finish(states[there], getattr(model, "classifier", None))
+
+    def _finish(self, states: Tensor, head: Any) -> Tensor:
+        if self.outputs is not None:
+            last = getattr(head, "out_proj", head)
+            rows = slice(*self.outputs)
+            states = functional.linear(states, last.weight[rows], last.bias[rows])
+        return functional.normalize(states.float(), dim=1) if self.normalise else states.float()
+
+    def reads(self, weight: str, body: str) -> bool:
+        """Those of the encoder, but for the pooler, and the last of the classifier's."""
+        last = self.outputs is not None and weight.startswith(("classifier.weight", "classifier.bias", _LAST))
+        return last or (weight.startswith(body) and not weight.startswith(f"{body}pooler."))
+
+
+_LAST = "classifier.out_proj."
 OUTPUTS = Classifier()

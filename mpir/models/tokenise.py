@@ -186,21 +186,26 @@ class _Whole:
         return [self._tokens[row] for row in rows]
 
 
-class _Alone:
-    """Single texts' passages, tokenised with the tokenizer's own special tokens."""
+class AloneTexts:
+    """Single texts' passages: `ids` of each, and the text (R,) that each belongs to, ascending."""
 
-    def __init__(self, found: Any) -> None:
-        self._ids = [np.array(ids, np.int32) for ids in found["input_ids"]]
-        self.pair_of = np.array(found["overflow_to_sample_mapping"], np.int64)
-        self.lengths = _lengths(self._ids)
+    def __init__(self, ids: list[Integers], text_of: npt.NDArray[np.int64], spans: list[Integers]) -> None:
+        self.pair_of, self.spans = text_of, spans
+        self.replace(ids)
+
+    def replace(self, ids: list[Integers]) -> None:
+        """Have other tokens in place of the passages'."""
+        self.ids, self.lengths = ids, _lengths(ids)
 
     def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
         """The sequences of these rows."""
-        return [TokenSequence(self._ids[row], np.zeros_like(self._ids[row])) for row in rows]
+        return [TokenSequence(self.ids[row], np.zeros_like(self.ids[row])) for row in rows]
 
 
-def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str]) -> TokenisedPairs:
+def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False) -> AloneTexts:
     """Single texts as sequences of at most `max_length` tokens: longer ones in passages that overlap by half.
+
+    With `spans`, begin and end (T, 2) of each token in its text, too.
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.
@@ -214,11 +219,14 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str]) -> Tokenis
             max_length=max_length,
             stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,
             return_overflowing_tokens=True,
+            return_offsets_mapping=spans,
             return_attention_mask=False,
             return_token_type_ids=False,
             verbose=False,
         )
-    return _Alone(found)
+    ids = [np.array(one, np.int32) for one in found["input_ids"]]
+    where = [np.array(one, np.int32) for one in found.get("offset_mapping", ())]
+    return AloneTexts(ids, np.array(found["overflow_to_sample_mapping"], np.int64), where)
 
 
 def find_template(tokenizer: Any) -> Template | None:

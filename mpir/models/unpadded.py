@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -59,11 +60,20 @@ class UnpaddedBert:
     def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:
         """Vectors (N, W) of each sequence's last states, in single precision."""
         batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        states, count = self._states(sequences, batch), len(sequences)
+        return pooling(batch.pad(states)[:count], batch.inside[:count])
+
+    def states(self, sequences: Sequence[TokenSequence], unseen: int | None = None) -> Tensor:
+        """The last states (T, W) of all tokens, sequence after sequence. No token sees those with the id `unseen`."""
+        hidden = None if unseen is None else np.concatenate([tokens.ids for tokens in sequences]) == unseen
+        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device, hidden)
+        return self._states(sequences, batch)[: batch.tokens]
+
+    def _states(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
         states = self._embed(sequences, batch)
         for layer in self.layers:
             states = layer.all_tokens(states, batch)
-        count = len(sequences)
-        return pooling(batch.pad(states)[:count], batch.inside[:count])
+        return states
 
     def _embed(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
         tables = self.embeddings
@@ -87,22 +97,25 @@ def _filled(count: int) -> int:
 class _Batch:
     """Where sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads.
 
-    N and the longest sequence's length are filled up, too; sequences that are not there see what they like.
+    N and the longest sequence's length are filled up, too; sequences that are not there see what they like. Nobody sees
+    the `hidden` tokens (T,).
     """
 
-    def __init__(self, sizes: list[int], device: torch.device) -> None:
+    def __init__(self, sizes: list[int], device: torch.device, hidden: npt.NDArray[np.bool_] | None = None) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
         lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
         columns = torch.arange(self.longest).expand(self.count, -1)
         inside = columns < lengths[:, None]
         self.inside = inside.to(device)
-        self.even = bool(inside.all())
+        self.even = bool(inside.all()) and hidden is None
         self.tokens = sum(sizes)
         filling = -self.tokens % ROWS
         self.positions = functional.pad(columns[inside], (0, filling)).to(device)
         self.first = (torch.cumsum(lengths, 0) - lengths).clamp(max=self.tokens - 1).to(device)
         self.places = functional.pad(inside.flatten().nonzero().squeeze(1), (0, filling)).to(device)
         nowhere = ~inside & (lengths > 0)[:, None]  # without a place to look at, attention would be NaN
+        if hidden is not None:
+            nowhere[inside] = torch.from_numpy(hidden)
         self.outside = torch.zeros(inside.shape).masked_fill(nowhere, -torch.inf)[:, None, None, :].to(device)
 
     def pad(self, states: Tensor) -> Tensor:

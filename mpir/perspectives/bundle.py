@@ -86,6 +86,7 @@ class Bundle:
         """
         import mpir.perspectives.bi_encoder
         import mpir.perspectives.cross_encoder
+        import mpir.perspectives.late
         import mpir.perspectives.negation  # noqa: F401  (all register their kind)
 
         loading = Loading(self.folder, device, precision, tokens_per_batch, trust_code=trust_code)

@@ -1,0 +1,140 @@
+"""Late interaction: two texts are read apart, and every token of one meets every token of the other afterwards.
+
+Khattab & Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT"
+(2020), and the form in which Hofstätter et al. train it for TripClick (2022).
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError, shown
+from mpir.models.options import whole_number
+from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
+
+Booleans = npt.NDArray[np.bool_]
+TokenName = tuple[str, tuple[int, int]]
+"""A token, and begin and end of it in its text; (0, 0) for a special one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateInteraction:
+    """What a text's token vectors are. Texts beyond a length are read in passages that overlap by half.
+
+    Attributes:
+        output: the first of the checkpoint's outputs, which are what a token's last state is projected to.
+        width: how many of them, None for all from the first on, 0 for the state as it is.
+        normalise: whether vectors are scaled to length 1.
+        query_length: most tokens of a question, special ones included.
+        document_length: most tokens of any other text.
+        masked: whether a question is filled up to its length with mask tokens, which count, and which no token sees.
+        punctuation: whether a document's marks count.
+        markers: tokens that follow the first one of a question and of a document, or None.
+
+    Raises:
+        InputError: a value of another type, or lengths that leave no room.
+    """
+
+    output: int = 0
+    width: int | None = 128
+    normalise: bool = True
+    query_length: int = 32
+    document_length: int = 220
+    masked: bool = True
+    punctuation: bool = False
+    markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
+
+    def __post_init__(self) -> None:
+        for name, least in (("output", 0), ("width", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
+            if whole_number(name, getattr(self, name), least=least) is None and name != "width":
+                raise InputError(f"{name} is None; expected a whole number of at least {least}.")
+        for name in ("normalise", "masked", "punctuation"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is {shown(getattr(self, name))}; expected true or false.")
+        if self.markers is not None:
+            markers = tuple(self.markers) if isinstance(self.markers, list | tuple) else ()
+            if len(markers) != 2 or not all(isinstance(one, str) for one in markers):
+                raise InputError(f"markers is {shown(self.markers)}; expected two tokens, or null for none.")
+            object.__setattr__(self, "markers", markers)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> LateInteraction:
+        """One of FORMS, by the key ``form``, with whatever else the options say.
+
+        Raises:
+            InputError: an unknown form or key, or a wrong value.
+        """
+        options = dict(options)
+        form = options.pop("form", "projected")
+        known = [item.name for item in fields(cls)]
+        if form not in FORMS:
+            raise InputError(f"form: {shown(form)} is unknown; choose from {', '.join(FORMS)}.")
+        if unknown := set(options) - set(known):
+            raise InputError(f"{sorted(unknown)[0]!r} is no part of a late interaction; choose from {known}.")
+        return replace(FORMS[form], **options)
+
+    def read(
+        self, tokenizer: Any, texts: Sequence[str], *, question: bool, most: int, spans: bool = False
+    ) -> AloneTexts:
+        """Texts as sequences, longer ones as several: with marker and masks, at most as long as a model reads (`most`).
+
+        With `spans`, begin and end of each token in its text, too, but for the masks.
+
+        Raises:
+            ArtefactError: the tokenizer is not a fast one.
+            InputError: it has no such marker, or no mask token.
+        """
+        size = min(self.query_length if question else self.document_length, most)
+        marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
+        found = read_alone(tokenizer, size - len(marker), texts, spans=spans)
+        mask = self.mask_token(tokenizer) if question else None
+        found.replace([_marked(ids, marker, size, mask) for ids in found.ids])
+        nowhere = [(0, 0)] * len(marker)
+        found.spans = [np.array([*one[:1], *nowhere, *one[1:]], np.int32) for one in found.spans]
+        return found
+
+    def mask_token(self, tokenizer: Any) -> int | None:
+        """The mask token that questions are filled up with. Raises InputError where there is none."""
+        if not self.masked:
+            return None
+        if tokenizer.mask_token_id is None:
+            raise InputError(f"{tokenizer.name_or_path}: has no mask token to fill questions up; set masked to false.")
+        return int(tokenizer.mask_token_id)
+
+    def counting(self, tokenizer: Any, ids: npt.NDArray[np.int32], *, question: bool) -> Booleans:
+        """Which tokens (T,) of a sequence count: all, but for a document's marks of punctuation."""
+        if question or self.punctuation:
+            return np.ones(len(ids), bool)
+        marks = tokenizer.convert_tokens_to_ids(list(string.punctuation))
+        return ~np.isin(ids, [mark for mark in marks if mark not in (None, tokenizer.unk_token_id)])
+
+
+FORMS = {
+    "projected": LateInteraction(),
+    "wide": LateInteraction(
+        width=None, normalise=False, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
+    ),
+    "states": LateInteraction(width=0, query_length=30, masked=False, punctuation=False, markers=None),
+}
+"""The published forms: Stanford's, and that of Hofstätter et al.; and a plain encoder's states, which need no training.
+"""
+
+
+def _token(tokenizer: Any, name: str) -> int:
+    number = tokenizer.convert_tokens_to_ids(name)
+    if number in (None, tokenizer.unk_token_id):
+        raise InputError(
+            f"{tokenizer.name_or_path}: the marker {name!r} is no token of it; set markers to two of its own, or null."
+        )
+    return int(number)
+
+
+def _marked(ids: npt.NDArray[np.int32], marker: list[int], size: int, mask: int | None) -> npt.NDArray[np.int32]:
+    filling = [] if mask is None else [mask] * (size - len(ids) - len(marker))
+    return np.array([*ids[:1], *marker, *ids[1:], *filling], np.int32)
