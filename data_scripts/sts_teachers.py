@@ -8,10 +8,12 @@ differs from what the sentence encoder knew: both together agree with people bet
 encoder's cosine, of its cosine after training on STS-B, and of a cross-encoder trained on STS-B (Thakur et al.,
 "Augmented SBERT", 2021) labels files of new pairs: sts.biomedical.train.jsonl, sentences of abstracts, from
 in_document.train.jsonl, each with near ones and a random one; and sts.questions.train.jsonl, questions with sentences,
-from relevance.train.jsonl, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as the first
-with STS-B's training sentences, is labelled by these and, with --language-model, a small language model that is first
+from --question-rows, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as the first with
+STS-B's training sentences, is labelled by these and, with --language-model, a small language model that is first
 trained on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges --judged pairs
 of --pairs, and the others are left out: choose another --output than the rows of the default mixture.
+
+Without --cross-encoder the encoder's cosine labels alone, which takes minutes and keeps what the encoder knows.
 """
 
 from __future__ import annotations
@@ -195,13 +197,12 @@ def run(arguments: argparse.Namespace) -> int:
     test, test_labels = read_stsb(folder / "stsb/sts-test.csv")
     held_out = {normalise(text) for pair in (*dev, *test) for text in pair}
     held_out |= read_biosses(folder / "biosses/biosses.tsv")
-    bi, tuned = BiEncoder(arguments.encoder), BiEncoder(arguments.encoder)
-    tuned.tune(train, train_labels, arguments.seed)
-    judges = {
-        "encoder": bi.score,
-        "trained encoder": tuned.score,
-        "cross-encoder": crossing(arguments.cross_encoder),
-    }
+    bi = BiEncoder(arguments.encoder)
+    judges = {"encoder": bi.score}
+    if arguments.cross_encoder:
+        tuned = BiEncoder(arguments.encoder)
+        tuned.tune(train, train_labels, arguments.seed)
+        judges |= {"trained encoder": tuned.score, "cross-encoder": crossing(arguments.cross_encoder)}
     quick = best = Teachers(judges, dev, dev_labels)
     if arguments.language_model:
         reader = LanguageModel(arguments.language_model)
@@ -220,7 +221,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = [item["sentence"] for _, item in read_json_lines(arguments.rows / "in_document.train.jsonl")]
     near = new_pairs(bi, texts, [], held_out, generator)
     label("biomedical", some(near, arguments.biomedical, generator), quick)
-    questions = question_pairs(arguments.rows / "relevance.train.jsonl", arguments.questions, generator)
+    questions = question_pairs(arguments.rows / arguments.question_rows, arguments.questions, generator)
     label("questions", questions, quick)
     return 0
 
@@ -230,10 +231,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument(
-        "--rows", type=Path, required=True, help="the folder with relevance.train.jsonl and in_document.train.jsonl"
+        "--rows", type=Path, required=True, help="the folder with in_document.train.jsonl and the question rows"
+    )
+    parser.add_argument(
+        "--question-rows",
+        default="relevance.train.jsonl",
+        metavar="FILE",
+        help="whose questions and sentences are paired (%(default)s)",
     )
     parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is a teacher")
-    parser.add_argument("--cross-encoder", required=True, help="a checkpoint trained on STS-B: its first output is STS")
+    parser.add_argument(
+        "--cross-encoder", help="a checkpoint trained on STS-B, whose first output is STS (default: none)"
+    )
     parser.add_argument("--language-model", help="a causal language model, which is trained on STS-B and teaches, too")
     parser.add_argument("--output", type=Path, required=True, help="where the rows go")
     parser.add_argument("--pairs", type=int, default=30_000, help="most new pairs of STS-B sentences (%(default)s)")

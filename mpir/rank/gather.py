@@ -10,6 +10,7 @@ import numpy as np
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import first_pass
 from mpir.rank.columns import Columns, Floats, Layout
+from mpir.retrieve.background import pubmed
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.split import Style
@@ -41,11 +42,15 @@ def gather(query: str, documents: Sequence[Document], cascade: float | None, sty
 
 
 def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:
-    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 among them."""
+    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 by PubMed's words.
+
+    The candidates' own document frequencies would call the query's words common, since most candidates have them.
+    """
     names = list(documents[0].scores) if documents else []
     given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
     if documents and not given and documents[0].score is not None:
         given[BM25] = np.array([document.score for document in documents], np.float64)
     if BM25 not in given:
-        given[BM25] = MemoryIndex([document.text for document in documents]).scores(query).astype(np.float64)
+        texts = [document.text for document in documents]
+        given[BM25] = MemoryIndex(texts, background=pubmed()).scores(query).astype(np.float64)
     return {BM25: given.pop(BM25), **given}

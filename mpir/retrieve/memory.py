@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpir.retrieve.background import Background
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.text.terms import StopWords, terms
 
@@ -36,8 +37,9 @@ def bm25_scores(
 class MemoryIndex:
     """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
 
-    Terms are lower-cased words without stop words (see `mpir.text.terms`), with plurals folded; document frequencies
-    and the average length are those of these texts alone.
+    Terms are lower-cased words without stop words (see `mpir.text.terms`), with plurals folded. Document frequencies
+    are those of these texts, or of a `background`, for texts that are only some of a collection; the average length is
+    that of these texts.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class MemoryIndex:
         k1: float = DEFAULT_K1,
         b: float = DEFAULT_B,
         stop_words: StopWords = "english",
+        background: Background | None = None,
     ) -> None:
         """Index N texts. Raises InputError when k1 or b is out of bounds, or for stop words that are no choice."""
         check_parameters(k1, b)
@@ -59,7 +62,11 @@ class MemoryIndex:
             # bm25s sets its own logger to DEBUG at import, which any program that configures logging would then show.
             logging.getLogger("bm25s").setLevel(logging.WARNING)
             self._bm25 = BM25(k1=k1, b=b, method="lucene")
-            self._bm25.index(_numbered(corpus), show_progress=False)
+            numbered, numbers = _numbered(corpus)
+            words = list(numbers)  # bm25s adds one of its own
+            self._bm25.index((numbered, numbers), show_progress=False)
+            if background is not None:
+                _weigh_by(self._bm25.scores, background.idf(words), len(texts))
 
     def __len__(self) -> int:
         return self._size
@@ -82,6 +89,13 @@ class MemoryIndex:
         term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
         length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
         return TermWeights(text, term, weight / length[text])
+
+
+def _weigh_by(sparse: dict[str, Any], idf: NDArray[np.float64], texts: int) -> None:
+    """Put other inverse document frequencies (terms,) into bm25s' table, in the place of these texts' own."""
+    found = np.diff(sparse["indptr"])
+    own = np.log1p((texts - found + 0.5) / (found + 0.5))
+    sparse["data"] = (sparse["data"] * np.repeat(idf / own, found)).astype(sparse["data"].dtype)
 
 
 def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[str, int]]:

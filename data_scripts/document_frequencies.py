@@ -1,0 +1,44 @@
+"""Count in how many documents each word occurs, for BM25 over a few texts (mpir/retrieve/background.py).
+
+    python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/retrieve/pubmed.tsv.gz
+
+The corpus is PubMed XML or JSON lines, files or folders, read once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from mpir.cli import guarded
+
+
+def main() -> int:
+    """Count, write, and say how many words there are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", nargs="+", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the frequencies go")
+    parser.add_argument("--least", type=int, default=3, help="documents that must have a word (%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("document_frequencies", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job, from arguments to exit status."""
+    from tqdm import tqdm
+
+    from mpir.corpora import read_corpus
+    from mpir.io.write import atomic_write
+    from mpir.retrieve.background import Background
+
+    documents = tqdm(read_corpus(arguments.corpus), unit="document", disable=not sys.stderr.isatty())
+    background = Background.of((document.text for document in documents), arguments.least)
+    with atomic_write(arguments.output, binary=True) as stream:
+        stream.write(background.to_tsv())
+    print(f"{arguments.output}: {len(background.frequencies)} words of {background.documents} documents")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
