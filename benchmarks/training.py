@@ -81,9 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, packed: bool) -> Callable[[], int]:
     """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
-    from mpir.train.data import Example, Task
+    from mpir.train.data import Task
     from mpir.train.loop import FineTuner
     from mpir.train.losses import LOSSES
+    from mpir.train.rows import Example
 
     count, data = arguments.batch_size * arguments.steps, arguments.data
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)

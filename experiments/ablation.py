@@ -39,8 +39,8 @@ from mpir.io.write import write_json
 from mpir.train.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from mpir.train.data import Example
     from mpir.train.loop import FineTuner
+    from mpir.train.rows import Example
 
 Floats = npt.NDArray[np.float64]
 PARTS = ("perspectives", "files", "kinds", "losses")
@@ -79,7 +79,8 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All runs and the table."""
-    from mpir.train.data import read_mixture, schedule
+    from mpir.train.data import read_mixture
+    from mpir.train.schedule import schedule
 
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
@@ -123,12 +124,12 @@ def _kinds(groups: list[list[Example]]) -> list[Any]:
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
-    from mpir.train.data import read_rows
     from mpir.train.losses import loss_named
+    from mpir.train.rows import read_rows
 
     yield Variant(EVERYTHING)
     folder = arguments.data or arguments.mixture.parent
-    files = [(item, file["file"]) for item in declared for file in item["train"]]
+    files = [(item, file["file"]) for item in declared for file in item["train"] if "file" in file]
     if "perspectives" in arguments.parts:
         yield from (Variant(f"without {item['name']}", (item["name"],)) for item in declared)
     if "files" in arguments.parts:
@@ -188,7 +189,8 @@ def shares(tuner: FineTuner, rows: list[Example]) -> Floats:
 def _data(arguments: argparse.Namespace) -> dict[str, str]:
     """The content of the mixture and of every file that it names."""
     declared = read_json(arguments.mixture)["perspectives"]
-    names = {name for item in declared for name in (item["dev"], *(file["file"] for file in item["train"]))}
+    trained = {file.get("file") or file["triples"] for item in declared for file in item["train"]}
+    names = trained | {item["dev"] for item in declared}
     folder = arguments.data or arguments.mixture.parent
     return {path.name: sha256(path) for path in (arguments.mixture, *(folder / name for name in sorted(names)))}
 

@@ -23,8 +23,9 @@ from mpir.evaluate import bootstrap_interval
 from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
 from mpir.text.split import sentences
-from mpir.train.data import Example, Task
+from mpir.train.data import Task
 from mpir.train.losses import loss_named
+from mpir.train.rows import Example
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
 

@@ -27,7 +27,7 @@ from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.train.data import Example, read_rows
+from mpir.train.rows import Example, read_rows
 
 RESAMPLES = 2000
 HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]

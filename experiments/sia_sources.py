@@ -50,9 +50,10 @@ from mpir.rank.reranker import Reranker
 from mpir.sia.pipeline import Generation
 from mpir.sia.rows import one_line
 from mpir.sia.settings import GenerationSettings
-from mpir.train.data import Example, Task
+from mpir.train.data import Task
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
+from mpir.train.rows import Example
 from mpir.train.settings import TrainingSettings as Training
 
 Floats = npt.NDArray[np.float64]

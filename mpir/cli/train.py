@@ -78,9 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet:
         logging.getLogger("mpir").setLevel(logging.INFO)
-    tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without)
+    progress = not arguments.quiet and sys.stderr.isatty()
+    tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
-    best = tuner.run(progress=not arguments.quiet and sys.stderr.isatty())
+    best = tuner.run(progress=progress)
     curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     print(f"best checkpoint: {best}")
     if arguments.bundle:

@@ -5,10 +5,9 @@
     topics.head.val.txt               <top> <num> Number: 7 <title> text <desc> … </top>
     topics.head.val.tsv               id ⇥ text
     tuples.head.val.top200.tsv        query id ⇥ document id ⇥ query ⇥ passage
-    triples.train.tsv                 query ⇥ positive ⇥ negative, as texts or as ids
 
-Qrels and runs are TREC's own (trec.py). Every reader streams: the documents are gigabytes. Rekabsaz et al., "TripClick:
-The Log Files of a Large Health Web Search Engine" (2021).
+Triples have a reader of their own (triples.py); qrels and runs are TREC's (trec.py). Every reader streams: the
+documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web Search Engine" (2021).
 """
 
 from __future__ import annotations
@@ -40,14 +39,6 @@ class Tuple(NamedTuple):
     document_id: str
     query: str
     passage: str
-
-
-class Triple(NamedTuple):
-    """A query, a passage that was clicked for it, and one that was not: texts, or ids of them."""
-
-    query: str
-    positive: str
-    negative: str
 
 
 def is_documents(path: str | Path) -> bool:
@@ -97,14 +88,6 @@ def read_tuples(path: str | Path) -> Iterator[Tuple]:
     """Stream candidates with their texts. Raises InputError for a line of other than four cells (file and line)."""
     for _, cells in _cells(path, 4, "query id, document id, query, passage"):
         yield Tuple(*cells)
-
-
-def read_triples(path: str | Path) -> Iterator[Triple]:
-    """Stream training triples. Raises InputError for a line of other than three cells, or an empty one."""
-    for place, cells in _cells(path, 3, "query, positive, negative"):
-        if not all(cells):
-            raise InputError(f"{place}: a cell is empty; expected a query, a positive and a negative.")
-        yield Triple(*cells)
 
 
 def group_files(folder: str | Path, pattern: str) -> dict[str, Path]:

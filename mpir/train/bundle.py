@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.evaluate.calibration import calibration_error, fit_logistic
-from mpir.train.data import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
+from mpir.train.rows import Example, read_rows
 
 if TYPE_CHECKING:
     from mpir.train.loop import FineTuner

@@ -12,54 +12,51 @@ cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=
 vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are;
 see losses.py for all losses. With "sampling": {"negatives": "hard", "among": 128} the rows of such a perspective are
 positive pairs, and a negative is found for each while it trains (sampling.py). "epochs" may be a fraction: 0.5 is a
-sample of half of the questions. The file may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}:
-see mpir.train.settings.
+sample of half of the questions.
+
+Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
+files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
+"epochs": 0.5}; "block" says how many are in memory, to be shuffled.
+
+The mixture may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError
-from mpir.io.read import read_json, read_json_lines
+from mpir.errors import InputError, shown
+from mpir.io.read import read_json
 from mpir.models.pooling import MEAN, Pooling
 from mpir.train.losses import Loss, loss_named
+from mpir.train.rows import Example, read_rows
 from mpir.train.sampling import Sampling
+from mpir.train.triples import BLOCK, TripleFile
 
-MOST_ROWS_PER_QUESTION = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One labelled (question, sentence) pair; `group` is the question's id, `teacher` a better model's raw output."""
-
-    group: str
-    question: str
-    sentence: str
-    label: float
-    teacher: float | None = None
-    kind: str = ""
+Groups = list[list[Example]]
+"""Rows by their question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
-    `pooling` is what a bi-encoder's vectors are; with `sampling`, its negatives are found while it trains.
+    `pooling` is what a bi-encoder's vectors are; with `sampling`, its negatives are found while it trains. `triples`
+    are files that are never in memory as a whole, with their epochs.
     """
 
     name: str
     losses: tuple[Loss, ...]
-    train: tuple[tuple[list[list[Example]], float], ...]
+    train: tuple[tuple[Groups, float], ...]
     dev: list[Example]
     pooling: Pooling = MEAN
     sampling: Sampling | None = None
+    triples: tuple[tuple[TripleFile, float], ...] = ()
 
     @property
     def is_bi_encoder(self) -> bool:
@@ -67,25 +64,21 @@ class Task:
         return self.losses[0].apart
 
     @property
+    def rows(self) -> int:
+        """How many rows are trained on, each as often as it is seen."""
+        listed = sum(len(group) * epochs for groups, epochs in self.train for group in groups)
+        return round(listed + sum(2 * file.count * epochs for file, epochs in self.triples))
+
+    @property
     def is_ranking(self) -> bool:
         """Whether every question needs a row with a positive label and one without."""
         return any(loss.ranking for loss in self.losses)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows of one perspective for one step; `task` is the perspective's index.
-
-    A `pool` has the pairs, these rows among them, whose texts may be their negatives.
-    """
-
-    task: int
-    rows: list[Example]
-    pool: list[Example] | None = None
-
-
-def read_mixture(path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = ()) -> list[Task]:
-    """Read a mixture and all of its files, which are in `folder` or else beside it.
+def read_mixture(
+    path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
+) -> list[Task]:
+    """Read a mixture and all of its files, which are in `folder` or else beside it; triples are only checked.
 
     `without` names what is left out, for an ablation: a perspective, a file, a kind of row, or ``file:kind``. Where
     the loss ranks, a question that has lost all of its positives or negatives by that goes, too.
@@ -96,40 +89,98 @@ def read_mixture(path: str | Path, folder: str | Path | None = None, *, without:
     """
     declared = read_json(path)
     root = Path(path).parent if folder is None else Path(folder)
-    names: set[str] = set()
+    reader = _Reader(root, set(without), set(), progress)
     try:
-        tasks = [_task(item, root, str(path), set(without), names) for item in declared["perspectives"]]
+        tasks = [_task(item, reader, str(path)) for item in declared["perspectives"]]
     except KeyError as error:
         raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/data.py.") from error
-    absent = sorted(set(without) - names)
+    absent = sorted(set(without) - reader.names)
     if absent:
-        raise InputError(f"{path}: there is no {absent[0]!r} to leave out; choose from {', '.join(sorted(names))}.")
+        raise InputError(
+            f"{path}: there is no {absent[0]!r} to leave out; choose from {', '.join(sorted(reader.names))}."
+        )
     kept = [task for task in tasks if task.name not in without]
     if not kept:
         raise InputError(f"{path}: no perspective is left to train; leave fewer out.")
     return kept
 
 
-def _task(item: dict[str, Any], folder: Path, place: str, without: set[str], names: set[str]) -> Task:
-    """One perspective's task; what could be left out of it is added to `names`."""
-    name = item["name"]
-    losses, pooling = _how(item, f"{place}: {name}")
-    names.add(name)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the files of a mixture, less those `without`; whatever can be left out is added to `names`."""
+
+    folder: Path
+    without: set[str]
+    names: set[str]
+    progress: bool
+
+    def rows(self, file: str, losses: tuple[Loss, ...], top: float) -> list[Example]:
+        """A file's rows, less those that are left out."""
+        rows = read_rows(self.folder / file, top, distilled=any(loss.distilled for loss in losses))
+        self.names.update({file}, *({row.kind, f"{file}:{row.kind}"} for row in rows if row.kind))
+        if file in self.without:
+            return []
+        kept = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & self.without]
+        if len(kept) == len(rows) or not any(loss.ranking for loss in losses):
+            return kept
+        return [row for group in _groups(kept) for row in group if len({r.label > 0 for r in group}) == 2]
+
+    def triples(self, file: dict[str, Any], losses: tuple[Loss, ...], name: str, place: str) -> TripleFile | None:
+        """A file of triples, checked, unless it is left out; its texts are in files of the same folder."""
+        self.names.add(file["triples"])
+        if {file["triples"], name} & self.without:
+            return None
+        graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
+        if graded:
+            raise InputError(f"{place}: {graded[0]} learns grades, which triples have none of; choose another loss.")
+        corpus, block = file.get("corpus", []), file.get("block", BLOCK)
+        if not isinstance(block, int) or isinstance(block, bool) or block < 1:
+            raise InputError(f"{place}: {file['triples']}: block is {shown(block)}; expected a whole number above 0.")
+        return TripleFile(
+            self.folder / file["triples"],
+            questions=self.folder / file["questions"] if "questions" in file else None,
+            corpus=[self.folder / one for one in ([corpus] if isinstance(corpus, str) else corpus)],
+            block=block,
+            distilled=any(loss.distilled for loss in losses),
+            progress=self.progress,
+        )
+
+
+def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
+    """One perspective's task."""
+    name, place = item["name"], f"{place}: {item['name']}"
+    losses, pooling = _how(item, place)
+    reader.names.add(name)
     top = min(loss.top for loss in losses)
+    declared = [(file, _epochs(file, place)) for file in item["train"]]
     train = tuple(
-        (_groups(rows), _epochs(f, place))
-        for f in item["train"]
-        if (rows := _train_rows(folder, f["file"], losses, top, without=without, names=names))
+        (_groups(rows), epochs)
+        for file, epochs in declared
+        if "triples" not in file and (rows := reader.rows(file["file"], losses, top))
     )
-    place = f"{place}: {name}"
-    if not any(row.label > 0 for groups, _ in train for group in groups for row in group) and name not in without:
-        raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
-    task = Task(name, losses, train, read_rows(folder / item["dev"], top), pooling, _sampling(item, losses, place))
-    if task.is_ranking and task.sampling is None:
-        _check_rivals(train, place)
-    if not task.dev:
-        raise InputError(f"{folder / item['dev']}: has no rows, and the best checkpoint is chosen on them; add some.")
+    triples = tuple(
+        (found, epochs)
+        for file, epochs in declared
+        if "triples" in file and (found := reader.triples(file, losses, name, place))
+    )
+    dev = read_rows(reader.folder / item["dev"], top)
+    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples)
+    if name not in reader.without:
+        _check(task, place)
+    if not dev:
+        raise InputError(
+            f"{reader.folder / item['dev']}: has no rows, and the best checkpoint is chosen on them; add some."
+        )
     return task
+
+
+def _check(task: Task, place: str) -> None:
+    if not task.triples and not any(row.label > 0 for groups, _ in task.train for group in groups for row in group):
+        raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
+    if task.triples and task.sampling:
+        raise InputError(f"{place}: triples have negatives, so there is nothing to sample; leave one of them out.")
+    if task.is_ranking and task.sampling is None:
+        _check_rivals(task.train, place)
 
 
 def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling]:
@@ -162,22 +213,9 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sam
 def _epochs(file: dict[str, Any], place: str) -> float:
     epochs = file.get("epochs", 1)
     if isinstance(epochs, bool) or not isinstance(epochs, int | float) or not 0 < epochs < math.inf:
-        raise InputError(f"{place}: {file['file']}: epochs is {epochs!r}; expected a number above 0.")
+        name = file.get("triples") or file["file"]
+        raise InputError(f"{place}: {name}: epochs is {epochs!r}; expected a number above 0.")
     return epochs
-
-
-def _train_rows(
-    folder: Path, file: str, losses: tuple[Loss, ...], top: float, *, without: set[str], names: set[str]
-) -> list[Example]:
-    """A file's rows, less those that are left out."""
-    rows = read_rows(folder / file, top, distilled=any(loss.distilled for loss in losses))
-    names |= {file, *(name for row in rows if row.kind for name in (row.kind, f"{file}:{row.kind}"))}
-    if file in without:
-        return []
-    kept = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & without]
-    if len(kept) == len(rows) or not any(loss.ranking for loss in losses):
-        return kept
-    return [row for group in _groups(kept) for row in group if len({r.label > 0 for r in group}) == 2]
 
 
 def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: str) -> None:
@@ -190,93 +228,8 @@ def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: s
             )
 
 
-def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
-    """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `distilled`.
-
-    Raises:
-        InputError: a row that is none of that (file and line are named).
-    """
-    rows = []
-    for number, item in read_json_lines(path):
-        try:
-            teacher = item.get("teacher")
-            row = Example(
-                str(item["id"]),
-                item["question"],
-                item["sentence"],
-                float(item["label"]),
-                None if teacher is None else float(teacher),
-                str(item.get("kind", "")),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"{path}:{number}: expected id, question, sentence and a numeric label; {error} is at fault."
-            raise InputError(message) from error
-        if not 0.0 <= row.label <= top:
-            raise InputError(f"{path}:{number}: label {row.label} is outside 0 to {top:g}; correct the label.")
-        if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
-            raise InputError(
-                f"{path}:{number}: the teacher's score is {row.teacher}, but a loss learns from it; "
-                "add scores with data_scripts/teacher_scores.py, or choose other losses."
-            )
-        rows.append(row)
-    return rows
-
-
 def _groups(rows: list[Example]) -> list[list[Example]]:
     groups: dict[str, list[Example]] = defaultdict(list)
     for row in rows:
         groups[row.group].append(row)
     return list(groups.values())
-
-
-def schedule(tasks: list[Task], rows_per_batch: int, seed: int, count: int | None = None) -> list[Batch]:
-    """All batches of a whole training run, fixed by the seed alone, so that a resumed run sees the same ones.
-
-    A `count` cuts the mixture off after so many batches, or repeats it in another order until there are so many.
-    """
-    generator = random.Random(seed)
-    parts: list[list[Batch]] = []
-    for index, task in enumerate(tasks):
-        for groups, epochs in task.train:
-            for part in [1.0] * int(epochs) + [epochs % 1] * (epochs % 1 > 0):
-                chosen = generator.sample(groups, max(1, round(part * len(groups))))
-                if task.sampling is None:
-                    parts.extend([Batch(index, rows)] for rows in _fill(chosen, rows_per_batch, generator))
-                else:
-                    parts.extend(_pools(index, task.sampling, chosen, rows_per_batch, generator))
-    generator.shuffle(parts)
-    batches = [batch for part in parts for batch in part]
-    if count is not None and len(batches) < count:
-        batches += schedule(tasks, rows_per_batch, seed + 1, count - len(batches))
-    return batches[:count]
-
-
-def _pools(
-    task: int, sampling: Sampling, groups: list[list[Example]], size: int, generator: random.Random
-) -> list[list[Batch]]:
-    """The batches of each pool of positive pairs; they follow each other, since one pass finds all their negatives."""
-    pairs = [row for group in groups for row in group if row.label > 0]
-    return [
-        [Batch(task, pool[start : start + size], pool) for start in range(0, len(pool), size)]
-        for pool in sampling.pools(pairs, generator)
-    ]
-
-
-def _fill(groups: list[list[Example]], size: int, generator: random.Random) -> list[list[Example]]:
-    batches: list[list[Example]] = [[]]
-    for group in groups:
-        rows = _sample(group, generator)
-        if batches[-1] and len(batches[-1]) + len(rows) > size:
-            batches.append([])
-        batches[-1].extend(rows)
-    return batches
-
-
-def _sample(group: list[Example], generator: random.Random) -> list[Example]:
-    """At most MOST_ROWS_PER_QUESTION rows of a question, a third of them its best-labelled ones."""
-    if len(group) <= MOST_ROWS_PER_QUESTION:
-        return group
-    positives = [row for row in group if row.label > 0]
-    negatives = [row for row in group if row.label <= 0]
-    kept = generator.sample(positives, min(len(positives), MOST_ROWS_PER_QUESTION // 3))
-    return kept + generator.sample(negatives, min(len(negatives), MOST_ROWS_PER_QUESTION - len(kept)))

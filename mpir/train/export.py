@@ -88,7 +88,7 @@ def describe(
         (
             task.name,
             " + ".join(map(str, task.losses)),
-            round(sum(len(group) * epochs for groups, epochs in task.train for group in groups)),
+            task.rows,
             len(task.dev),
             f"{figures[task.name]:.4f}",
         )

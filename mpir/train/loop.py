@@ -10,7 +10,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -28,9 +28,11 @@ from mpir.models.device import choose_budget, choose_device
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.train.data import Batch, Example, Task, schedule
-from mpir.train.matrices import batch_places, known_positives, own_places
+from mpir.train.data import Task
+from mpir.train.matrices import batch_places, known_positives, own_places, same
+from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
+from mpir.train.schedule import Batch, schedule
 from mpir.train.settings import TrainingSettings
 
 __all__ = ["FineTuner", "TrainingSettings"]
@@ -222,11 +224,19 @@ class FineTuner:
         teacher = values.new_tensor([0.0 if row.teacher is None else row.teacher for row in rows])
         found = []
         for loss in task.losses:
-            places = batch_places(rows, self.known[batch.task]) if loss.in_batch else own
+            places = batch_places(rows, self._answers(batch.task, rows)) if loss.in_batch else own
             scores = places.products(left, right) if loss.in_batch else places.fill(values)
             mask = torch.from_numpy(places.mask).to(values.device)
             found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
         return torch.stack(found).sum()
+
+    def _answers(self, task: int, rows: list[Example]) -> Mapping[str, set[str]]:
+        """What is known to answer each question: by the rows in memory and, of triples, by those of the batch."""
+        listed = self.known[task]
+        if not self.tasks[task].triples:
+            return listed
+        here = known_positives(rows)
+        return {one: listed.get(one, set()) | here.get(one, set()) for one in {same(row.question) for row in rows}}
 
     def _rows(self, batch: Batch) -> list[Example]:
         """A batch's rows or, of one whose negatives are sampled, the triplets; pairs without a negative are skipped."""
@@ -283,8 +293,7 @@ class FineTuner:
     @cached_property
     def _data(self) -> str:
         """What the batches hold, and which losses they meet."""
-        rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self.batches]
-        return fingerprint([[_losses(task) for task in self.tasks], rows])
+        return fingerprint([[_losses(task) for task in self.tasks], *self.batches.identity])
 
     def _save_state(self) -> None:
         state = {

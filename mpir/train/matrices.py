@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from mpir.train.data import Example
+    from mpir.train.rows import Example
 
 Integers = npt.NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from mpir.errors import InputError
 from mpir.train.matrices import same
 
 if TYPE_CHECKING:
-    from mpir.train.data import Example
+    from mpir.train.rows import Example
 
 Negatives = Literal["random", "hard"]
 Floats = npt.NDArray[np.floating[Any]]

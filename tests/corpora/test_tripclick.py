@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from mpir.corpora import read_corpus
 from mpir.corpora.tripclick import (
-    Triple,
     group_files,
     is_documents,
     read_documents,
     read_topics,
-    read_triples,
     read_tuples,
 )
 from mpir.errors import InputError
@@ -80,11 +78,9 @@ def test_a_folder_of_them_is_a_corpus(tmp_path: Path) -> None:
     assert not is_documents("docs_grp.txt.md5")
 
 
-def test_tuples_and_triples(tmp_path: Path) -> None:
+def test_tuples(tmp_path: Path) -> None:
     (one,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
     assert (one.query_id, one.document_id, one.query, one.passage) == ("3", "17", "ginger nausea", "Ginger for nausea")
-    triples = read_triples(written(tmp_path, "triples.train.tsv.gz", "a\tb\tc\n\n1\t2\t3\n"))
-    assert list(triples) == [Triple("a", "b", "c"), Triple("1", "2", "3")]
 
 
 def test_the_file_of_every_group_is_there_or_named(tmp_path: Path) -> None:
@@ -108,7 +104,6 @@ def test_the_file_of_every_group_is_there_or_named(tmp_path: Path) -> None:
         (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: the topic 3 is there a second time"),
         (read_topics, "t.txt", "", "there is not one topic"),
         (read_tuples, "tuples.tsv", "3\t17\tginger", r"tuples\.tsv:1: expected 4 cells"),
-        (read_triples, "triples.tsv", "a\t\tc", r"triples\.tsv:1: a cell is empty"),
     ],
 )
 def test_what_is_refused(read: Callable[[Path], Any], name: str, text: str, message: str, tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceC
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.train.data import Example, read_mixture, schedule
+from mpir.train.data import read_mixture
 from mpir.train.export import declare, export_bundle
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
 from mpir.train.metrics import mean_average_precision
+from mpir.train.rows import Example
+from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
@@ -266,9 +268,9 @@ def test_an_unreadable_checkpoint(mixture: Path, settings: TrainingSettings, tmp
 
 def test_the_schedule_is_fixed_by_the_seed_and_shows_every_row(mixture: Path) -> None:
     tasks = read_mixture(mixture)
-    assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
-    assert schedule(tasks, 8, 1) != schedule(tasks, 8, 2)
-    batches = schedule(tasks, 8, 1)
+    assert list(schedule(tasks, 8, 1)) == list(schedule(tasks, 8, 1))
+    assert list(schedule(tasks, 8, 1)) != list(schedule(tasks, 8, 2))
+    batches = list(schedule(tasks, 8, 1))
     assert all(len(batch.rows) <= 8 for batch in batches)
     assert sum(len(batch.rows) for batch in batches) == 2 * 4 * 24
 
@@ -282,14 +284,14 @@ def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> N
         groups = [row.group for batch in schedule(tasks, 8, 1) for row in batch.rows if row.label]
         assert len(groups) == seen
         assert len(set(groups)) == min(seen, 12)
-        assert schedule(tasks, 8, 1) == schedule(tasks, 8, 1)
+        assert list(schedule(tasks, 8, 1)) == list(schedule(tasks, 8, 1))
 
 
 def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:
     tasks = read_mixture(mixture)
-    whole = schedule(tasks, 8, 1)
-    assert schedule(tasks, 8, 1, 5) == whole[:5]
-    longer = schedule(tasks, 8, 1, 2 * len(whole) + 3)
+    whole = list(schedule(tasks, 8, 1))
+    assert list(schedule(tasks, 8, 1, 5)) == whole[:5]
+    longer = list(schedule(tasks, 8, 1, 2 * len(whole) + 3))
     assert longer[: len(whole)] == whole
     assert len(longer) == 2 * len(whole) + 3
     assert longer[len(whole) : 2 * len(whole)] != whole

@@ -13,9 +13,10 @@ import torch
 from mpir import Reranker
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.train.data import Example, Task, read_mixture
+from mpir.train.data import Task, read_mixture
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
+from mpir.train.rows import Example
 from mpir.train.settings import TrainingSettings
 
 make_checkpoint = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["make_checkpoint"]

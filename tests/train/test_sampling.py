@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from mpir.errors import InputError
-from mpir.train.data import Example, read_mixture, schedule
+from mpir.train.data import read_mixture
 from mpir.train.loop import FineTuner
 from mpir.train.matrices import known_positives
+from mpir.train.rows import Example
 from mpir.train.sampling import Sampling, allowed, choose, triplets
+from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
 
 
@@ -83,7 +85,7 @@ def mixture(tmp_path: Path) -> Path:
 
 
 def test_batches_of_a_pool_follow_each_other(mixture: Path) -> None:
-    batches = schedule(read_mixture(mixture), 2, seed=1)
+    batches = list(schedule(read_mixture(mixture), 2, seed=1))
     assert [len(batch.rows) for batch in batches] == [2, 1] * 20
     assert all(one.pool is other.pool for one, other in zip(batches[::2], batches[1::2], strict=True))
     assert len({id(batch.pool) for batch in batches}) == 20

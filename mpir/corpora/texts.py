@@ -1,0 +1,109 @@
+"""Texts by their ids, on disk: those of a corpus or of questions, of which only what is asked for is in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mpir.corpora.bioasq import read_questions
+from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+from mpir.corpora.tripclick import read_topics
+from mpir.errors import InputError, shown
+from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import read_json_lines
+from mpir.io.write import atomic_folder, cache_folder
+
+QUESTION_KEYS = ("question", "query", "body", "text")
+AT_ONCE = 500
+"""Ids that one look asks for."""
+
+
+class Texts:
+    """The texts of a corpus or of questions, by id. They are put on disk once, where mpir keeps what it can make again.
+
+    Attributes:
+        source: the files that they come from, for messages.
+        identity: what they are made of.
+    """
+
+    def __init__(self, source: str, identity: str, texts: Iterable[tuple[str, str]]) -> None:
+        """Open the texts (id, text) of an identity, or put them there.
+
+        Raises:
+            InputError: an id that comes twice, and what reading `texts` raises.
+            OutputError: the cache cannot be written.
+        """
+        self.source, self.identity = source, identity
+        folder = cache_folder() / "texts" / identity
+        if not folder.is_dir():
+            with atomic_folder(folder) as temporary:
+                _write(temporary / "texts.sqlite", texts, source)
+        place = (folder / "texts.sqlite").resolve().as_uri()
+        self._database = sqlite3.connect(f"{place}?mode=ro", uri=True)
+
+    @classmethod
+    def of_corpus(cls, paths: Sequence[str | Path]) -> Texts:
+        """Title and abstract of every document. Raises InputError as `read_corpus`, or for an id that comes twice."""
+        texts = ((document.id, document.text) for document in read_corpus(paths))
+        return cls(", ".join(map(str, paths)), fingerprint(corpus_fingerprint(paths)), texts)
+
+    @classmethod
+    def of_questions(cls, path: str | Path) -> Texts:
+        """Every question of a file. Raises InputError as `read_queries`, or for an id that comes twice."""
+        queries = read_queries(path)  # refuses a file that is not there
+        return cls(str(path), fingerprint([Path(path).name, sha256(path)]), queries)
+
+    def find(self, ids: Collection[str]) -> dict[str, str]:
+        """The texts of those ids that are there."""
+        wanted, found = list(ids), dict[str, str]()
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            question = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(part))})"
+            found |= dict(self._database.execute(question, part))
+        return found
+
+    def __len__(self) -> int:
+        return int(self._database.execute("SELECT count(*) FROM texts").fetchone()[0])
+
+
+def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The (id, text) of every question of a file: BioASQ's JSON, JSON lines, `id ⇥ text`, or TREC's topics.
+
+    A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is.
+
+    Raises:
+        InputError: a file that cannot be read as its suffix promises, or a line without an id or a text.
+    """
+    name = str(path).removesuffix(".gz")
+    if name.endswith(".jsonl"):
+        return _json_lines(path)
+    read = read_questions if name.endswith(".json") else read_topics
+    return ((question.id, question.body) for question in read(path))
+
+
+def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
+    for number, record in read_json_lines(path):
+        text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
+        identifier = record.get("id", record.get("_id"))
+        if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
+            raise InputError(
+                f"{path}:{number}: the id is {shown(identifier)} and the text {shown(text)}; expected an id, and a "
+                f"text under one of {', '.join(QUESTION_KEYS)}."
+            )
+        yield str(identifier), text
+
+
+def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:
+    database = sqlite3.connect(path)
+    try:
+        database.execute("PRAGMA synchronous = OFF")  # the folder takes its place only when it is whole
+        database.execute("CREATE TABLE texts (id TEXT PRIMARY KEY, text TEXT NOT NULL)")
+        for identifier, text in texts:
+            try:
+                database.execute("INSERT INTO texts VALUES (?, ?)", (identifier, text))
+            except sqlite3.IntegrityError as error:
+                raise InputError(f"{source}: the id {shown(identifier)} is there twice; keep one of them.") from error
+        database.commit()
+    finally:
+        database.close()

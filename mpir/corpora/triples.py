@@ -1,0 +1,86 @@
+"""Training triples: a question, a passage that answers it and one that does not, as texts or as ids of texts.
+
+    triples.tsv      question ⇥ positive ⇥ negative
+                     score of the positive ⇥ score of the negative ⇥ question ⇥ positive ⇥ negative
+    triples.jsonl    {"question": "…", "positive": "…", "negative": "…", "teacher": [4.5, -2.0]}
+
+The scores are a teacher's raw outputs, in the form that Hofstätter et al. published theirs (2020). Files may be
+gzipped, and are read one line at a time: there are some of forty million rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mpir.errors import InputError, shown
+from mpir.io.read import parse_object, read_lines
+
+KEYS = ("question", "positive", "negative")
+_SUFFIXES = {".tsv": False, ".txt": False, ".jsonl": True}
+"""Of files, and whether their lines are JSON."""
+
+
+class Triple(NamedTuple):
+    """A question, a passage that answers it, one that does not, and what a teacher scores the two."""
+
+    question: str
+    positive: str
+    negative: str
+    teacher: tuple[float, float] | None = None
+
+
+def read_triples(path: str | Path, start: int = 0) -> Iterator[tuple[int, Triple]]:
+    """Stream (line number from 1, triple) from the triple number `start` on; blank lines are passed over.
+
+    Raises:
+        InputError: a file of another kind, a line of other than three or five cells, one that is no JSON object or
+            lacks a key, an empty text, or a teacher's score that is no finite number (file and line are named).
+    """
+    parse = _of_object if _is_json(path) else _of_cells
+    lines = ((number, line) for number, line in read_lines(path) if line.strip())
+    for number, line in islice(lines, start, None):
+        yield number, parse(line, f"{path}:{number}")
+
+
+def _is_json(path: str | Path) -> bool:
+    suffix = Path(str(path).removesuffix(".gz")).suffix
+    if suffix not in _SUFFIXES:
+        raise InputError(f"{path}: triples have one of the suffixes {', '.join(_SUFFIXES)}, with or without .gz.")
+    return _SUFFIXES[suffix]
+
+
+def _of_cells(line: str, place: str) -> Triple:
+    cells = line.split("\t")
+    if len(cells) not in (3, 5):
+        raise InputError(
+            f"{place}: expected 3 cells with tabs between them (question, positive, negative), or 5 (the scores of "
+            f"positive and negative before them), found {len(cells)}."
+        )
+    return _triple(cells[-3:], cells[:-3] or None, place)
+
+
+def _of_object(line: str, place: str) -> Triple:
+    record = parse_object(line, place)
+    return _triple([record.get(key) for key in KEYS], record.get("teacher"), place)
+
+
+def _triple(texts: list[Any], teacher: Any, place: str) -> Triple:
+    for key, text in zip(KEYS, texts, strict=True):
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{place}: the {key} is {shown(text)}; expected a text or the id of one.")
+    question, positive, negative = (text.strip() for text in texts)
+    return Triple(question, positive, negative, None if teacher is None else _scores(teacher, place))
+
+
+def _scores(values: Any, place: str) -> tuple[float, float]:
+    try:
+        positive, negative = (float(value) for value in values)
+    except (TypeError, ValueError):
+        positive = negative = math.nan
+    if not (math.isfinite(positive) and math.isfinite(negative)):
+        raise InputError(f"{place}: the teacher's scores are {shown(values)}; expected two finite numbers.")
+    return positive, negative

@@ -1,0 +1,145 @@
+"""The batches of a training run, in an order that follows from the seed alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.io.hash import fingerprint
+from mpir.train.data import Task
+from mpir.train.rows import Example
+from mpir.train.sampling import Sampling
+from mpir.train.triples import TripleFile
+
+MOST_ROWS_PER_QUESTION = 16
+Turns = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of one perspective for one step; `task` is the perspective's index.
+
+    A `pool` has the pairs, these rows among them, whose texts may be their negatives.
+    """
+
+    task: int
+    rows: list[Example]
+    pool: list[Example] | None = None
+
+
+class Schedule:
+    """The batches of a run by their number. Those of triples are read when they are asked for."""
+
+    def __init__(self, tasks: Sequence[Task], size: int, seed: int, turns: Turns, listed: list[Batch]) -> None:
+        """Take turns (B,): 0 is the next of the `listed` batches, n the next of the n-th file of triples."""
+        self._files = _files(tasks)
+        self._turns, self._listed = turns, listed[: int(np.count_nonzero(turns == 0))]
+        self._size, self._seed = _triples(size), seed
+        self._numbers = np.empty(len(turns), np.int32)
+        for source in range(len(self._files) + 1):
+            mine = turns == source
+            self._numbers[mine] = np.arange(np.count_nonzero(mine))
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def __getitem__(self, step: int) -> Batch:
+        turn, number = int(self._turns[step]), int(self._numbers[step])
+        if turn == 0:
+            return self._listed[number]
+        task, file, _ = self._files[turn - 1]
+        return Batch(task, file.batch(number, self._size, self._seed))
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (self[step] for step in range(len(self)))
+
+    @cached_property
+    def identity(self) -> list[Any]:
+        """What the batches hold, in JSON-able values."""
+        rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self._listed]
+        files = [[task, file.identity] for task, file, _ in self._files]
+        return [rows, *([files, fingerprint(self._turns.tolist())] if files else [])]
+
+
+def schedule(tasks: Sequence[Task], size: int, seed: int, count: int | None = None) -> Schedule:
+    """All batches of a whole training run, fixed by the seed alone, so that a resumed run sees the same ones.
+
+    A batch has at most `size` rows. A `count` cuts the mixture off after so many batches, or repeats it in another
+    order until there are so many.
+    """
+    listed: list[Batch] = []
+    turns: list[Turns] = []
+    while not turns or (count is not None and sum(map(len, turns)) < count):
+        found = _listed(tasks, size, seed + len(turns))
+        amounts = [
+            len(found),
+            *(max(1, round(epochs * one.batches(_triples(size)))) for _, one, epochs in _files(tasks)),
+        ]
+        part = np.repeat(np.arange(len(amounts), dtype=np.int16), amounts)
+        np.random.default_rng(seed + len(turns)).shuffle(part)
+        listed += found
+        turns.append(part)
+    return Schedule(tasks, size, seed, np.concatenate(turns)[:count], listed)
+
+
+def _files(tasks: Sequence[Task]) -> list[tuple[int, TripleFile, float]]:
+    """Every file of triples, with the index of its task and its epochs."""
+    return [(index, file, epochs) for index, task in enumerate(tasks) for file, epochs in task.triples]
+
+
+def _triples(size: int) -> int:
+    """Triples, which are two rows each, in a batch of so many rows."""
+    return max(1, size // 2)
+
+
+def _listed(tasks: Sequence[Task], size: int, seed: int) -> list[Batch]:
+    """The batches of the rows that are in memory."""
+    generator = random.Random(seed)
+    parts: list[list[Batch]] = []
+    for index, task in enumerate(tasks):
+        for groups, epochs in task.train:
+            for part in [1.0] * int(epochs) + [epochs % 1] * (epochs % 1 > 0):
+                chosen = generator.sample(groups, max(1, round(part * len(groups))))
+                if task.sampling is None:
+                    parts.extend([Batch(index, rows)] for rows in _fill(chosen, size, generator))
+                else:
+                    parts.extend(_pools(index, task.sampling, chosen, size, generator))
+    generator.shuffle(parts)
+    return [batch for part in parts for batch in part]
+
+
+def _pools(
+    task: int, sampling: Sampling, groups: list[list[Example]], size: int, generator: random.Random
+) -> list[list[Batch]]:
+    """The batches of each pool of positive pairs; they follow each other, since one pass finds all their negatives."""
+    pairs = [row for group in groups for row in group if row.label > 0]
+    return [
+        [Batch(task, pool[start : start + size], pool) for start in range(0, len(pool), size)]
+        for pool in sampling.pools(pairs, generator)
+    ]
+
+
+def _fill(groups: list[list[Example]], size: int, generator: random.Random) -> list[list[Example]]:
+    batches: list[list[Example]] = [[]]
+    for group in groups:
+        rows = _sample(group, generator)
+        if batches[-1] and len(batches[-1]) + len(rows) > size:
+            batches.append([])
+        batches[-1].extend(rows)
+    return batches
+
+
+def _sample(group: list[Example], generator: random.Random) -> list[Example]:
+    """At most MOST_ROWS_PER_QUESTION rows of a question, a third of them its best-labelled ones."""
+    if len(group) <= MOST_ROWS_PER_QUESTION:
+        return group
+    positives = [row for row in group if row.label > 0]
+    negatives = [row for row in group if row.label <= 0]
+    kept = generator.sample(positives, min(len(positives), MOST_ROWS_PER_QUESTION // 3))
+    return kept + generator.sample(negatives, min(len(negatives), MOST_ROWS_PER_QUESTION - len(kept)))

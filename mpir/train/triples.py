@@ -1,0 +1,151 @@
+"""Triples as training data: a file of tens of millions, of which one block is in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from mpir.corpora.texts import Texts
+from mpir.corpora.triples import KEYS, Triple, read_triples
+from mpir.errors import InputError, shown
+from mpir.io.hash import sha256
+from mpir.train.rows import Example
+
+BLOCK = 65_536
+"""Triples that are shuffled at once."""
+CHECKED_AT_ONCE = 16_384
+Numbered = tuple[int, Triple]
+"""A triple and its line."""
+
+
+class TripleFile:
+    """Training triples of one file. An epoch takes its blocks in their order, and the rows of each in a random one.
+
+    Which rows a batch holds follows from its number and the seed, so that a run is taken up anywhere with the same
+    result: the file is then read again up to there. What stands apart by more than a block never meets in a batch, so
+    a file that is sorted should be shuffled before (data_scripts/triples.py does).
+
+    Attributes:
+        count: the triples of the file.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        questions: str | Path | None = None,
+        corpus: Sequence[str | Path] = (),
+        block: int = BLOCK,
+        distilled: bool = False,
+        progress: bool = False,
+    ) -> None:
+        """Read the whole file once: every line is checked before a step is trained.
+
+        Args:
+            path: the file, see mpir/corpora/triples.py.
+            questions: where its questions are ids, the file of their texts.
+            corpus: where its passages are ids, the files of the documents.
+            block: triples that are in memory.
+            distilled: whether every triple needs a teacher's scores.
+            progress: show a bar on standard error.
+
+        Raises:
+            InputError: no triples, a broken line, an id without a text, or no scores where they are needed (file and
+                line are named).
+        """
+        self.path, self.block, self._distilled = path, block, distilled
+        self._questions = Texts.of_questions(questions) if questions else None
+        self._corpus = Texts.of_corpus(corpus) if corpus else None
+        self._at: tuple[int, ...] | None = None
+        self._rows: list[Numbered] = []
+        self._rest: Iterator[Numbered] = iter(())
+        self.count = self._check(progress)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its batches depend on, in JSON-able values."""
+        texts = [one and one.identity for one in (self._questions, self._corpus)]
+        return {"triples": sha256(self.path), "texts": texts, "block": self.block}
+
+    def batches(self, size: int) -> int:
+        """How many batches of `size` triples an epoch has; the last may be smaller."""
+        return math.ceil(self.count / size)
+
+    def batch(self, number: int, size: int, seed: int) -> list[Example]:
+        """The rows of a batch, two for each of its triples; the batches of the second epoch follow those of the first.
+
+        Raises:
+            InputError: the file has changed since it was checked.
+        """
+        epoch, place = divmod(number, self.batches(size))
+        per_block = max(1, self.block // size)
+        block, inside = divmod(place, per_block)
+        rows = self._block(epoch, block, per_block * size, seed)[inside * size : (inside + 1) * size]
+        return [row for line, triple in self._resolve(rows) for row in _examples(f"{line}", triple)]
+
+    def _block(self, epoch: int, block: int, length: int, seed: int) -> list[Numbered]:
+        """The shuffled rows of a block; the next one goes on reading where the last one ended."""
+        wanted = (seed, length, epoch, block)
+        if wanted != self._at:
+            if self._at is None or wanted[:3] != self._at[:3] or block != self._at[3] + 1:
+                self._rest = read_triples(self.path, block * length)
+            self._rows, self._at = list(islice(self._rest, length)), wanted
+            np.random.default_rng([seed, epoch, block]).shuffle(self._rows)  # type: ignore[arg-type]
+        return self._rows
+
+    def _check(self, progress: bool) -> int:
+        rows, count = read_triples(self.path), 0
+        with tqdm(desc=f"checking {Path(self.path).name}", unit=" triples", disable=not progress) as bar:
+            while part := list(islice(rows, CHECKED_AT_ONCE)):
+                for line, triple in self._resolve(part):
+                    if self._distilled and triple.teacher is None:
+                        raise InputError(
+                            f"{self.path}:{line}: the triple has no scores of a teacher, but a loss learns from them; "
+                            "add them, or choose other losses."
+                        )
+                count += len(part)
+                bar.update(len(part))
+        if not count:
+            raise InputError(f"{self.path}: holds no triple; expected lines of {', '.join(KEYS)}.")
+        return count
+
+    def _resolve(self, rows: Sequence[Numbered]) -> list[Numbered]:
+        """The rows with texts in place of ids."""
+        questions = self._find(self._questions, rows, KEYS[:1])
+        passages = self._find(self._corpus, rows, KEYS[1:])
+        return [
+            (line, Triple(questions[one.question], passages[one.positive], passages[one.negative], one.teacher))
+            for line, one in rows
+        ]
+
+    def _find(self, texts: Texts | None, rows: Sequence[Numbered], keys: Sequence[str]) -> dict[str, str]:
+        """The text of everything that the rows have under some keys; itself, where there are no ids."""
+        wanted: dict[str, tuple[int, str]] = {}
+        for line, triple in rows:
+            for key in keys:
+                wanted.setdefault(getattr(triple, key), (line, key))
+        if texts is None:
+            return {text: text for text in wanted}
+        found = texts.find(wanted)
+        for identifier, (line, key) in wanted.items():
+            if not found.get(identifier, "").strip():
+                fault = "has no text" if identifier in found else "is none of its ids"
+                raise InputError(
+                    f"{self.path}:{line}: the {key} {shown(identifier)} {fault} in {texts.source}; correct the line, "
+                    "or name the files that the ids are of."
+                )
+        return found
+
+
+def _examples(group: str, triple: Triple) -> tuple[Example, Example]:
+    positive, negative = triple.teacher or (None, None)
+    return (
+        Example(group, triple.question, triple.positive, 1.0, positive),
+        Example(group, triple.question, triple.negative, 0.0, negative),
+    )
