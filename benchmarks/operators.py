@@ -42,22 +42,23 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Both profiles in one table."""
     import torch
+    from passes import by_transformers
 
-    from mpir.models.encoder import CrossEncoder
+    from mpir.models.encoder import Encoder
     from mpir.models.tokenise import PairTokenizer, batches, pad
     from mpir.models.unpadded import UnpaddedBert
     from mpir.perspectives import open_bundle
 
     opened = open_bundle(arguments.bundle)
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
-    encoder = CrossEncoder(checkpoint, device="cpu", precision=arguments.precision)
+    encoder = Encoder(checkpoint, device="cpu", precision=arguments.precision)
     pairs = make_pairs(read_asked(arguments.data), read_documents(arguments.data, 200, partial=False), arguments.pairs)
     tokens = PairTokenizer(encoder.tokenizer, encoder.max_length).read(pairs)
     found = [tokens.sequences(rows) for rows in batches(tokens.lengths, encoder.tokens_per_batch)]
     padded = [{name: torch.from_numpy(part) for name, part in pad(batch, 0).items()} for batch in found]
-    unpadded = UnpaddedBert(encoder.model)
+    plain, unpadded = by_transformers(encoder), UnpaddedBert(encoder.model)
     profiles = [
-        profile(lambda batch: encoder.model(**batch), padded),
+        profile(lambda batch: plain(**batch), padded),
         profile(unpadded, found),
     ]
     rows = [

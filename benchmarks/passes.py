@@ -20,6 +20,7 @@ from torch.ao.quantization import quantize_dynamic
 from torch.nn import Linear, Sequential, functional
 
 from mpir.models import unpadded
+from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import PairTokenizer, TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert
@@ -57,20 +58,26 @@ def whole_call(precision: str, devices: str, checkpoint: str, pairs: Sequence[Pa
     return lambda: cross.outputs(pairs)[0]
 
 
+def by_transformers(cross: Encoder) -> Any:
+    """transformers' own model of an encoder's weights, in its precision."""
+    model, _ = TransformersCheckpoint(cross.checkpoint, cross.revision).load()
+    return model.to(device=cross.device, dtype=cross.dtype)
+
+
 def plain(cross: Encoder) -> Forward:
     """transformers' own forward pass."""
-    return _padded(cross, cross.model)
+    return _padded(cross, by_transformers(cross))
 
 
 def compiled(cross: Encoder, dynamic: bool | None) -> Forward:
     """transformers' own forward pass, compiled."""
-    return _padded(cross, torch.compile(cross.model, dynamic=dynamic))
+    return _padded(cross, torch.compile(by_transformers(cross), dynamic=dynamic))
 
 
 def int8(cross: Encoder, engine: str) -> Forward:
     """transformers' own forward pass, its linear layers quantised while they run."""
     torch.backends.quantized.engine = engine
-    return _padded(cross, quantize_dynamic(cross.model, {Linear}, torch.qint8))
+    return _padded(cross, quantize_dynamic(by_transformers(cross), {Linear}, torch.qint8))
 
 
 def unpad(cross: Encoder) -> Forward:
@@ -146,7 +153,7 @@ def openvino(cross: Encoder, precision: str, quantised: bool = False) -> Forward
     """OpenVINO on the model converted from torch or, quantised, on ONNX Runtime's int8 graph."""
     import openvino as ov
 
-    source = _export(cross, True) if quantised else cross.model
+    source = _export(cross, True) if quantised else by_transformers(cross)
     example = None if quantised else {name: torch.from_numpy(array) for name, array in _example(cross).items()}
     graph = ov.convert_model(source, example_input=example)
     settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": torch.get_num_threads()}
@@ -183,7 +190,12 @@ def _export(cross: Encoder, quantised: bool) -> str:
     tensors = {name: torch.from_numpy(array) for name, array in _example(cross).items()}
     axes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     torch.onnx.export(
-        cross.model, kwargs=tensors, f=file, dynamo=True, dynamic_shapes=dict.fromkeys(INPUTS, axes), verbose=False
+        by_transformers(cross),
+        kwargs=tensors,
+        f=file,
+        dynamo=True,
+        dynamic_shapes=dict.fromkeys(INPUTS, axes),
+        verbose=False,
     )
     if not quantised:
         return str(file)

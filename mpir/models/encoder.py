@@ -6,7 +6,7 @@ The same transformer reads single texts for a bi-encoder (bi_encoder.py).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import chain, repeat
@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError
 from tqdm import tqdm
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from mpir.errors import ArtefactError, DeviceError
+from mpir.models.checkpoint import load_model, open_checkpoint
 from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
 from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
@@ -77,8 +75,8 @@ class Encoder:
         self.checkpoint, self.revision = str(checkpoint), revision
         self.devices = choose_devices(device)
         self.dtype = choose_dtype(precision, self.devices)
-        self.config = self._load(AutoConfig.from_pretrained)
-        self.tokenizer = self._load(AutoTokenizer.from_pretrained)
+        self._source = open_checkpoint(self.checkpoint, revision)
+        self.config, self.tokenizer = self._source.config, self._source.tokenizer
         longest = min(_positions(self.config), self.tokenizer.model_max_length)
         self.max_length = min(max_length or longest, longest)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
@@ -87,30 +85,12 @@ class Encoder:
         self._fits = float("inf")
         self._missing: list[str] = []
 
-    def _load(self, load: Callable[..., Any], **options: Any) -> Any:
-        """What a loader of transformers gives, without the bar that it shows by itself."""
-        shown = is_progress_bar_enabled()
-        disable_progress_bar()
-        try:
-            return load(self.checkpoint, revision=self.revision, **options)
-        except (OSError, ValueError, ImportError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise ArtefactError(
-                f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "
-                "give the folder of one, or a hub name where the hub can be reached."
-            ) from error
-        finally:
-            if shown:
-                enable_progress_bar()
-
     @cached_property
     def model(self) -> Any:
         """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `outputs`."""
-        load = AutoModelForSequenceClassification.from_pretrained
         with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
-            model, report = self._load(load, dtype=torch.float32, output_loading_info=True)
-        self._missing = sorted(report["missing_keys"])
-        return model.to(device=self.device, dtype=self.dtype).eval()
+            model, self._missing = load_model(self._source, self.checkpoint, self.revision)
+            return model.to(device=self.device, dtype=self.dtype)
 
     @cached_property
     def _unpadded(self) -> UnpaddedBert | None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.models.bert import ARCHITECTURE, SUPPORTED, Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 
@@ -24,12 +25,11 @@ ROWS = 64
 """The packed matrix is filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
 STEPS = 8
 """So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
-SUPPORTED = {"model_type": "bert", "hidden_act": "gelu", "is_decoder": False, "position_embedding_type": "absolute"}
 
 
 def can_unpad(model: Any) -> bool:
     """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
-    if type(model).__name__ != "BertForSequenceClassification":
+    if not isinstance(model, Bert) and type(model).__name__ != ARCHITECTURE:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 

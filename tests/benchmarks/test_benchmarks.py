@@ -186,3 +186,23 @@ def test_load_on_both_servers(tmp_path: Path) -> None:
     assert all(load["requests/s"] > 0 and load["p50 ms"] <= load["p99 ms"] for load in figures["loads"])
     assert list(figures["memory"]) == ["after 1", "after 10"]
     assert "requests/s" in printed
+
+
+@pytest.mark.slow
+def test_startup(tiny_bundle: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    figures, printed = run("startup", tmp_path, "--bundle", tiny_bundle, "--documents", 2, "--rounds", 1)
+    for kind in ("seconds", "processor_seconds"):
+        each = figures[kind]
+        assert all(map(is_spread, each.values()))
+        ratio = figures[f"ratios_of_{kind}"]["sentence-transformers : mpir rerank"]["median"]
+        assert ratio == pytest.approx(each["sentence-transformers"]["median"] / each["mpir rerank"]["median"])
+        assert each["import torch"]["median"] < each["mpir rerank"]["median"]
+    assert "to the first ranking" in printed
+
+
+def test_a_program_that_fails_is_named(measure: ModuleType) -> None:
+    import startup
+
+    with pytest.raises(RuntimeError, match=r"failed: \['ValueError: no'\]"):
+        startup.timed([sys.executable, "-c", "raise ValueError('no')"], os.environ)

@@ -39,7 +39,7 @@ def test_a_second_run_imports_neither_torch_nor_transformers(tiny_bundle: Path, 
         subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines() for _ in range(2)
     )
     assert first[0] == second[0]
-    assert first[1] == "['torch', 'transformers'] 0 9"
+    assert first[1] == "['torch'] 0 9"
     assert second[1] == "[] 9 0"
 
 

@@ -9,6 +9,7 @@ import torch
 
 from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.models import encoder as encoder_module
+from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import spans
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
@@ -30,12 +31,18 @@ def encoder(tiny_checkpoint: Path) -> Encoder:
     return Encoder(tiny_checkpoint, device="cpu", precision="fp32")
 
 
-def test_agrees_with_transformers_pair_by_pair(encoder: Encoder) -> None:
+@pytest.fixture(scope="module")
+def by_transformers(tiny_checkpoint: Path) -> TransformersCheckpoint:
+    return TransformersCheckpoint(str(tiny_checkpoint), None)
+
+
+def test_agrees_with_transformers_pair_by_pair(encoder: Encoder, by_transformers: TransformersCheckpoint) -> None:
     values, _ = encoder.outputs(PAIRS)
+    model, tokenizer = by_transformers.load()[0], by_transformers.tokenizer
     for (question, sentence), row in zip(PAIRS, values, strict=True):
         with torch.no_grad():
-            inputs = encoder.tokenizer([question], [sentence], return_tensors="pt")
-            expected = encoder.model(**inputs).logits[0].numpy()
+            inputs = tokenizer([question], [sentence], return_tensors="pt")
+            expected = model(**inputs).logits[0].numpy()
         np.testing.assert_allclose(row, expected, atol=1e-5)
 
 
@@ -86,11 +93,14 @@ class Narrow(torch.nn.Module):
 
 
 def test_a_batch_without_memory_is_halved(
-    tiny_checkpoint: Path, encoder: Encoder, caplog: pytest.LogCaptureFixture
+    tiny_checkpoint: Path,
+    encoder: Encoder,
+    by_transformers: TransformersCheckpoint,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     pairs = [("does aspirin thin blood", f"{word} {word}") for word in WORDS.split()] * 8
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
-    narrow.model = Narrow(encoder.model, rows=20)
+    narrow.model = Narrow(by_transformers.load()[0], rows=20)
     values, _ = narrow.outputs(pairs)
     np.testing.assert_allclose(values, encoder.outputs(pairs)[0], atol=1e-5)
     assert max(narrow.model.given) == len(pairs) > 100

@@ -1,0 +1,145 @@
+"""A fast tokenizer by the tokenizers library alone, where that is what transformers would make of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mpir.errors import InputError
+from mpir.io.read import read_json
+
+SPECIAL = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+INPUTS = ("input_ids", "token_type_ids", "attention_mask")
+AS_IN_FILE = {"PreTrainedTokenizerFast", "TokenizersBackend"}
+"""Classes that take `tokenizer.json` as it is."""
+REBUILT = {"BertTokenizer", "BertTokenizerFast"}
+"""Classes that take its vocabulary, and make the rest of it by their own options."""
+MORE = ("added_tokens_decoder", "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens")
+"""Options that bring more special tokens."""
+UNUSUAL = ("special_tokens_map.json", "added_tokens.json")
+
+
+class FastTokenizer:
+    """What mpir asks of one of transformers' fast tokenizers, of which it says the same."""
+
+    is_fast = True
+    model_input_names = INPUTS
+
+    def __init__(self, backend: Tokenizer, options: Mapping[str, Any], folder: Path) -> None:
+        self.backend_tokenizer, self.name_or_path = backend, str(folder)
+        self.model_max_length = int(options["model_max_length"])
+        self.pad_token_id, self.unk_token_id, self.mask_token_id = (
+            None if options.get(name) is None else backend.token_to_id(options[name])
+            for name in ("pad_token", "unk_token", "mask_token")
+        )
+
+    def num_special_tokens_to_add(self) -> int:
+        """How many tokens it adds to a single text."""
+        return int(self.backend_tokenizer.num_special_tokens_to_add(False))
+
+    def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> Any:
+        """The number of a token, or those of several; an unknown one has the unknown token's."""
+        if not isinstance(tokens, str):
+            return [self.convert_tokens_to_ids(token) for token in tokens]
+        found = self.backend_tokenizer.token_to_id(tokens)
+        return self.unk_token_id if found is None else found
+
+    def convert_ids_to_tokens(self, number: int) -> str | None:
+        """The token of a number."""
+        return self.backend_tokenizer.id_to_token(number)
+
+    def __call__(
+        self,
+        texts: Sequence[str],
+        others: Sequence[str] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: bool = False,
+        max_length: int = 0,
+        stride: int = 0,
+        **_: Any,
+    ) -> dict[str, list[Any]]:
+        """Ids, segments and offsets of texts' or pairs' tokens; with `truncation` in passages, and the text of each.
+
+        What else transformers' tokenizers are told, whether to return this or that, changes nothing of these.
+        """
+        self.backend_tokenizer.no_truncation()
+        if truncation:
+            self.backend_tokenizer.enable_truncation(max_length, stride=stride)
+        given = list(texts) if others is None else list(zip(texts, others, strict=True))
+        read = self.backend_tokenizer.encode_batch(given, add_special_tokens=add_special_tokens)
+        found = [(part, number) for number, one in enumerate(read) for part in (one, *one.overflowing)]
+        return {
+            "input_ids": [part.ids for part, _ in found],
+            "token_type_ids": [part.type_ids for part, _ in found],
+            "offset_mapping": [part.offsets for part, _ in found],
+            "overflow_to_sample_mapping": [number for _, number in found],
+        }
+
+
+def open_tokenizer(folder: Path) -> FastTokenizer | None:
+    """The tokenizer of a checkpoint, or None where its files ask for more than is read here."""
+    if any((folder / name).exists() for name in UNUSUAL):
+        return None
+    try:
+        options, rules = read_json(folder / "tokenizer_config.json"), read_json(folder / "tokenizer.json")
+        if not _is_usual(options, rules):
+            return None
+        backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        backend.no_padding()
+        return FastTokenizer(backend, options, folder)
+    except InputError:
+        return None
+    except Exception:  # the library has no class of its own for what it cannot read; transformers says what is wrong
+        return None
+
+
+def _is_usual(options: Mapping[str, Any], rules: Mapping[str, Any]) -> bool:
+    """Whether transformers would read the texts by the rules of `tokenizer.json` as they are."""
+    special = {options[name] for name in SPECIAL if options.get(name) is not None}
+    added = rules["added_tokens"]
+    names = {token["content"] for token in added}
+    plain = all(token["special"] and not token["normalized"] for token in added)
+    sides = {options.get(f"{what}_side", "right") for what in ("truncation", "padding")}
+    if any(options.get(name) for name in MORE) or not plain or sides != {"right"} or "pad_token" not in options:
+        return False
+    if options["tokenizer_class"] in AS_IN_FILE:
+        return tuple(options["model_input_names"]) == INPUTS and special <= names | set(rules["model"]["vocab"])
+    return options["tokenizer_class"] in REBUILT and special == names and _made(rules) == _rebuilt(options)
+
+
+def _made(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules of `tokenizer.json` that say how a text is read, but for the vocabulary."""
+    model = {key: value for key, value in rules["model"].items() if key != "vocab"}
+    pairs = {key: rules["post_processor"][key] for key in ("single", "pair")}
+    return {"normalizer": rules["normalizer"], "pre_tokenizer": rules["pre_tokenizer"], "model": model, **pairs}
+
+
+def _rebuilt(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as transformers' `BertTokenizer` makes them by its options."""
+    first, last, end = (
+        {"SpecialToken": {"id": options[name], "type_id": number}}
+        for name, number in (("cls_token", 0), ("sep_token", 0), ("sep_token", 1))
+    )
+    one, other = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
+    return {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": options.get("tokenize_chinese_chars", True),
+            "strip_accents": options.get("strip_accents"),
+            "lowercase": options.get("do_lower_case", True),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": options["unk_token"],
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+        },
+        "single": [first, one, last],
+        "pair": [first, one, last, other, end],
+    }
