@@ -58,6 +58,7 @@ def test_commands_have_the_options_that_are_shown(page: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert link.startswith("http") or (page.parent / link).exists(), link
+        assert not link.startswith(".."), f"the site made of docs/ alone does not have {link}"
 
 
 def anchors(page: Path) -> set[str]:
