@@ -17,8 +17,8 @@ from starlette.responses import Response
 
 from mpir.errors import MpirError
 from mpir.serve import schema
-from mpir.serve.body import parse_body, read_body
-from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of
+from mpir.serve.body import Arriving, parse_body
+from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of, telling
 from mpir.serve.found import read_search, search_answer
 from mpir.serve.pages import add_pages
 from mpir.serve.service import Service
@@ -124,10 +124,7 @@ def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Resp
 
 async def _answered(service: Service, exchange: Exchange, work: Work) -> Response:
     try:
-        service.check_key(exchange.request)
-        raw = await read_body(exchange.request, service.settings.limits)
-        exchange.sizes = {"bytes": len(raw)}
-        return AsciiJSON(await work(exchange, parse_body(raw)))
+        return AsciiJSON(await work(exchange, await _read(service, exchange)))
     except Refusal as refusal:
         return exchange.refused(refusal)
     except ClientDisconnect:
@@ -137,6 +134,21 @@ async def _answered(service: Service, exchange: Exchange, work: Work) -> Respons
     except Exception:
         log.exception("id=%s failed", exchange.id)
         return exchange.refused(Refusal(500, "the server could not answer; its log says why, under this request's id."))
+
+
+async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
+    """The body of a request that has the key. Raises Refusal, in the dialect that what was seen of it looks like."""
+    arriving = Arriving(exchange.request)
+    try:
+        if stranger := service.stranger(exchange.request):
+            await arriving.start()
+            raise stranger
+        raw = await arriving.whole(service.settings.limits)
+        exchange.sizes = {"bytes": len(raw)}
+        return parse_body(raw)
+    except Refusal:
+        exchange.dialect = dialect_of(exchange.request.url.path, telling(arriving.seen))
+        raise
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
@@ -151,10 +163,8 @@ def _add_state(app: FastAPI, service: Service) -> None:
 
     async def metrics(request: Request) -> Response:
         """Counts, times and sizes for Prometheus."""
-        try:
-            service.check_key(request)
-        except Refusal as refusal:
-            return Exchange(request).refused(refusal)
+        if stranger := service.stranger(request):
+            return Exchange(request).refused(stranger)
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     for path, handler in (("/health", health), ("/ready", ready), ("/metrics", metrics)):

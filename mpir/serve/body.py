@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 from typing import Any, NoReturn
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from mpir.serve.settings import Limits, Refusal
 
-
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """The body, no more of it than `limits.body` and no longer than `limits.seconds`.
-
-    Raises:
-        Refusal: 413 or 408.
-        ClientDisconnect: the client went away half-way.
-    """
-    declared = request.headers.get("content-length", "0")
-    if declared.isascii() and declared.isdigit() and len(declared) < 20 and int(declared) > limits.body:
-        raise _too_large(limits)
-    try:
-        async with asyncio.timeout(limits.seconds):
-            return await _collect(request, limits)
-    except TimeoutError:
-        raise Refusal(408, f"the request did not arrive within {limits.seconds:g} s; send it again.") from None
+START, PATIENCE = 2**16, 1.0
+"""Bytes, and seconds, that are spent on a request which is refused unread."""
 
 
-async def _collect(request: Request, limits: Limits) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limits.body:
+class Arriving:
+    """The body of a request on its way; `seen` is what has arrived of it."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self.seen = request, b""
+
+    async def whole(self, limits: Limits) -> bytes:
+        """The body, no more of it than `limits.body` and no longer than `limits.seconds`.
+
+        Raises:
+            Refusal: 413 or 408.
+            ClientDisconnect: the client went away half-way.
+        """
+        declared = self._request.headers.get("content-length", "0")
+        if declared.isascii() and declared.isdigit() and len(declared) < 20 and int(declared) > limits.body:
+            await self.start()
             raise _too_large(limits)
-        parts.append(part)
-    return b"".join(parts)
+        try:
+            async with asyncio.timeout(limits.seconds):
+                await self._collect(limits.body + 1)
+        except TimeoutError:
+            raise Refusal(408, f"the request did not arrive within {limits.seconds:g} s; send it again.") from None
+        if len(self.seen) > limits.body:
+            raise _too_large(limits)
+        return self.seen
+
+    async def start(self) -> None:
+        """See as much of a body that is refused unread as tells in which form its client wants the refusal."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._collect(START)
+
+    async def _collect(self, enough: int) -> None:
+        parts, size = [], 0
+        try:
+            async for part in self._request.stream():
+                parts.append(part)
+                if (size := size + len(part)) >= enough:
+                    return
+        finally:
+            self.seen = b"".join(parts)
 
 
 def _too_large(limits: Limits) -> Refusal:
@@ -70,6 +90,3 @@ def _finite(text: str) -> float:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
-
-
-__all__ = ["ClientDisconnect", "parse_body", "read_body"]

@@ -8,7 +8,7 @@ Cohere's first version, Jina and vLLM, and gets the union of their answers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,13 +52,20 @@ class Dialect:
     best: str = "top_n"
 
 
-def dialect_of(path: str, body: Mapping[str, Any]) -> Dialect:
-    """The dialect of a request; of one without a readable body, by its path alone."""
-    if "texts" in body and "documents" not in body:
+def dialect_of(path: str, fields: Container[str]) -> Dialect:
+    """The dialect of a request with these fields; of one without a readable body, see `telling`."""
+    if not path.endswith("/rerank"):
+        return COMMON
+    if "texts" in fields and "documents" not in fields:
         return TEI
-    if "top_k" in body or "truncation" in body:
+    if "top_k" in fields or "truncation" in fields:
         return VOYAGE
     return COHERE_2 if path.startswith("/v2/") else COMMON
+
+
+def telling(seen: bytes) -> set[str]:
+    """Which of the fields that tell dialects apart a body seems to have that could not be read, or not to its end."""
+    return {name for name in ("texts", "documents", "top_k", "truncation") if f'"{name}"'.encode() in seen}
 
 
 def _result(answer: Answer, document: Any) -> dict[str, Any]:

@@ -57,13 +57,14 @@ class Service:
         self.scoring.stop()
         self._searching.shutdown()
 
-    def check_key(self, request: Request) -> None:
-        """Raise Refusal (401) unless the request carries the server's key, where it has one."""
+    def stranger(self, request: Request) -> Refusal | None:
+        """The refusal (401) of a request without the server's key, where it has one."""
         key, given = self.settings.key, request.headers.get("authorization", "")
         scheme, _, found = given.partition(" ")
         right = hmac.compare_digest(found.strip().encode("latin-1"), key.encode("utf-8", "surrogateescape"))
-        if key and not (right and scheme.lower() == "bearer"):
-            raise Refusal(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
+        if not key or (right and scheme.lower() == "bearer"):
+            return None
+        return Refusal(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
 
     def check_model(self, body: Mapping[str, Any]) -> None:
         """Raise Refusal for a model that is not served."""

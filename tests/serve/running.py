@@ -4,12 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
+
+PATIENCE = 300
+"""Seconds for a server to start, to answer and to stop: far more than it takes, for machines that are busy."""
 
 
 @dataclass
@@ -20,21 +24,21 @@ class Server:
 
     def post(self, path: str, body: object = None, **options: object) -> httpx.Response:
         given = {"content": body} if isinstance(body, bytes) else {"json": body}
-        return httpx.post(self.url + path, timeout=30, **given, **options)  # type: ignore[arg-type]
+        return httpx.post(self.url + path, timeout=PATIENCE, **given, **options)  # type: ignore[arg-type]
 
     def get(self, path: str, **options: object) -> httpx.Response:
-        return httpx.get(self.url + path, timeout=30, **options)  # type: ignore[arg-type]
+        return httpx.get(self.url + path, timeout=PATIENCE, **options)  # type: ignore[arg-type]
 
     def stop(self) -> int:
         """Send SIGTERM and wait; the exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture(scope="session")
 def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
     """Start a server with these options more; all are stopped at the end."""
-    started: list[Server] = []
+    started: list[subprocess.Popen[str]] = []
 
     def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
         log = tmp_path_factory.mktemp("serve") / "log"
@@ -42,20 +46,18 @@ def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
         ours = {**os.environ, "MPIR_API_KEY": "", "OMP_NUM_THREADS": "1", **(environment or {})}
         with open(log, "w", encoding="utf-8") as stream:
             process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=ours)
-        started.append(Server(process, _wait_for_url(process, log), log))
-        return started[-1]
+        started.append(process)
+        return Server(process, _wait_for_url(process, log), log)
 
     yield start
-    for server in started:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:
-    import time
-
-    for _ in range(600):
+    for _ in range(PATIENCE * 20):
         for line in log.read_text(encoding="utf-8").splitlines():
             if "serving on " in line:
                 url = line.split("serving on ")[1]
@@ -67,9 +69,7 @@ def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:
 
 
 def _wait_until_ready(url: str) -> None:
-    import time
-
-    for _ in range(600):
+    for _ in range(PATIENCE * 20):
         try:
             if httpx.get(f"{url}/ready").status_code == 200:
                 return

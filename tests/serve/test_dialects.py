@@ -99,64 +99,6 @@ def test_more_results_than_documents_are_all_of_them(server: Server) -> None:
     assert len(server.post("/v1/rerank", {**COMMON, "top_n": 10}).json()["results"]) == 3
 
 
-ERRORS = {
-    "/v2/rerank": lambda body: body["message"],
-    "/v1/rerank": lambda body: body["error"]["message"] if body["message"] == body["detail"] else None,
-}
-BAD = [
-    ({"documents": TEXTS}, 400, "query is missing"),
-    ({"query": "", "documents": TEXTS}, 400, "query is ''; expected a string that is not empty"),
-    ({"query": 5, "documents": TEXTS}, 400, "query is 5"),
-    ({"query": QUERY}, 400, "documents is missing"),
-    ({"query": QUERY, "documents": []}, 400, "documents is []; expected a list of one or more"),
-    ({"query": QUERY, "documents": "one"}, 400, "documents is 'one'"),
-    ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is int; expected a string"),
-    ({"query": QUERY, "documents": [{"image": "x"}]}, 400, "documents[0]: the document has no text, but image"),
-    ({"query": QUERY, "documents": [{"text": "a", "score": 1}, {"text": "b"}]}, 400, "documents[1] (id '1') has no"),
-    ({"query": QUERY, "documents": ["a"] * 1001}, 413, "documents has 1001 entries; expected at most 1000"),
-    ({"query": QUERY, "documents": ["a" * 1_000_000]}, 413, "documents[0] has 1000000 characters; expected at most"),
-    ({"query": "a" * 10_001, "documents": ["a"]}, 413, "query has 10001 characters; expected at most 10000"),
-    ({**COMMON, "top_n": 0}, 400, "top_n is 0; expected a whole number of at least 1"),
-    ({**COMMON, "top_n": True}, 400, "top_n is True"),
-    ({**COMMON, "top_n": "3"}, 400, "top_n is '3'"),
-    ({**COMMON, "model": "another"}, 404, "model 'another' is not served here; ask for one of"),
-    ({**COMMON, "model": 3}, 400, "model is 3"),
-    ({**COMMON, "return_documents": "yes"}, 400, "return_documents is 'yes'; expected true or false"),
-    ({**COMMON, "relevant_spans": {"threshold": 2}}, 400, "relevant_spans.threshold is 2; expected a number from 0"),
-    ({**COMMON, "relevant_spans": "all"}, 400, "relevant_spans is 'all'"),
-    ({**COMMON, "mpir": 1}, 400, "mpir is 1"),
-    ([1, 2], 400, "the request is a JSON list"),
-    (b"{", 400, "the request is not valid JSON"),
-    (b"", 400, "the request is not valid JSON"),
-    (b'{"query": NaN}', 400, "NaN is no JSON number"),
-    (b'{"query": "\xff"}', 400, "byte 11 of the request is not UTF-8"),
-    (b"[" * 100_000, 400, "the request is nested too deeply"),
-    (b'{"top_n": ' + b"9" * 5_000 + b"}", 400, "the request is not valid JSON"),
-    (b'{"query": "a", "documents": [{"text": "a", "id": 1e999}]}', 400, "1e999 is too large a number"),
-    (b" " * 2_000_001, 413, "the request is larger than 2000000 bytes"),
-]
-
-
-@pytest.mark.parametrize("path", [*ERRORS])
-@pytest.mark.parametrize(("body", "status", "message"), BAD)
-def test_a_mistake_is_one_sentence(server: Server, path: str, body: object, status: int, message: str) -> None:
-    response = server.post(path, body)
-    assert response.status_code == status
-    found = ERRORS[path](response.json())
-    assert message in found
-    assert found.count("\n") == 0
-    assert found.endswith(".")
-
-
-def test_voyages_and_tei_s_errors_have_their_own_form(server: Server) -> None:
-    voyage = server.post("/v1/rerank", {"query": QUERY, "documents": TEXTS, "top_k": 0})
-    assert (voyage.status_code, list(voyage.json())) == (400, ["detail"])
-    assert voyage.json()["detail"].startswith("top_k is 0")
-    tei = server.post("/rerank", {"query": QUERY, "texts": []})
-    assert (tei.status_code, tei.json()["error_type"]) == (400, "Validation")
-    assert tei.json()["error"].startswith("texts is []")
-
-
 def test_half_a_surrogate_pair_comes_back_as_it_was(server: Server) -> None:
     asked = {"query": QUERY, "documents": ["blood \ud800 cell"], "return_documents": True}
     response = server.post("/v1/rerank", json.dumps(asked).encode())

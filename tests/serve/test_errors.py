@@ -1,0 +1,147 @@
+"""Every mistake of a request is one sentence, in the form that its dialect's clients read."""
+
+import json
+import re
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.serve.running import Server
+
+QUERY, TEXTS = "does aspirin thin blood", ["Aspirin does thin the blood.", "Yes. A gene in a cell."]
+COMMON = {"query": QUERY, "documents": TEXTS}
+
+
+def all_of_them(body: dict[str, Any]) -> str:
+    """What Cohere's first version, Jina and vLLM read, each in its own place."""
+    assert set(body) == {"id", "message", "detail", "error"}
+    assert body["message"] == body["detail"] == body["error"]["message"]
+    return str(body["message"])
+
+
+def only(sentence: str, *others: str) -> Callable[[dict[str, Any]], str]:
+    """The field that holds the sentence, of an error that has these fields and no more."""
+
+    def message(body: dict[str, Any]) -> str:
+        assert set(body) == {sentence, *others}
+        return str(body[sentence])
+
+    return message
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a dialect asks, and where its errors have their sentence."""
+
+    path: str
+    message: Callable[[dict[str, Any]], str]
+    lead: bytes = b""
+    """What tells the dialect at the beginning of a body that cannot be read."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def body(self, body: Any) -> Any:
+        """A request in the dialect's own words."""
+        if isinstance(body, bytes):
+            return body.replace(b"{", b"{" + self.lead, 1).replace(b'"documents"', self.own('"documents"').encode())
+        if isinstance(body, dict):
+            return {**{self.names.get(name, name): value for name, value in body.items()}, **self.more}
+        return body
+
+    def own(self, message: str) -> str:
+        """A sentence in the dialect's own words."""
+        return re.sub(r"\b(documents|top_n)\b", lambda found: self.names.get(found[0], found[0]), message)
+
+    def told_by(self, body: Any) -> bool:
+        """Whether a request shows that it is of this dialect; if not, it is of the one that shares its path."""
+        if isinstance(body, bytes):
+            return self.lead in body
+        return not self.lead or bool({"texts", "truncation"} & {*body})
+
+
+FORMS = {
+    "cohere 1, jina, vllm": Form("/v1/rerank", all_of_them),
+    "cohere 2": Form("/v2/rerank", only("message", "id")),
+    "voyage": Form("/v1/rerank", only("detail"), b'"truncation": true, ', {"top_n": "top_k"}, {"truncation": True}),
+    "tei": Form("/rerank", only("error", "error_type"), b'"texts": ["a"], ', {"documents": "texts"}),
+}
+BAD = [
+    ({"documents": TEXTS}, 400, "query is missing"),
+    ({"query": "", "documents": TEXTS}, 400, "query is ''; expected a string that is not empty"),
+    ({"query": 5, "documents": TEXTS}, 400, "query is 5"),
+    ({"query": QUERY}, 400, "documents is missing"),
+    ({"query": QUERY, "documents": []}, 400, "documents is []; expected a list of one or more"),
+    ({"query": QUERY, "documents": "one"}, 400, "documents is 'one'"),
+    ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is int; expected a string"),
+    ({"query": QUERY, "documents": [{"image": "x"}]}, 400, "documents[0]: the document has no text, but image"),
+    ({"query": QUERY, "documents": [{"text": "a", "score": 1}, {"text": "b"}]}, 400, "documents[1] (id '1') has no"),
+    ({"query": QUERY, "documents": ["a"] * 1001}, 413, "documents has 1001 entries; expected at most 1000"),
+    ({"query": QUERY, "documents": ["a" * 1_000_000]}, 413, "documents[0] has 1000000 characters; expected at most"),
+    ({"query": "a" * 10_001, "documents": ["a"]}, 413, "query has 10001 characters; expected at most 10000"),
+    ({**COMMON, "top_n": 0}, 400, "top_n is 0; expected a whole number of at least 1"),
+    ({**COMMON, "top_n": True}, 400, "top_n is True"),
+    ({**COMMON, "top_n": "3"}, 400, "top_n is '3'"),
+    ({**COMMON, "model": "another"}, 404, "model 'another' is not served here; ask for one of"),
+    ({**COMMON, "model": 3}, 400, "model is 3"),
+    ({**COMMON, "return_documents": "yes"}, 400, "return_documents is 'yes'; expected true or false"),
+    ({**COMMON, "relevant_spans": {"threshold": 2}}, 400, "relevant_spans.threshold is 2; expected a number from 0"),
+    ({**COMMON, "relevant_spans": "all"}, 400, "relevant_spans is 'all'"),
+    ({**COMMON, "mpir": 1}, 400, "mpir is 1"),
+    ([1, 2], 400, "the request is a JSON list"),
+    (b"{", 400, "the request is not valid JSON"),
+    (b"", 400, "the request is not valid JSON"),
+    (b'{"query": NaN}', 400, "NaN is no JSON number"),
+    (b'{"query": "\xff"}', 400, "of the request is not UTF-8"),
+    (b"[" * 100_000, 400, "the request is nested too deeply"),
+    (b'{"top_n": ' + b"9" * 5_000 + b"}", 400, "the request is not valid JSON"),
+    (b'{"query": "a", "documents": [{"text": "a", "id": 1e999}]}', 400, "1e999 is too large a number"),
+    (b"{" + b" " * 2_000_001, 413, "the request is larger than 2000000 bytes"),
+]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(("body", "status", "message"), BAD)
+def test_a_mistake_is_one_sentence(server: Server, form: Form, body: object, status: int, message: str) -> None:
+    asked = form.body(body)
+    response = server.post(form.path, asked)
+    assert response.status_code == status
+    found = (form.message if form.told_by(asked) else all_of_them)(response.json())
+    assert (form.own(message) if form.told_by(asked) else message) in found
+    assert found.count("\n") == 0
+    assert found.endswith(".")
+
+
+@pytest.fixture(scope="module")
+def guarded(start_server: Callable[..., Server]) -> Server:
+    """A server with a key and little patience."""
+    return start_server("--timeout", "2", "--no-warmup", environment={"MPIR_API_KEY": "secret"})
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_wrong_key(guarded: Server, form: Form) -> None:
+    asked = form.body(COMMON)
+    for headers in ({}, {"Authorization": "Bearer wrong"}):
+        refused = guarded.post(form.path, asked, headers=headers)
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        said = "the API key is missing or wrong; send the header Authorization: Bearer KEY."
+        assert form.message(refused.json()) == said
+    let_in = guarded.post(form.path, {**asked, "query": ""}, headers={"Authorization": "Bearer secret"})
+    assert (let_in.status_code, form.message(let_in.json())[:11]) == (400, "query is ''")
+
+
+def test_a_body_that_stops_half_way(guarded: Server) -> None:
+    host, port = guarded.url.removeprefix("http://").split(":")
+    waiting = {}
+    for name, form in FORMS.items():
+        waiting[name] = socket.create_connection((host, int(port)))
+        head = f"POST {form.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nContent-Length: 999\r\n\r\n"
+        waiting[name].sendall(head.encode() + b"{" + form.lead + b'"query": "does')
+    for name, form in FORMS.items():
+        with waiting[name] as one:
+            answer = b"".join(iter(lambda one=one: one.recv(4096), b""))  # type: ignore[misc]
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408")
+        assert form.message(json.loads(body)) == "the request did not arrive within 2 s; send it again."
