@@ -39,7 +39,7 @@ def make_bundle(best: Path, tuner: FineTuner, folder: Path, rows: Path | None = 
             logits = tuner.outputs(shown, [index])[:, 0].astype(np.float64)
             calibration[item["output"]], line = calibrate(logits, shown)
             lines.append(f"{task.name}: expected calibration error {line}")
-    card = describe(folder.name, tuner.settings, tuner.tasks, tuner.evaluate(), lines)
+    card = describe(folder.name, tuner.settings, tuner.tasks, tuner.seen, tuner.evaluate(), notes=lines)
     export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration)
     return lines
 

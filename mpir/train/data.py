@@ -64,12 +64,6 @@ class Task:
         return self.losses[0].apart
 
     @property
-    def rows(self) -> int:
-        """How many rows are trained on, each as often as it is seen."""
-        listed = sum(len(group) * epochs for groups, epochs in self.train for group in groups)
-        return round(listed + sum(2 * file.count * epochs for file, epochs in self.triples))
-
-    @property
     def is_ranking(self) -> bool:
         """Whether every question needs a row with a positive label and one without."""
         return any(loss.ranking for loss in self.losses)

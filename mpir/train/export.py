@@ -81,18 +81,24 @@ def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str,
 
 
 def describe(
-    name: str, settings: TrainingSettings, tasks: Sequence[Task], figures: Mapping[str, float], notes: Sequence[str]
+    name: str,
+    settings: TrainingSettings,
+    tasks: Sequence[Task],
+    seen: Sequence[int],
+    figures: Mapping[str, float],
+    *,
+    notes: Sequence[str],
 ) -> str:
-    """The beginning of a model card: what was trained, how, on how many rows, with which figures on dev."""
+    """The beginning of a model card: what was trained, how, on how many rows each, with which figures on dev."""
     rows = [
         (
             task.name,
             " + ".join(map(str, task.losses)),
-            task.rows,
+            pairs,
             len(task.dev),
             f"{figures[task.name]:.4f}",
         )
-        for task in tasks
+        for task, pairs in zip(tasks, seen, strict=True)
     ]
     table = tabulate(rows, ("perspective", "losses", "pairs seen", "dev rows", "dev figure"), tablefmt="github")
     values = "\n".join(

@@ -118,6 +118,12 @@ class FineTuner:
         kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
         self.model.load_state_dict(kept.state_dict())
 
+    @property
+    def seen(self) -> list[int]:
+        """How many rows of each task the steps so far were made from."""
+        rows = self.batches.seen(self.step)
+        return [rows[task] for task in range(len(self.tasks))]
+
     def evaluate(self) -> dict[str, float]:
         """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
         return {

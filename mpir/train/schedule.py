@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -58,6 +60,16 @@ class Schedule:
 
     def __iter__(self) -> Iterator[Batch]:
         return (self[step] for step in range(len(self)))
+
+    def seen(self, steps: int) -> Counter[int]:
+        """How many rows of each task (by its index) the first so many batches have: caps and a cut-off counted."""
+        turns, rows = self._turns[:steps], Counter[int]()
+        for batch in self._listed[: int(np.count_nonzero(turns == 0))]:
+            rows[batch.task] += len(batch.rows)
+        for source, (task, file, _) in enumerate(self._files, 1):
+            laps, rest = divmod(int(np.count_nonzero(turns == source)), file.batches(self._size))
+            rows[task] += 2 * (laps * file.count + min(rest * self._size, file.count))
+        return rows
 
     @cached_property
     def identity(self) -> list[Any]:
@@ -136,10 +148,15 @@ def _fill(groups: list[list[Example]], size: int, generator: random.Random) -> l
 
 
 def _sample(group: list[Example], generator: random.Random) -> list[Example]:
-    """At most MOST_ROWS_PER_QUESTION rows of a question, a third of them its best-labelled ones."""
+    """At most MOST_ROWS_PER_QUESTION rows of a question, a third of them its best-labelled ones, the rest below them.
+
+    Of rows with the same label some are taken at random; one that has label 0 is never among the best.
+    """
     if len(group) <= MOST_ROWS_PER_QUESTION:
         return group
-    positives = [row for row in group if row.label > 0]
-    negatives = [row for row in group if row.label <= 0]
-    kept = generator.sample(positives, min(len(positives), MOST_ROWS_PER_QUESTION // 3))
-    return kept + generator.sample(negatives, min(len(negatives), MOST_ROWS_PER_QUESTION - len(kept)))
+    best = sorted((row.label for row in group if row.label > 0), reverse=True)[: MOST_ROWS_PER_QUESTION // 3]
+    least = best[-1] if best else math.inf
+    kept = [row for row in group if row.label > least]
+    kept += generator.sample([row for row in group if row.label == least], len(best) - len(kept))
+    lower = [row for row in group if row.label < least]
+    return kept + generator.sample(lower, min(len(lower), MOST_ROWS_PER_QUESTION - len(kept)))

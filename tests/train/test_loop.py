@@ -1,6 +1,7 @@
 """Training on a tiny model: it learns, an interrupted run ends as an uninterrupted one, a broken one stops."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceC
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.train.data import read_mixture
-from mpir.train.export import declare, export_bundle
+from mpir.train.data import Task, read_mixture
+from mpir.train.export import declare, describe, export_bundle
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
@@ -285,6 +286,61 @@ def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> N
         assert len(groups) == seen
         assert len(set(groups)) == min(seen, 12)
         assert list(schedule(tasks, 8, 1)) == list(schedule(tasks, 8, 1))
+
+
+def one_question(labels: Sequence[float]) -> list[Task]:
+    group = [Example("q", "does aspirin thin blood", f"{GOOD} {i}", label) for i, label in enumerate(labels)]
+    return [Task("sia", (LOSSES["mse4"],), (([group], 1),), group)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "best", "lower"),
+    [
+        ([4, 4, 3, 3, 3, 3] + [2] * 9 + [1] * 9, [4, 4, 3, 3, 3], 11),
+        ([4] * 9 + [0] * 30, [4] * 5, 11),
+        ([4, 2] + [0] * 30, [4, 2], 14),
+        ([3] * 20, [3] * 5, 0),
+        ([0] * 20, [], 16),
+    ],
+)
+def test_of_many_rows_of_a_question_a_third_are_its_best_and_the_rest_lower(
+    labels: list[float], best: list[float], lower: int
+) -> None:
+    for seed in range(10):
+        (batch,) = schedule(one_question(labels), 48, seed)
+        found = sorted((row.label for row in batch.rows), reverse=True)
+        assert found[: len(best)] == best
+        assert len(found) == len(best) + lower
+        assert len({row.sentence for row in batch.rows}) == len(found)
+        assert not best or max(found[len(best) :], default=0) < best[-1]
+
+
+def test_sixteen_rows_of_a_question_are_all_there() -> None:
+    (batch,) = schedule(one_question([4, 3, 2, 1] * 4), 48, 1)
+    assert len(batch.rows) == 16
+
+
+def test_the_card_counts_the_rows_that_were_trained_on(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    """Four epochs of 24 rows each are declared; five batches of eight rows were trained on."""
+    tasks = read_mixture(mixture)
+    tuner = FineTuner(replace(settings, max_steps=5), tasks, tmp_path / "run")
+    tuner.run()
+    assert sum(tuner.seen) == 5 * 8
+    each = [sum(8 for batch in tuner.batches if batch.task == task) for task in (0, 1)]
+    assert tuner.seen == each
+    card = describe("mine", tuner.settings, tasks, tuner.seen, tuner.evaluate(), notes=[])
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in card.splitlines() if line.startswith("|")]
+    place = table[0].index("pairs seen")
+    assert [int(row[place]) for row in table[2:]] == each
+
+
+def test_the_card_counts_no_rows_after_an_early_end(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    tuner = FineTuner(replace(settings, patience=1, learning_rate=0.0), read_mixture(mixture), tmp_path / "run")
+    tuner.run()
+    assert tuner.step < len(tuner.batches)
+    assert sum(tuner.seen) == 8 * tuner.step
 
 
 def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:
