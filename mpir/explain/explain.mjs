@@ -186,7 +186,7 @@ function listItem(i, rank, before, names, widest) {
   const title = make("button", {
     type: "button", className: "title", textContent: found.sections.title || `Document ${found.id}`,
     attributes: { "aria-pressed": String(state.shown.includes(i)), "data-index": i, "data-key": `title ${i}` },
-    onclick: () => { state.shown = [i]; refresh(); },
+    onclick: () => showOne(i),
   });
   const row = make("div", { className: "row" },
     make("span", { textContent: `${rank}.` }), arrow(rank, before), title, make("span", { textContent: shown(blended.score) }));
@@ -199,6 +199,14 @@ function listItem(i, rank, before, names, widest) {
   });
   const id = make("p", { className: "place", textContent: `id ${found.id}` });
   return make("li", {}, row, id, bar, tools(i), sharesOf(i));
+}
+
+/** Show one document; where its sentences stand below the list, go there. */
+function showOne(i) {
+  state.shown = [i];
+  refresh();
+  const panes = byId("panes").parentElement;
+  if (getComputedStyle(panes).position === "static") panes.scrollIntoView();
 }
 
 function arrow(rank, before) {

@@ -160,6 +160,16 @@ def test_best_sentences_are_outlined_and_texts_are_only_text(opened: Callable[..
     assert len(page.locator("article .best").all()) == 3
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_sentences_of_a_document_come_into_view(opened: Callable[..., Any], ranked: Ranked, width: int) -> None:
+    page = opened(ranked()[1], viewport={"width": width, "height": 500})
+    last = page.locator("#list .title").last
+    last.click()
+    box = page.locator("article").bounding_box()
+    assert 0 <= box["y"] < 500
+    assert page.locator("article h3").inner_text().startswith("5. ")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_no_violation_of_accessibility(opened: Callable[..., Any], ranked: Ranked, scheme: str, width: int) -> None:
