@@ -13,9 +13,10 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, shortened, shown
+from mpir.io.files import check_files
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
-from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, check_files, read_info
+from mpir.retrieve.manifest import LUCENE_FOLDER, REMEDY, IndexInfo, read_info
 from mpir.retrieve.record import from_record
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
@@ -44,7 +45,7 @@ class LuceneIndex:
         check_parameters(k1, b)
         self.info = read_info(folder)
         self._folder = Path(folder)
-        check_files(folder, self.info, content=False)
+        check_files(folder, self.info.files, REMEDY, content=False)
         self._searcher = _open(self._folder, self.info)
         self._searcher.set_bm25(k1, b)
         self.parameters = (k1, b)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError
-from mpir.io.hash import fingerprint, sha256
+from mpir.io.files import are_files, check_files, list_files
+from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.retrieve.java import anserini_version
@@ -20,7 +21,7 @@ ANALYZER = "DefaultEnglishAnalyzer (Porter)"
 LUCENE_FOLDER = "lucene"
 MANIFEST = "manifest.json"
 _log = logging.getLogger(__name__)
-_REMEDY = "build it with `mpir index PATH… --index DIR`"
+REMEDY = "build it with `mpir index PATH… --index DIR`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,7 @@ class IndexInfo:
 
 def describe(folder: Path, documents: int, source: Mapping[str, Any]) -> IndexInfo:
     """The manifest of the index that this mpir has built in a folder."""
-    paths = sorted(path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock")
-    files = {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in paths
-    }
+    files = list_files(folder, (path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"))
     return IndexInfo(documents, source, __version__, anserini_version(), ANALYZER, FORMAT, files)
 
 
@@ -61,9 +59,9 @@ def read_info(folder: str | Path) -> IndexInfo:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise ArtefactError(f"{folder}: there is no index folder here; {_REMEDY}.")
+        raise ArtefactError(f"{folder}: there is no index folder here; {REMEDY}.")
     if not (folder / MANIFEST).is_file():
-        raise ArtefactError(f"{folder}: has no {MANIFEST}, so it is half-built or not an index of mpir; {_REMEDY}.")
+        raise ArtefactError(f"{folder}: has no {MANIFEST}, so it is half-built or not an index of mpir; {REMEDY}.")
     return _checked(folder, _read_values(folder))
 
 
@@ -78,34 +76,18 @@ def index_matches(folder: str | Path, source: Mapping[str, Any]) -> bool:
         info = read_info(folder)
         if fingerprint(info.source) != fingerprint(source):
             return False
-        check_files(folder, info, content=True)
+        check_files(folder, info.files, REMEDY, content=True)
     except ArtefactError as error:
         _log.warning("%s", error)
         return False
     return True
 
 
-def check_files(folder: str | Path, info: IndexInfo, *, content: bool) -> None:
-    """Compare the files of an index with its manifest: their sizes, which costs nothing, and perhaps their `content`.
-
-    Raises:
-        ArtefactError: a file is missing, or not as it was when the index was built.
-    """
-    for name, expected in info.files.items():
-        path = Path(folder) / name
-        size = path.stat().st_size if path.is_file() else None
-        if size != expected["bytes"]:
-            found = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
-            raise ArtefactError(f"{folder}: is damaged ({name} {found}); {_REMEDY}.")
-        if content and sha256(path) != expected["sha256"]:
-            raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {_REMEDY}.")
-
-
 def _read_values(folder: Path) -> dict[str, Any]:
     try:
         return read_json(folder / MANIFEST)
     except InputError as error:
-        raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {_REMEDY}.") from error
+        raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
 
 
 def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
@@ -119,14 +101,9 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
     values = {"files": {}, **values}
     missing = [item.name for item in fields(IndexInfo) if item.name not in values]
     if missing or not _well_formed(values):
-        raise ArtefactError(f"{folder}: its manifest lacks {', '.join(missing) or 'valid values'}; {_REMEDY}.")
+        raise ArtefactError(f"{folder}: its manifest lacks {', '.join(missing) or 'valid values'}; {REMEDY}.")
     return IndexInfo(**{item.name: values[item.name] for item in fields(IndexInfo)})
 
 
 def _well_formed(values: dict[str, Any]) -> bool:
-    objects = isinstance(values["source"], dict) and isinstance(values["files"], dict)
-    return isinstance(values["documents"], int) and objects and all(map(_is_file_entry, values["files"].values()))
-
-
-def _is_file_entry(entry: Any) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("sha256"), str)
+    return isinstance(values["documents"], int) and isinstance(values["source"], dict) and are_files(values["files"])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError
+from mpir.io.files import Files, list_files
 from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
 from mpir.retrieve.dense.manifest import DenseInfo, write_dense_info
@@ -133,9 +134,8 @@ def _index(part: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], s
     for shard in shards:
         (shard / VECTORS).unlink()
         (shard / DONE).unlink()
-    info = describe(
-        part, [shard.name for shard in shards], width, factory=factory, seed=seed, encoder=encoder, source=source
-    )
+    names = [shard.name for shard in shards]
+    info = describe(part, names, width, factory=factory, seed=seed, encoder=encoder, source=source)
     write_dense_info(part, info)
     return info
 
@@ -167,8 +167,12 @@ def describe(
     seed: int,
     encoder: Mapping[str, Any],
     source: Mapping[str, Any],
+    known: Files | None = None,
 ) -> DenseInfo:
-    """The manifest of the segments in a folder."""
+    """The manifest of the segments in a folder; files of `known` entries, which never change, are not read again."""
+    known = known or {}
+    paths = [folder / TRAINED, *(path for name in segments for path in (folder / name).iterdir())]
+    new = [path for path in paths if path.relative_to(folder).as_posix() not in known]
     passages = [np.diff(load(folder / name / FIRST)) for name in segments]
     return DenseInfo(
         documents=sum(map(len, passages)),
@@ -181,4 +185,5 @@ def describe(
         sentences=all((folder / name / SENTENCES).exists() for name in segments),
         source=source,
         segments=tuple(segments),
+        files={**known, **list_files(folder, new)},
     )

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.errors import InputError, shown
+from mpir.errors import ArtefactError, InputError, shown
+from mpir.io.files import check_files
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.engine import Floats
-from mpir.retrieve.dense.manifest import check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.segment import NAME, PLACES, VECTORS, Segment
+from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
+from mpir.retrieve.dense.segment import IDS, NAME, PLACES, VECTORS, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
@@ -65,13 +66,26 @@ class DenseIndex:
 
     def _open(self) -> None:
         self.info = read_dense_info(self.folder)
-        removed: Mapping[str, Sequence[int]] = {}
-        if (self.folder / REMOVED).exists():
-            removed = read_json(self.folder / REMOVED)
-        self.segments = [
-            Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
-            for name in self.info.segments
-        ]
+        check_files(self.folder, self.info.files, REMEDY, content=False)
+        removed = self._removed()
+        try:
+            self.segments = [
+                Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
+                for name in self.info.segments
+            ]
+        except ArtefactError:
+            check_files(self.folder, self.info.files, REMEDY, content=True)  # names the file that has changed
+            raise
+
+    def _removed(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the removed documents by segment."""
+        path = self.folder / REMOVED
+        removed = read_json(path) if path.exists() else {}
+        for name, numbers in removed.items():
+            count = len(load(self.folder / name / IDS)) if name in self.info.segments else 0
+            if not isinstance(numbers, list) or not all(isinstance(i, int) and 0 <= i < count for i in numbers):
+                raise ArtefactError(f"{path}: is damaged (segment {shown(name)}); {REMEDY}.")
+        return removed
 
     def __len__(self) -> int:
         return self.info.documents
@@ -230,6 +244,7 @@ class DenseIndex:
             seed=self.info.seed,
             encoder=self.info.encoder,
             source=self.info.source,
+            known=self.info.files,
         )
         write_dense_info(self.folder, replace(info, documents=info.documents - removed))
         self._open()

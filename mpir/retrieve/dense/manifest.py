@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.files import Files, are_files, check_files
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
@@ -18,6 +20,7 @@ MANIFEST = "dense.json"
 REMEDY = "build it with `mpir index PATH… --index DIR --dense`"
 COMPARED = ("checkpoint", "reading", "pooling", "similarity")
 """What of an encoder's identity must be the same for documents and queries; a number format need not."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class DenseInfo:
         sentences: whether the vectors of sentences are stored, too.
         source: what the documents came from, as the caller said.
         segments: the folders that hold it, in the order in which they were added.
+        files: the bytes and the SHA-256 of each file, by its path in the folder; nothing in older indexes.
         mpir: the version that wrote it.
         format: of the files.
     """
@@ -49,6 +53,7 @@ class DenseInfo:
     sentences: bool
     source: Mapping[str, Any]
     segments: tuple[str, ...]
+    files: Files = field(default_factory=dict)
     mpir: str = __version__
     format: int = FORMAT
 
@@ -65,6 +70,11 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
         ArtefactError: the folder is missing, half-built, no dense index, or made by another format.
     """
     folder = Path(folder)
+    if not folder.is_dir() and part_of(folder).is_dir():
+        raise ArtefactError(
+            f"{folder}: there is no dense index here, since its build was interrupted; run the same command again, "
+            "which goes on where it stopped."
+        )
     if not folder.is_dir():
         raise ArtefactError(f"{folder}: there is no dense index here; {REMEDY}.")
     if not (folder / MANIFEST).is_file():
@@ -78,25 +88,48 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
             f"{folder}: has format {values.get('format')!r} (mpir {values.get('mpir')}), but this mpir reads {FORMAT}; "
             f"{REMEDY}."
         )
+    values = {"files": {}, **values}
     missing = [item.name for item in fields(DenseInfo) if item.name not in values]
-    if missing or not isinstance(values["segments"], list) or not isinstance(values["encoder"], dict):
+    if missing or not _well_formed(values):
         raise ArtefactError(f"{folder}: its manifest lacks {', '.join(missing) or 'valid values'}; {REMEDY}.")
     return DenseInfo(
         **{**{item.name: values[item.name] for item in fields(DenseInfo)}, "segments": (*values["segments"],)}
     )
 
 
+def _well_formed(values: Mapping[str, Any]) -> bool:
+    objects = isinstance(values["segments"], list) and isinstance(values["encoder"], dict)
+    return objects and isinstance(values["source"], dict) and are_files(values["files"])
+
+
+def part_of(folder: Path) -> Path:
+    """Where an index of a folder is built."""
+    return folder.with_name(f"{folder.name}.part")
+
+
 def dense_matches(
     folder: str | Path, source: Mapping[str, Any], encoder: Mapping[str, Any], *, factory: str, sentences: bool
 ) -> bool:
-    """Whether `folder` holds a whole index of that kind, from the same documents by the same encoder."""
+    """Whether `folder` holds a whole index of that kind, from the same documents by the same encoder.
+
+    Every file is read and its hash compared. An index whose files have changed is logged with what is wrong.
+    """
     try:
         info = read_dense_info(folder)
         check_encoder(Path(folder), info, encoder)
     except ArtefactError:
         return False
     same = fingerprint(dict(info.source)) == fingerprint(dict(source))
-    return same and info.factory == factory and info.sentences >= sentences
+    return same and info.factory == factory and info.sentences >= sentences and _is_whole(folder, info)
+
+
+def _is_whole(folder: str | Path, info: DenseInfo) -> bool:
+    try:
+        check_files(folder, info.files, REMEDY, content=True)
+    except ArtefactError as error:
+        _log.warning("%s", error)
+        return False
+    return True
 
 
 def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from mpir.errors import InputError, OutputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import check_replaceable, replace_folder, write_json
-from mpir.retrieve.dense.manifest import MANIFEST
+from mpir.retrieve.dense.manifest import MANIFEST, part_of
 
 STATE, DONE, LOCK = "building.json", "done", "writing.lock"
 
@@ -27,7 +27,7 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
     check_replaceable(folder, MANIFEST)
-    part, made_by = folder.with_name(f"{folder.name}.part"), fingerprint(dict(settings))
+    part, made_by = part_of(folder), fingerprint(dict(settings))
     with writing(folder.with_name(f"{folder.name}.part.lock")):
         try:
             if not (resume and _made_by(part) == made_by):

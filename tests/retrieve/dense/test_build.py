@@ -11,7 +11,7 @@ import pytest
 
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.extras import MissingExtraError
-from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors
+from mpir.retrieve.dense import DenseIndex, build_dense, dense_matches, from_vectors
 from mpir.text.types import Document
 
 pytest.importorskip("faiss")
@@ -31,7 +31,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: 
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
     assert not (tmp_path / "i").exists()
-    with pytest.raises(ArtefactError, match="there is no dense index here"):
+    with pytest.raises(ArtefactError, match="since its build was interrupted; run the same command again"):
         DenseIndex(tmp_path / "i", encoder)
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
@@ -128,6 +128,20 @@ def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], t
         build_dense(documents, tmp_path / "i", encoder, factory="Magic7")
     with pytest.raises(InputError, match=r"faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
+
+
+def test_an_index_is_kept_only_while_its_files_are_what_they_were(
+    encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    info = build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
+    assert {"trained.faiss", "000000/index.faiss", "000002/documents.jsonl"} <= set(info.files)
+    kind = {"factory": "Flat", "sentences": False}
+    assert dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **kind)
+    file = tmp_path / "i/000001/index.faiss"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-4] + b"\0\0\0\1")
+    assert not dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **kind)
+    assert "i: is damaged (000001/index.faiss is not what it was when it was built); build it with" in caplog.text
 
 
 def test_without_faiss(

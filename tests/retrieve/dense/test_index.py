@@ -1,5 +1,6 @@
 """Search by vectors: MaxP, ties, missing neighbours, and the same answers for every way of building."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.files import check_files
 from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors, read_dense_info
 from mpir.text.types import Document
 
@@ -121,6 +123,25 @@ def test_missing_neighbours_never_surface(tmp_path: Path) -> None:
         assert all(np.isfinite(one.score) for one in hits if one.score is not None)
 
 
+def test_an_index_without_hashes_is_read_as_before(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    manifest = json.loads((tmp_path / "i/dense.json").read_text())
+    del manifest["files"]
+    (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
+    assert len(DenseIndex(tmp_path / "i", encoder).search("gene", 9)) == 4
+    (tmp_path / "i/000000/index.faiss").write_bytes(b"")
+    with pytest.raises(ArtefactError, match=r"index\.faiss: is damaged"):
+        DenseIndex(tmp_path / "i", encoder)
+
+
+@pytest.mark.parametrize("removed", ['{"000000": [5]}', '{"000000": 1}', '{"000009": [0]}', '{"000000": [-1]}'])
+def test_removals_that_cannot_be(removed: str, encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    (tmp_path / "i/removed.json").write_text(removed)
+    with pytest.raises(ArtefactError, match=r"removed\.json: is damaged \(segment '00000\d'\); build it with"):
+        DenseIndex(tmp_path / "i", encoder)
+
+
 def test_documents_are_added_and_removed_without_a_rebuild(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
@@ -150,6 +171,12 @@ def test_documents_are_added_and_removed_without_a_rebuild(
     with pytest.raises(InputError, match="no documents to add"):
         index.add([])
     assert (tmp_path / "i/000000/index.faiss").read_bytes() == before
+    files = read_dense_info(tmp_path / "i").files  # the hashes have kept up
+    assert {name.split("/")[0] for name in files} == {"trained.faiss", "000000", "000001", "000002"}
+    check_files(tmp_path / "i", files, "", content=True)
+    (tmp_path / "i/000002/ids.npy").write_bytes(b"x")
+    with pytest.raises(ArtefactError, match=r"is damaged \(000002/ids\.npy has 1 bytes instead of"):
+        DenseIndex(tmp_path / "i", encoder)
 
 
 def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
@@ -212,11 +239,14 @@ def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_pat
     file = tmp_path / "i/000000/index.faiss"
     whole = file.read_bytes()
     file.write_bytes(whole[:40])
-    with pytest.raises(ArtefactError, match=r"index\.faiss: is damaged"):
+    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has 40 bytes instead of \d+\); build"):
+        DenseIndex(tmp_path / "i", encoder)
+    file.write_bytes(b"\0" * len(whole))
+    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss is not what it was when it was built"):
         DenseIndex(tmp_path / "i", encoder)
     file.write_bytes(whole)
-    (tmp_path / "i/000000/ids.npy").write_bytes(b"")
-    with pytest.raises(ArtefactError, match=r"ids\.npy: is missing or damaged"):
+    (tmp_path / "i/000000/ids.npy").unlink()
+    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/ids\.npy is missing\); build"):
         DenseIndex(tmp_path / "i", encoder)
     (tmp_path / "i/dense.json").write_text("{")
     with pytest.raises(ArtefactError, match="its manifest is damaged"):

@@ -1,0 +1,45 @@
+"""What an artefact's files were when it was made: their sizes and hashes, to compare with what is there now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError
+from mpir.io.hash import sha256
+
+Files = Mapping[str, Mapping[str, Any]]
+"""The bytes and the SHA-256 of each file, by its path in the folder."""
+
+
+def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """The entries of some files of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
+        for path in sorted(paths)
+    }
+
+
+def are_files(value: Any) -> bool:
+    """Whether a value that was read from a manifest has the form of such entries."""
+    return isinstance(value, dict) and all(
+        isinstance(one, dict) and isinstance(one.get("bytes"), int) and isinstance(one.get("sha256"), str)
+        for one in value.values()
+    )
+
+
+def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool) -> None:
+    """Compare files with their entries: their sizes, which costs nothing, and perhaps their `content`.
+
+    Raises:
+        ArtefactError: a file is missing, or not as it was; the message ends with the `remedy`.
+    """
+    for name, expected in files.items():
+        path = Path(folder) / name
+        size = path.stat().st_size if path.is_file() else None
+        if size != expected["bytes"]:
+            found = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
+            raise ArtefactError(f"{folder}: is damaged ({name} {found}); {remedy}.")
+        if content and sha256(path) != expected["sha256"]:
+            raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {remedy}.")
