@@ -63,6 +63,15 @@ class Texts:
             found |= dict(self._database.execute(question, part))
         return found
 
+    def names(self, places: Collection[int]) -> list[str]:
+        """The ids at some places, 0 to `len` − 1 in the order in which they came; ascending."""
+        wanted, found = sorted(place + 1 for place in places), list[str]()
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            question = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(part))}) ORDER BY rowid"
+            found += [name for (name,) in self._database.execute(question, part)]
+        return found
+
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM texts").fetchone()[0])
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mpir.corpora.texts import Texts, read_queries
@@ -55,6 +55,7 @@ def test_what_is_refused(name: str, text: str, message: str, tmp_path: Path) -> 
 texts = st.text(alphabet="abc äß.\u2028\x0b", min_size=1, max_size=9).map(str.strip).filter(bool)
 
 
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(st.tuples(texts, texts, texts), max_size=5))
 def test_any_triples_come_back_in_both_forms(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
@@ -98,6 +99,8 @@ def test_the_texts_of_a_corpus_are_found_by_their_ids_and_kept(tmp_path: Path) -
     found = Texts.of_corpus([path])
     assert len(found) == 1200
     assert found.find([str(i) for i in range(1300)]) == {str(i): f"t{i}" for i in range(1200)}
+    assert found.names([1199, 0, 7]) == ["0", "7", "1199"]
+    assert found.names(range(1200)) == [str(i) for i in range(1200)]
     assert Texts.of_corpus([path]).identity == found.identity
     written(path, '{"id": "1", "title": "a gene", "text": "x"}\n')
     assert Texts.of_corpus([path]).find(["1", "2"]) == {"1": "a gene\nx"}

@@ -1,16 +1,22 @@
-"""Triples from clicks: nothing judged is a negative, and the file is the same whatever was interrupted."""
+"""Triples from judgements: nothing judged is a negative, and the file is the same whatever was interrupted."""
 
+import json
 import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from mpir.cli import main as cli
+from mpir.cli.first_stage import open_dense
+from mpir.corpora.texts import Texts
+from mpir.errors import InputError
 from mpir.train.clicks import triples_of
 
-SCRIPT = Path(__file__).parents[2] / "data_scripts/tripclick_triples.py"
+SCRIPT = Path(__file__).parents[2] / "data_scripts/triples.py"
 CANDIDATES = [f"d{i}" for i in range(10)]
 JUDGED = {"d2": 1, "d5": 0, "elsewhere": 2}
 
@@ -96,8 +102,14 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--negatives", "0"], "--negatives is 0; expected at least 1"),
-        (["--qrels", "{folder}/none"], "no document has a grade above 0; expected clicks"),
-        (["--qrels", "{folder}/other"], "not one triple was found; do run and qrels belong to the same queries"),
+        (["--qrels", "{folder}/none"], "no document has a grade above 0; expected judgements"),
+        (["--qrels", "{folder}/other"], "not one triple was found; do candidates and judgements have the same ids"),
+        (["--skip", "-1"], "--skip is -1; expected at least 0"),
+        (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
+        (
+            ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
+            "question q1: 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",
+        ),
         (["--run", "{folder}/twice"], r"twice:3: query a comes a second time; sort the run by query"),
     ],
 )
@@ -106,6 +118,8 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path) -> No
     (tmp_path / "none").write_text("q1 0 d1 0\n")
     (tmp_path / "other").write_text("else 0 d1 1\n")
     (tmp_path / "twice").write_text("a Q0 d 1 2 x\nb Q0 d 1 2 x\na Q0 e 2 1 x\n")
+    (tmp_path / "kept.tsv").write_text("e7\tdoes aspirin thin blood\n")
+    (tmp_path / "asked.tsv").write_text("q0\ta gene\nq1\tDoes aspirin thin blood?\n")
     output = tmp_path / "triples.tsv"
     done = run(*usual, *(one.format(folder=tmp_path) for one in options), "--output", str(output))
     assert done.returncode == 2
@@ -121,3 +135,63 @@ def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
     done = run(*options)
     assert done.returncode == 2
     assert "holds parts of other settings or data; remove it" in done.stderr
+
+
+WORDS = ("heart", "gene", "aspirin", "blood")
+
+
+@pytest.fixture
+def searched(tmp_path: Path) -> Path:
+    """A corpus of twelve documents, three of each word, two questions, and a golden document of each."""
+    documents = [{"id": f"{word}{i}", "text": f"{word} {'trial ' * i}"} for word in WORDS for i in range(3)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    questions = [
+        {"id": f"{word}?", "body": f"{word} of what", "type": "list", "documents": [f"http://x/{word}1"]}
+        for word in WORDS[:2]
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
+    return tmp_path
+
+
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[list[str]]:
+    """The triples that the script makes, called in this process."""
+    arguments = ["x", "--questions", str(folder / "questions.json"), "--output", str(folder / "t.tsv"), *options]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert runpy.run_path(str(SCRIPT))["main"]() == 0
+    return [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()]
+
+
+def test_negatives_at_random(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--random", "--corpus", str(searched / "docs.jsonl"), "--negatives", "4"]
+    found = made(searched, monkeypatch, *options)
+    assert [sorted(row[:2] for row in found)] == [[["gene?", "gene1"]] * 4 + [["heart?", "heart1"]] * 4]
+    assert all(positive != negative for _, positive, negative in found)
+    assert len({tuple(row) for row in found}) == 8
+    assert made(searched, monkeypatch, *options) == found
+    assert made(searched, monkeypatch, *options, "--seed", "2") != found
+    everything = made(searched, monkeypatch, *options[:3], "--negatives", "50")
+    assert {negative for query, _, negative in everything if query == "gene?"} == {
+        f"{word}{i}" for word in WORDS for i in range(3)
+    } - {"gene1"}
+
+
+def test_negatives_of_a_search_by_words_and_by_vectors(
+    searched: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    index = str(searched / "index")
+    made_by = ["--dense", "--encoder", str(tiny_checkpoint), "--quiet"]
+    assert cli(["index", str(searched / "docs.jsonl"), "--index", index, *made_by]) == 0
+    by_words = made(searched, monkeypatch, "--index", index, "--negatives", "9")
+    assert sorted(by_words) == [[f"{word}?", f"{word}1", f"{word}{i}"] for word in ("gene", "heart") for i in (0, 2)]
+    with closing(open_dense(index, None)) as vectors:
+        nearest = [one.id for one in vectors.search("gene of what", 5)]
+    by_vectors = made(searched, monkeypatch, "--index", index, "--mode", "dense", "--depth", "5", "--skip", "2")
+    assert {row[2] for row in by_vectors if row[0] == "gene?"} == set(nearest[2:]) - {"gene1"}
+
+
+def test_a_judged_question_without_a_text(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = runpy.run_path(str(SCRIPT))
+    texts = Texts.of_questions(searched / "questions.json")
+    with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which is judged; add it\."):
+        script["search"](None, None, texts, ["gene?", "blood?"])

@@ -1,0 +1,219 @@
+"""Training triples: what answers a question, against candidates that nobody judged to answer it.
+
+    python data_scripts/triples.py --questions questions.json --index my-index --output bm25.tsv
+    python data_scripts/triples.py --questions questions.json --index my-index --mode dense --skip 5 --output mined.tsv
+    python data_scripts/triples.py --questions questions.json --corpus abstracts.jsonl --random --output random.tsv
+    python data_scripts/triples.py --qrels qrels.raw.head.train.txt --run bm25.train.run --output clicks.tsv
+
+Writes lines of `question⇥positive⇥negative`, as ids; a mixture may take several such files (docs/training.md). For each
+question and each document that is relevant to it, up to --negatives documents are sampled from the --depth best of the
+candidates, without everything in the question's relevant pool, whatever its grade (Hofstätter et al. 2022);
+--keep-judged lets judged documents without relevance be negatives. Candidates are found by --index, whose vectors may
+be those of an encoder of a former round, stand in a TREC run, or are drawn from a corpus at random. --skip leaves out
+the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own way.
+
+What is relevant says --qrels or, in BioASQ's questions, their golden documents. Questions of the files of --evaluation
+are refused by id and by text. Triples are shuffled on disk and the first --number kept. A run's lines stand query by
+query, as search engines write them. Memory holds the judgements and one chunk of questions. Finished chunks stay in
+OUTPUT.parts until the end: the same command goes on, and the file is the same whatever was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import shutil
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from mpir.cli import guarded
+from mpir.cli.first_stage import add_first_stage_options, open_first_stage
+from mpir.corpora.bioasq import read_questions
+from mpir.corpora.texts import Texts, read_queries
+from mpir.corpora.trec import read_qrels, stream_run
+from mpir.errors import ArtefactError, InputError, shown
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json, read_lines
+from mpir.io.write import atomic_write, write_json
+from mpir.train.clicks import SAMPLERS, Judged, triples_of
+from mpir.train.leakage import EvaluationQuestions
+
+if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
+
+QUERIES_PER_CHUNK = 5000
+SEARCHED_AT_ONCE = 64
+Chunk = Sequence[tuple[str, list[str]]]
+"""Questions and their candidates, by ids, best first."""
+Find = Callable[[], Chunk]
+"""The candidates of a chunk are found when they are asked for."""
+
+
+def main() -> int:
+    """Find candidates, sample, shuffle, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--index", metavar="DIR", help="candidates of a search, by --mode")
+    source.add_argument("--run", type=Path, metavar="FILE", help="candidates of a TREC run")
+    source.add_argument("--random", action="store_true", help="candidates drawn from --corpus")
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="their texts: .json, .jsonl, .tsv or topics")
+    parser.add_argument("--qrels", type=Path, nargs="+", default=[], metavar="FILE", help="relevant: grades above 0")
+    parser.add_argument("--corpus", nargs="+", metavar="PATH", help="documents that --random draws from")
+    parser.add_argument("--evaluation", type=Path, nargs="+", default=[], metavar="FILE", help="questions to refuse")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the triples to write")
+    parser.add_argument("--depth", type=int, default=500, help="candidates of each question (%(default)s)")
+    parser.add_argument("--skip", type=int, default=0, help="of the best candidates (%(default)s)")
+    parser.add_argument("--negatives", type=int, default=20, help="for each positive, at most (%(default)s)")
+    parser.add_argument("--number", type=int, default=10_000_000, help="triples to keep, at most (%(default)s)")
+    parser.add_argument("--recipe", choices=sorted(SAMPLERS), default="filtered", help="%(default)s")
+    parser.add_argument("--keep-judged", action="store_true", help="what was judged not relevant may be a negative")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same file (%(default)s)")
+    add_first_stage_options(parser)
+    arguments = parser.parse_args()
+    return guarded("triples", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job; 0 is the exit status. Raises MpirError for a user's mistake."""
+    check(arguments)
+    judged = relevant(arguments)
+    refuse_evaluation(arguments, judged)
+    index = open_first_stage(arguments) if arguments.index else None
+    parts = folder_of_parts(arguments, index.identity if index else {})
+    sample(arguments, judged, candidates(arguments, judged, index), parts)
+    with atomic_write(arguments.output) as stream:
+        lines = heapq.merge(*map(_lines, sorted(parts.glob("*.tsv"))))
+        count = 0
+        for line in islice(lines, arguments.number):
+            stream.write(line.partition("\t")[2] + "\n")
+            count += 1
+        if not count:
+            source = arguments.run or arguments.index or arguments.corpus[0]
+            raise InputError(f"{source}: not one triple was found; do candidates and judgements have the same ids?")
+    shutil.rmtree(parts)
+    print(f"{arguments.output}: {count} triples of {len(judged)} judged questions.")
+    return 0
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse numbers that are too small, and options that lack others."""
+    for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1)):
+        if (value := getattr(arguments, option)) < least:
+            raise InputError(f"--{option} is {value}; expected at least {least}.")
+    for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
+        if getattr(arguments, option) and not getattr(arguments, needed):
+            raise InputError(f"--{option} needs --{needed}, which is not given.")
+
+
+def relevant(arguments: argparse.Namespace) -> dict[str, Judged]:
+    """Judgements by question, from several files or the questions' own. Raises InputError where nothing is relevant."""
+    judged: dict[str, Judged] = {}
+    for path in arguments.qrels:
+        for query, grades in read_qrels(path).items():
+            judged[query] = {**judged.get(query, {}), **grades}
+    if not arguments.qrels and arguments.questions and arguments.questions.suffix == ".json":
+        judged = {one.id: dict.fromkeys(one.documents or (), 1) for one in read_questions(arguments.questions)}
+    if not any(grade > 0 for grades in judged.values() for grade in grades.values()):
+        source = next(iter(arguments.qrels), arguments.questions) or "--qrels"
+        raise InputError(f"{source}: no document has a grade above 0; expected judgements, such as clicks.")
+    return judged
+
+
+def refuse_evaluation(arguments: argparse.Namespace, judged: Mapping[str, Judged]) -> None:
+    """Raise InputError if a question that would be trained on is kept for evaluation."""
+    if arguments.evaluation:
+        kept = EvaluationQuestions(pair for path in arguments.evaluation for pair in read_queries(path))
+        for identifier, text in read_queries(arguments.questions):
+            if identifier in judged:
+                kept.refuse(identifier, text)
+
+
+def candidates(arguments: argparse.Namespace, judged: Mapping[str, Judged], index: Retriever | None) -> Iterator[Find]:
+    """The questions in chunks, with their candidates."""
+    if arguments.run:
+        yield from (partial(list, chunk) for chunk in _chunks(stream_run(arguments.run)))
+        return
+    names = (name for name, grades in judged.items() if any(grade > 0 for grade in grades.values()))
+    find = partial(search, arguments, index, Texts.of_questions(arguments.questions)) if index else draw(arguments)
+    yield from (partial(find, chunk) for chunk in _chunks(names))
+
+
+def search(arguments: argparse.Namespace, index: Retriever, texts: Texts, names: Sequence[str]) -> Chunk:
+    """What a first stage finds for questions. Raises InputError for a question without a text."""
+    known, found = texts.find(names), []
+    for name in names:
+        if name not in known:
+            raise InputError(f"{texts.source}: has no question {shown(name)}, which is judged; add it.")
+    for start in range(0, len(names), SEARCHED_AT_ONCE):
+        part = names[start : start + SEARCHED_AT_ONCE]
+        hits = index.search_batch([known[name] for name in part], arguments.depth)
+        found += [(name, [one.id for one in documents]) for name, documents in zip(part, hits, strict=True)]
+    return found
+
+
+def draw(arguments: argparse.Namespace) -> Callable[[Sequence[str]], Chunk]:
+    """What draws documents for questions; a question's are the same wherever it stands."""
+    corpus = Texts.of_corpus(arguments.corpus)
+
+    def drawn(name: str) -> list[str]:
+        generator = np.random.default_rng([arguments.seed, zlib.crc32(name.encode()), 1])
+        chosen = generator.choice(len(corpus), min(arguments.depth, len(corpus)), replace=False)
+        return corpus.names(chosen.tolist())
+
+    return lambda names: [(name, drawn(name)) for name in names]
+
+
+def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object]) -> Path:
+    """The folder of finished chunks. Raises ArtefactError where they are of other settings."""
+    folder = arguments.output.with_name(f"{arguments.output.name}.parts")
+    options = {name: str(value) for name, value in vars(arguments).items() if name not in ("output", "number")}
+    paths = [*arguments.qrels, *(path for path in (arguments.run, arguments.questions) if path)]
+    sizes = [path.stat().st_size for path in paths if path.exists()]
+    settings = {"settings": fingerprint([options, sizes, identity, QUERIES_PER_CHUNK])}
+    manifest = folder / "manifest.json"
+    if manifest.is_file() and read_json(manifest) != settings:
+        raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(manifest, settings)
+    return folder
+
+
+def sample(arguments: argparse.Namespace, judged: Mapping[str, Judged], found: Iterator[Find], parts: Path) -> None:
+    """Every chunk's triples in a file of their own, sorted by their place."""
+    for number, find in enumerate(tqdm(found, desc="chunks of questions", disable=not sys.stderr.isatty())):
+        path = parts / f"{number:06d}.tsv"
+        if not path.is_file():
+            lines = sorted(line for query, ids in find() for line in _triples(arguments, judged, query, ids))
+            with atomic_write(path) as stream:
+                stream.writelines(f"{line}\n" for line in lines)
+
+
+def _chunks(items: Iterable) -> Iterator[list]:
+    items = iter(items)
+    while chunk := list(islice(items, QUERIES_PER_CHUNK)):
+        yield chunk
+
+
+def _triples(
+    arguments: argparse.Namespace, judged: Mapping[str, Judged], query: str, ids: Sequence[str]
+) -> Iterator[str]:
+    options = {name: getattr(arguments, name) for name in ("seed", "negatives", "recipe", "keep_judged")}
+    shown = ids[arguments.skip : arguments.depth]
+    for place, positive, negative in triples_of(query, shown, judged.get(query, {}), **options):
+        yield f"{place:016x}\t{query}\t{positive}\t{negative}"
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return (line for _, line in read_lines(path))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
