@@ -46,6 +46,8 @@ class TransformersCheckpoint:
         """Read configuration and tokenizer. Raises ArtefactError where they cannot be."""
         from transformers import AutoConfig, AutoTokenizer
 
+        import mpir.models.tk  # noqa: F401  (so that transformers knows this type, too)
+
         self.checkpoint, self.revision = checkpoint, revision
         self.config = self._quietly(AutoConfig.from_pretrained)
         self.tokenizer = self._quietly(AutoTokenizer.from_pretrained)
@@ -67,7 +69,7 @@ class TransformersCheckpoint:
         disable_progress_bar()
         try:
             return load(self.checkpoint, revision=self.revision, **options)
-        except (OSError, ValueError, ImportError, SafetensorError) as error:
+        except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ArtefactError(
                 f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "

@@ -94,7 +94,7 @@ class LateInteraction:
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
         found = read_alone(tokenizer, size - len(marker), texts, spans=spans)
         mask = self.mask_token(tokenizer) if question else None
-        found.replace([_marked(ids, marker, size, mask) for ids in found.ids])
+        found.replace([_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in found.ids])
         nowhere = [(0, 0)] * len(marker)
         found.spans = [np.array([*one[:1], *nowhere, *one[1:]], np.int32) for one in found.spans]
         return found
@@ -121,9 +121,18 @@ FORMS = {
         width=None, normalise=False, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
     ),
     "states": LateInteraction(width=0, query_length=30, masked=False, punctuation=False, markers=None),
+    "words": LateInteraction(
+        width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
+    ),
 }
-"""The published forms: Stanford's, and that of Hofstätter et al.; and a plain encoder's states, which need no training.
+"""The published forms of ColBERT, Stanford's and that of Hofstätter et al.; a plain encoder's states, which need no
+training; and TK's words.
 """
+
+
+def _unknown(tokenizer: Any) -> npt.NDArray[np.int32]:
+    """What stands for a text without a word, of a tokenizer that adds no tokens of its own."""
+    return np.array([tokenizer.unk_token_id], np.int32)
 
 
 def _token(tokenizer: Any, name: str) -> int:

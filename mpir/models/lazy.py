@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mpir.models.late import LateInteraction, TokenName
 
 Floats = npt.NDArray[np.float32]
-PLAIN_TYPES = {"bert", "distilbert", "electra"}
+PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
 """Types of models that read as many tokens as their configuration has positions."""
 GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
 """Files in /dev, one of which is there wherever Linux has a GPU that torch can use."""

@@ -103,10 +103,12 @@ class TokenVectors:
         return functional.normalize(states.float(), dim=1) if self.normalise else states.float()
 
     def reads(self, weight: str, body: str) -> bool:
-        """Those of the encoder, but for the pooler, and the last of the classifier's."""
-        last = self.outputs is not None and weight.startswith(("classifier.weight", "classifier.bias", _LAST))
+        """Those of the encoder, but for the pooler, the last of the classifier's, and those of an interaction."""
+        last = self.outputs is not None and weight.startswith(_PROJECTION)
+        if weight.startswith("interaction."):
+            return True
         return last or (weight.startswith(body) and not weight.startswith(f"{body}pooler."))
 
 
-_LAST = "classifier.out_proj."
+_PROJECTION = ("classifier.weight", "classifier.bias", "classifier.out_proj.")
 OUTPUTS = Classifier()

@@ -225,7 +225,7 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
             verbose=False,
         )
     ids = [np.array(one, np.int32) for one in found["input_ids"]]
-    where = [np.array(one, np.int32) for one in found.get("offset_mapping", ())]
+    where = [np.array(one, np.int32) for one in found["offset_mapping"]] if spans else []
     return AloneTexts(ids, np.array(found["overflow_to_sample_mapping"], np.int64), where)
 
 

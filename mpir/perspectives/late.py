@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -150,3 +150,10 @@ def load_colbert(name: str, options: Mapping[str, Any], loading: Loading) -> Per
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     encoder, reading = shared_encoder(options, loading)
     return LatePerspective(name, encoder, LateInteraction.from_options(reading))
+
+
+@register("tk")
+def load_tk(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry. It computes in single precision, as its kernels are narrow."""
+    encoder, reading = shared_encoder(options, replace(loading, precision="fp32"))
+    return LatePerspective(name, encoder, LateInteraction.from_options({"form": "words", **reading}))

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.errors import InputError, OutputError
 from mpir.extras import needs
 from mpir.io.hash import sha256
+from mpir.io.word_vectors import FILE, read_word_vectors, vectors_file
 from mpir.io.write import atomic_folder, write_json
 from mpir.text.split import split
 from mpir.version import __version__
 
-FILE, MADE_BY = "vectors.bin", "made_by.json"
+MADE_BY = "made_by.json"
 NEIGHBOURS = 5
 COMMON = 10_000
 """Neighbours are among this many of the most frequent words."""
@@ -84,17 +85,10 @@ class Neighbours:
     """The nearest neighbours of words, each looked up once."""
 
     def __init__(self, path: str | Path) -> None:
-        """Load vectors: a folder of `train_vectors`, or word2vec's format (``.bin``, ``.txt``, ``.vec``, or gzipped).
-
-        gensim's own format is refused: it is pickled, and reading it could run any code.
-
-        Raises:
-            ArtefactError: the file is missing or is none of these.
-        """
-        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        self._vectors = _load(file)
+        """Load vectors: a folder of `train_vectors`, or a file. Raises what `mpir.io.word_vectors` does."""
+        self._vectors = read_word_vectors(path)
         self._found: dict[str, tuple[str, ...]] = {}
-        self.identity = {"vectors": sha256(file)}
+        self.identity = {"vectors": sha256(vectors_file(path))}
 
     def of(self, word: str) -> tuple[str, ...]:
         """The five nearest words, nearest first; other forms of the word itself don't count. () without a vector."""
@@ -115,25 +109,3 @@ def _same_word(one: str, other: str) -> bool:
     one, other = one.lower(), other.lower()
     shared = max(3, 2 * max(len(one), len(other)) // 3)
     return one[:shared] == other[:shared]
-
-
-def _load(file: Path) -> Any:
-    from gensim.models import KeyedVectors
-
-    if not file.is_file():
-        raise ArtefactError(
-            f"{file}: there are no word vectors; make some with data_scripts/train_word_vectors.py, or give a file."
-        )
-    name = file.name.removesuffix(".gz")
-    if not name.endswith((".bin", ".txt", ".vec")):
-        raise ArtefactError(
-            f"{file}: is not in word2vec's format (.bin, .txt or .vec); if it is gensim's own, which may run code when "
-            "it is read, load it yourself and write it with save_word2vec_format(…, binary=True)."
-        )
-    try:
-        return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
-    except Exception as error:  # gensim raises whatever parsing runs into
-        raise ArtefactError(
-            f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
-            "format as .bin, .txt or .vec."
-        ) from error

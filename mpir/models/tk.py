@@ -1,0 +1,126 @@
+"""TK: a transformer of two small layers over word vectors, and kernels that count how well words match.
+
+Hofstätter, Zlabinger & Hanbury, "Interpretable & Time-Budget-Constrained Contextualization for Re-Ranking" (2020), as
+trained in "Establishing Strong Baselines for TripClick Health Retrieval" (2022). It is a model of transformers like any
+other, so whatever loads, trains and reads those does so for this one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+MUS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9)
+"""Likenesses of two words that the kernels look for."""
+LEAST = 1e-10
+"""A kernel's count below which the logarithm does not go."""
+WEIGHT = 0.014
+"""The kernels' weights begin within it."""
+
+
+class TKConfig(PreTrainedConfig):  # type: ignore[misc]
+    """The sizes of a TK model; the defaults are the published ones, for word vectors of 300 dimensions."""
+
+    model_type = "mpir-tk"
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int = 2,
+        hidden_size: int = 300,
+        num_hidden_layers: int = 2,
+        num_attention_heads: int = 10,
+        intermediate_size: int = 300,
+        max_position_embeddings: int = 512,
+        sigma: float = 0.1,
+        **others: Any,
+    ) -> None:
+        self.vocab_size, self.hidden_size, self.num_hidden_layers = vocab_size, hidden_size, num_hidden_layers
+        self.num_attention_heads, self.intermediate_size = num_attention_heads, intermediate_size
+        self.max_position_embeddings, self.sigma = max_position_embeddings, sigma
+        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **others})
+
+
+class Kernels(nn.Module):
+    """How a question's word vectors meet those of documents; all have length 1, so products are cosines.
+
+    K_i^k = Σ_j exp(−(q_i·d_j − μ_k)² / 2σ²)        s = Σ_k w_k Σ_i ln max(a_k·K_i^k, 1e-10)
+    """
+
+    def __init__(self, sigma: float) -> None:
+        super().__init__()
+        self.sigma = sigma
+        self.scale, self.weight = nn.Parameter(torch.ones(len(MUS))), nn.Parameter(torch.zeros(len(MUS)))
+
+    def forward(self, question: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
+        """Scores (D,) from (Q, W) and (T, W), the documents' one after the other, each so long (D,)."""
+        cosines = documents.float() @ question.float().T
+        near = (torch.exp((cosines - mu).square() / (-2 * self.sigma**2)) for mu in MUS)
+        counts = torch.stack([torch.segment_reduce(one, "sum", lengths=lengths, axis=0) for one in near], dim=2)
+        logarithms = torch.log((self.scale * counts).clamp(min=LEAST)).sum(dim=1)
+        return logarithms @ self.weight
+
+
+class _Base(PreTrainedModel):  # type: ignore[misc]
+    config_class = TKConfig
+    base_model_prefix = "encoder"
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, Kernels):
+            module.scale.fill_(1.0)
+            module.weight.uniform_(-WEIGHT, WEIGHT)
+        elif isinstance(module, TKEncoder):
+            module.mix.fill_(0.5)
+        else:
+            super()._init_weights(module)
+
+
+class TKEncoder(_Base):
+    """Word vectors, each mixed with what its neighbours make of it: α·t + (1 − α)·Transformer(t + position)."""
+
+    def __init__(self, config: TKConfig) -> None:
+        super().__init__(config)
+        width = config.hidden_size
+        self.words = nn.Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
+        self.mix = nn.Parameter(torch.tensor(0.5))
+        layer = nn.TransformerEncoderLayer(
+            width, config.num_attention_heads, config.intermediate_size, dropout=0.0, batch_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, config.num_hidden_layers, enable_nested_tensor=False)
+        self.post_init()
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> BaseModelOutput:
+        """States (N, T, W) of words (N, T)."""
+        words = self.words(input_ids)
+        around = self.layers(words + positions(*words.shape[1:], like=words), src_key_padding_mask=attention_mask == 0)
+        return BaseModelOutput(last_hidden_state=self.mix * words + (1 - self.mix) * around)
+
+
+class TKModel(_Base):
+    """The encoder, and the kernels by which two texts that it has read apart are compared."""
+
+    faster: ClassVar = {"interaction.": 10.0}
+    """Parameters by the beginning of their names, and how much faster than the others they learn (published: 1e-4)."""
+
+    def __init__(self, config: TKConfig) -> None:
+        super().__init__(config)
+        self.encoder, self.interaction = TKEncoder(config), Kernels(config.sigma)
+        self.post_init()
+
+
+def positions(count: int, width: int, *, like: Tensor) -> Tensor:
+    """Sines and cosines (T, W) that tell places apart (Vaswani et al. 2017, the sines first)."""
+    half = (width + 1) // 2
+    rates = torch.exp(-math.log(10_000.0) * torch.arange(half, device=like.device) / max(1, half - 1))
+    angles = torch.arange(count, device=like.device)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width].to(like.dtype)
+
+
+AutoConfig.register(TKConfig.model_type, TKConfig)
+AutoModelForSequenceClassification.register(TKConfig, TKModel)
