@@ -1,0 +1,48 @@
+"""The mean of an encoder before and after training: it keeps more of what it knew of other fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from mpir.errors import ArtefactError, InputError
+from mpir.io.write import atomic_folder
+
+
+def average(before: str | Path, after: str | Path, folder: str | Path, share: float = 0.5) -> None:
+    """Write the encoder whose weights are 1 - share of `before`'s and share of `after`'s, with `before`'s tokenizer.
+
+    Wortsman et al., "Robust fine-tuning of zero-shot models" (2022). Outputs on top of the encoder are left out.
+
+    Raises:
+        ArtefactError: a checkpoint that cannot be loaded, or two of different shapes.
+        InputError: a share that is not between 0 and 1.
+        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+    """
+    if not 0 <= share <= 1:
+        raise InputError(f"share is {share!r:.60}; expected a number from 0 to 1.")
+    model, other, tokenizer = _load(AutoModel, before), _load(AutoModel, after), _load(AutoTokenizer, before)
+    weights, added = model.state_dict(), other.state_dict()
+    shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
+    if shapes != others:
+        raise ArtefactError(f"{after}: has other weights than {before}; give checkpoints of one encoder.")
+    model.load_state_dict(
+        {
+            name: torch.lerp(value, added[name], share) if value.is_floating_point() else value
+            for name, value in weights.items()
+        }
+    )
+    with atomic_folder(folder, marker="config.json") as temporary:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+
+
+def _load(kind: Any, checkpoint: str | Path) -> Any:
+    try:
+        return kind.from_pretrained(checkpoint)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ArtefactError(f"{checkpoint}: cannot be loaded ({reason}); give an encoder's checkpoint.") from error

@@ -1,0 +1,40 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModel, BertConfig, BertModel
+
+from mpir.errors import ArtefactError, InputError
+from mpir.train.average import average
+
+
+def checkpoint(folder: Path, tokenizer_of: Path, seed: int, width: int = 16) -> Path:
+    """A tiny random encoder with the tokenizer of another."""
+    folder.mkdir()
+    for file in tokenizer_of.glob("tokenizer*"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    torch.manual_seed(seed)
+    size: dict[str, Any] = {"hidden_size": width, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=30, num_hidden_layers=1, **size)).save_pretrained(folder)
+    return folder
+
+
+def test_weights_lie_between_those_of_both(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    before, after = (checkpoint(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
+    average(before, after, tmp_path / "mean", 0.25)
+    one, two, mean = (AutoModel.from_pretrained(tmp_path / name).state_dict() for name in ("1", "2", "mean"))
+    assert one.keys() == mean.keys()
+    for name, value in mean.items():
+        torch.testing.assert_close(value, 0.75 * one[name] + 0.25 * two[name])
+
+
+def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    before, wider = (checkpoint(tmp_path / str(w), tiny_checkpoint, 1, w) for w in (16, 32))
+    with pytest.raises(ArtefactError, match="has other weights than"):
+        average(before, wider, tmp_path / "mean")
+    with pytest.raises(ArtefactError, match="nowhere: cannot be loaded"):
+        average(tmp_path / "nowhere", before, tmp_path / "mean")
+    with pytest.raises(InputError, match="share is 2"):
+        average(before, before, tmp_path / "mean", 2)
+    assert not (tmp_path / "mean").exists()
