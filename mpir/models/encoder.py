@@ -25,7 +25,7 @@ from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
 from mpir.models.pooling import MEAN, Pooling
-from mpir.models.reading import OUTPUTS, PooledVector, Reading, TokenVectors
+from mpir.models.reading import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
@@ -204,9 +204,7 @@ class Encoder:
             DeviceError: no memory for a single text, or no worker process is left.
         """
         tokens = late.read(self.tokenizer, texts, question=question, most=self.max_length)
-        last = None if late.width is None else late.output + late.width
-        outputs = None if late.width == 0 else (late.output, last)
-        reading = TokenVectors(outputs, late.normalise, late.mask_token(self.tokenizer) if question else None)
+        reading = token_reading(late, self.tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, reading)) as batched:

@@ -21,6 +21,7 @@ from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
 Booleans = npt.NDArray[np.bool_]
 TokenName = tuple[str, tuple[int, int]]
 """A token, and begin and end of it in its text; (0, 0) for a special one."""
+NAMES = ("projected", "wide", "states", "words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class LateInteraction:
     """What a text's token vectors are. Texts beyond a length are read in passages that overlap by half.
 
     Attributes:
+        form: the one of FORMS that the others begin from.
         output: the first of the checkpoint's outputs, which are what a token's last state is projected to.
         width: how many of them, None for all from the first on, 0 for the state as it is.
         normalise: whether vectors are scaled to length 1.
@@ -41,6 +43,7 @@ class LateInteraction:
         InputError: a value of another type, or lengths that leave no room.
     """
 
+    form: str = "projected"
     output: int = 0
     width: int | None = 128
     normalise: bool = True
@@ -51,6 +54,8 @@ class LateInteraction:
     markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
 
     def __post_init__(self) -> None:
+        if self.form not in NAMES:
+            raise InputError(f"form: {shown(self.form)} is unknown; choose from {', '.join(NAMES)}.")
         for name, least in (("output", 0), ("width", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
             if whole_number(name, getattr(self, name), least=least) is None and name != "width":
                 raise InputError(f"{name} is None; expected a whole number of at least {least}.")
@@ -73,11 +78,9 @@ class LateInteraction:
         options = dict(options)
         form = options.pop("form", "projected")
         known = [item.name for item in fields(cls)]
-        if form not in FORMS:
-            raise InputError(f"form: {shown(form)} is unknown; choose from {', '.join(FORMS)}.")
         if unknown := set(options) - set(known):
             raise InputError(f"{sorted(unknown)[0]!r} is no part of a late interaction; choose from {known}.")
-        return replace(FORMS[form], **options)
+        return replace(FORMS[form] if form in NAMES else cls(form), **options)
 
     def read(
         self, tokenizer: Any, texts: Sequence[str], *, question: bool, most: int, spans: bool = False
@@ -118,11 +121,18 @@ class LateInteraction:
 FORMS = {
     "projected": LateInteraction(),
     "wide": LateInteraction(
-        width=None, normalise=False, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
+        "wide",
+        width=None,
+        normalise=False,
+        query_length=30,
+        document_length=200,
+        masked=False,
+        punctuation=True,
+        markers=None,
     ),
-    "states": LateInteraction(width=0, query_length=30, masked=False, punctuation=False, markers=None),
+    "states": LateInteraction("states", width=0, query_length=30, masked=False, punctuation=False, markers=None),
     "words": LateInteraction(
-        width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
+        "words", width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
     ),
 }
 """The published forms of ColBERT, Stanford's and that of Hofstätter et al.; a plain encoder's states, which need no

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
 from mpir.models.unpadded import UnpaddedBert
@@ -108,6 +109,13 @@ class TokenVectors:
         if weight.startswith("interaction."):
             return True
         return last or (weight.startswith(body) and not weight.startswith(f"{body}pooler."))
+
+
+def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> TokenVectors:
+    """How the token vectors of questions, or of other texts, are read. Raises InputError as `late.mask_token` does."""
+    last = None if late.width is None else late.output + late.width
+    outputs = None if late.width == 0 else (late.output, last)
+    return TokenVectors(outputs, late.normalise, late.mask_token(tokenizer) if question else None)
 
 
 _PROJECTION = ("classifier.weight", "classifier.bias", "classifier.out_proj.")

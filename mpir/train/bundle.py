@@ -34,7 +34,7 @@ def make_bundle(best: Path, tuner: FineTuner, folder: Path, rows: Path | None = 
     perspectives = declare(tuner.tasks)
     calibration, lines = {}, []
     for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
-        if item["scale"] == "probability":
+        if item.get("scale") == "probability":
             shown = read_rows(rows, 1.0) if rows else task.dev
             logits = tuner.outputs(shown, [index])[:, 0].astype(np.float64)
             calibration[item["output"]], line = calibrate(logits, shown)

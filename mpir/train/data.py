@@ -9,10 +9,11 @@ Paths are relative to the folder of the data. Rows are {"id", "question", "sente
 they may have a "kind", by which they can be left out, and the raw output of a "teacher", which some losses learn from.
 The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
 cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" apart, for the product of their
-vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are;
-see losses.py for all losses. With "sampling": {"negatives": "hard", "among": 128} the rows of such a perspective are
-positive pairs, and a negative is found for each while it trains (sampling.py). "epochs" may be a fraction: 0.5 is a
-sample of half of the questions.
+vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are, or
+"late" that texts are compared token by token: "projected", "wide", "states", "words" (for TK), or an object of that
+"form" and what else differs (models/late.py). See losses.py for all losses. With "sampling": {"negatives": "hard",
+"among": 128} the rows of such a perspective are positive pairs, and a negative is found for each while it trains
+(sampling.py). "epochs" may be a fraction: 0.5 is a sample of half of the questions.
 
 Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
 files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
@@ -25,13 +26,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, shown
 from mpir.io.read import read_json
+from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
 from mpir.train.losses import Loss, loss_named
 from mpir.train.rows import Example, read_rows
@@ -46,15 +48,15 @@ Groups = list[list[Example]]
 class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
-    `pooling` is what a bi-encoder's vectors are; with `sampling`, its negatives are found while it trains. `triples`
-    are files that are never in memory as a whole, with their epochs.
+    `pooling` is what the vectors of texts are that are read apart; with `sampling`, negatives are found while it
+    trains. `triples` are files that are never in memory as a whole, with their epochs.
     """
 
     name: str
     losses: tuple[Loss, ...]
     train: tuple[tuple[Groups, float], ...]
     dev: list[Example]
-    pooling: Pooling = MEAN
+    pooling: Pooling | LateInteraction = MEAN
     sampling: Sampling | None = None
     triples: tuple[tuple[TripleFile, float], ...] = ()
 
@@ -177,16 +179,53 @@ def _check(task: Task, place: str) -> None:
         _check_rivals(task.train, place)
 
 
-def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling]:
+def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
     """What a perspective is trained by, and what its vectors are."""
     try:
         losses = tuple(loss_named(text) for text in item["losses"] or [None])
-        pooling = Pooling(item.get("pooling", MEAN.kind), item.get("similarity", MEAN.similarity))
+        pooling = _pooling(item)
     except InputError as error:
         raise InputError(f"{place}: {error}") from error
     if len({loss.apart for loss in losses}) == 2:
         raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
+    if isinstance(pooling, LateInteraction) and not losses[0].apart:
+        raise InputError(f"{place}: {losses[0]} reads two texts together; choose a loss of texts apart, as ranknet is.")
     return losses, pooling
+
+
+def _pooling(item: dict[str, Any]) -> Pooling | LateInteraction:
+    late = item.get("late")
+    if late is None:
+        return Pooling(item.get("pooling", MEAN.kind), item.get("similarity", MEAN.similarity))
+    if not isinstance(late, str | dict) or {"pooling", "similarity"} & set(item):
+        raise InputError(f"late is {shown(late)}; expected a form or an object, and neither pooling nor similarity.")
+    return LateInteraction.from_options({"form": late} if isinstance(late, str) else late)
+
+
+def allot(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, those of late interaction with outputs of their own behind the cross-encoders', which have one each.
+
+    Raises:
+        InputError: one that takes all outputs that are left is not the last.
+    """
+    place: int | None = sum(not task.is_bi_encoder for task in tasks)
+    found = []
+    for task in tasks:
+        if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0:
+            if place is None:
+                raise InputError(f"{task.name}: no output is left to project to; give the wide one before it a width.")
+            found.append(replace(task, pooling=replace(task.pooling, output=place)))
+            place = None if task.pooling.width is None else place + task.pooling.width
+        else:
+            found.append(task)
+    return found
+
+
+def outputs_needed(tasks: Sequence[Task], width: Callable[[], int]) -> int:
+    """How many outputs a model needs for all tasks, at least 1; `width` is asked for where one is as wide as it."""
+    late = [task.pooling for task in tasks if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0]
+    ends = [one.output + (width() if one.width is None else one.width) for one in late]
+    return max(1, sum(not task.is_bi_encoder for task in tasks), *ends)
 
 
 def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sampling | None:

@@ -13,6 +13,7 @@ from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.io.write import atomic_folder, write_json
+from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
@@ -60,7 +61,7 @@ def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
     outputs = count()
     read = [
-        {"kind": "bi-encoder", **_pooling(task)}
+        _apart(task)
         if task.is_bi_encoder
         else {"kind": "cross-encoder", "output": next(outputs), "scale": task.losses[0].scale}
         for task in tasks
@@ -68,11 +69,16 @@ def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     return [{"name": task.name, **how, "checkpoint": "model"} for task, how in zip(tasks, read, strict=True)]
 
 
-def _pooling(task: Task) -> dict[str, str]:
-    """A bi-encoder's scale and, where it is not the usual one, what its vectors are."""
-    scale = "logit" if task.pooling.similarity == "dot" else task.losses[0].scale
-    usual = task.pooling == MEAN
-    return {"scale": scale} | ({} if usual else {"pooling": task.pooling.kind, "similarity": task.pooling.similarity})
+def _apart(task: Task) -> dict[str, Any]:
+    """The kind of a perspective that reads texts apart, and what its vectors are, where that is not the usual."""
+    how = task.pooling
+    if isinstance(how, LateInteraction):
+        return {"kind": "tk" if how.form == "words" else "colbert", **asdict(how)}
+    scale = "logit" if how.similarity == "dot" else task.losses[0].scale
+    usual = how == MEAN
+    return {"kind": "bi-encoder", "scale": scale} | (
+        {} if usual else {"pooling": how.kind, "similarity": how.similarity}
+    )
 
 
 def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -21,14 +21,19 @@ import torch
 from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
+import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write
 from mpir.models.device import choose_budget, choose_device
+from mpir.models.interaction import Interaction, maxsim
+from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
+from mpir.models.reading import token_reading
 from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.train.data import Task
+from mpir.train.apart import ByToken, ByVector, Compared
+from mpir.train.data import Task, allot, outputs_needed
 from mpir.train.matrices import batch_places, known_positives, own_places, same
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
@@ -56,15 +61,17 @@ class FineTuner:
             ArtefactError: the checkpoint cannot be loaded.
             InputError: no such device, or fp16 on one that cannot train with it.
         """
-        self.settings, self.tasks, self.folder = settings, tasks, Path(folder)
+        self.settings, self.tasks, self.folder = settings, allot(tasks), Path(folder)
         self.device = choose_device(device)
         if settings.precision == "fp16" and self.device.type != "cuda":
             raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
         torch.manual_seed(settings.seed)
         together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
         self.output_of = {index: output for output, index in enumerate(together)}
-        self.tokenizer, self.model = load_encoder(settings.checkpoint, max(1, len(together)))
+        outputs = outputs_needed(self.tasks, lambda: _width(settings.checkpoint))
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
         self.model.to(self.device)
+        self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
         self.packed = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
         self.tokens_per_chunk = choose_budget(None, [self.device], settings.max_length)
         self.known = {
@@ -146,10 +153,37 @@ class FineTuner:
             found |= {task: logits[:, self.output_of[task]] for task in together}
         apart = [task for task in tasks if task not in self.output_of]
         for pooling in {self.tasks[task].pooling for task in apart}:
-            left, right = self._vectors_of(rows, pooling)
-            product = (left * right).sum(dim=1)
+            product = self._compared(rows, pooling).pairs()
             found |= {task: product for task in apart if self.tasks[task].pooling == pooling}
         return torch.stack([found[task] for task in tasks], dim=1)
+
+    def _compared(self, rows: list[Example], pooling: Pooling | LateInteraction) -> Compared:
+        """The texts of the rows, read apart."""
+        if not isinstance(pooling, LateInteraction):
+            return ByVector(*self._vectors_of(rows, pooling))
+        questions = self._token_vectors([row.question for row in rows], pooling, question=True)
+        texts = self._token_vectors([row.sentence for row in rows], pooling, question=False)
+        return ByToken(questions, texts, self.interaction)
+
+    def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
+        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut."""
+        distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
+        tokens = late.read(self.tokenizer, distinct, question=question, most=self.settings.max_length)
+        first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
+        reading = token_reading(late, self.tokenizer, question=question)
+        for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
+            sequences = tokens.sequences(first[chunk])
+            with self._autocast():
+                flat = (
+                    reading.padded(self.model, self._padded(sequences))
+                    if self.packed is None
+                    else reading.unpadded(self.packed, sequences)
+                )
+            parts = torch.split(flat.float(), [len(one.ids) for one in sequences])
+            for place, one, part in zip(chunk.tolist(), sequences, parts, strict=True):
+                counts = torch.from_numpy(late.counting(self.tokenizer, one.ids, question=question))
+                found[distinct[place]] = part[counts.to(part.device)]
+        return [found[text] for text in texts]
 
     def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
         """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
@@ -169,10 +203,13 @@ class FineTuner:
             for one in zip(*map(found.get, PARTS), strict=True)
         ]
         chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
-        precision = self.settings.precision
-        with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
+        with self._autocast():
             values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
         return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
+
+    def _autocast(self) -> torch.autocast:
+        precision = self.settings.precision
+        return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
 
     def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
         """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
@@ -222,8 +259,8 @@ class FineTuner:
             return torch.zeros((), device=self.device, requires_grad=True)
         own = own_places(rows)
         if task.is_bi_encoder:
-            left, right = self._vectors_of(rows, task.pooling)
-            values = (left * right).sum(dim=1)
+            compared = self._compared(rows, task.pooling)
+            values = compared.pairs()
         else:
             values = self._outputs(rows, [batch.task])[:, 0]
         labels = values.new_tensor([row.label for row in rows])
@@ -231,7 +268,7 @@ class FineTuner:
         found = []
         for loss in task.losses:
             places = batch_places(rows, self._answers(batch.task, rows)) if loss.in_batch else own
-            scores = places.products(left, right) if loss.in_batch else places.fill(values)
+            scores = compared.products(places) if loss.in_batch else places.fill(values)
             mask = torch.from_numpy(places.mask).to(values.device)
             found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
         return torch.stack(found).sum()
@@ -264,13 +301,20 @@ class FineTuner:
             closeness = np.random.default_rng([self.settings.seed, self.step]).random(may.shape)
         else:
             self.model.eval()
-            pooling = self.tasks[task].pooling
-            vectors = self._read(
-                lambda sequences: self._vectors(sequences, pooling), [pair.question for pair in pool] + texts
-            )
+            closeness = self._closeness([pair.question for pair in pool], texts, self.tasks[task].pooling)
             self.model.train()
-            closeness = (vectors[: len(pool)] @ vectors[len(pool) :].T).numpy(force=True)
         return [None if place is None else texts[place] for place in choose(closeness, may)]
+
+    def _closeness(
+        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+    ) -> np.ndarray[Any, Any]:
+        """Scores (N, T) of every question with every text."""
+        if isinstance(pooling, LateInteraction):
+            right = self._token_vectors(texts, pooling, question=False)
+            left = self._token_vectors(questions, pooling, question=True)
+            return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), questions + texts)
+        return (vectors[: len(questions)] @ vectors[len(questions) :].T).numpy(force=True)
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -344,19 +388,37 @@ class FineTuner:
         return state
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
-        decayed = [p for p in self.model.parameters() if p.ndim > 1]
-        others = [p for p in self.model.parameters() if p.ndim <= 1]
+        quick: Mapping[str, float] = getattr(self.model, "faster", {})
+        usual = [p for name, p in self.model.named_parameters() if not name.startswith(tuple(quick))]
         return [
-            {"params": decayed, "weight_decay": self.settings.weight_decay},
-            {"params": others, "weight_decay": 0.0},
+            {"params": [p for p in usual if p.ndim > 1], "weight_decay": self.settings.weight_decay},
+            {"params": [p for p in usual if p.ndim <= 1], "weight_decay": 0.0},
+            *(
+                {
+                    "params": [p for name, p in self.model.named_parameters() if name.startswith(begin)],
+                    "weight_decay": 0.0,
+                    "lr": factor * self.settings.learning_rate,
+                }
+                for begin, factor in quick.items()
+            ),
         ]
+
+
+def _width(checkpoint: str) -> int:
+    """How wide a checkpoint's states are. Raises ArtefactError where it cannot be loaded."""
+    try:
+        return int(AutoConfig.from_pretrained(checkpoint).hidden_size)
+    except (OSError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ArtefactError(f"{checkpoint}: cannot be loaded as an encoder checkpoint ({reason}).") from error
 
 
 def _losses(task: Task) -> list[str]:
     """A task's losses and, where it is not the usual one, its pooling."""
-    usual = task.pooling == MEAN
+    how = task.pooling
     sampled = [] if task.sampling is None else [str(task.sampling)]
-    return [*map(str, task.losses), *([] if usual else [task.pooling.kind, task.pooling.similarity]), *sampled]
+    vectors = [str(how)] if isinstance(how, LateInteraction) else [how.kind, how.similarity]
+    return [*map(str, task.losses), *([] if how == MEAN else vectors), *sampled]
 
 
 def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:

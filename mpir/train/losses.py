@@ -77,6 +77,7 @@ LOSSES = {
             parameters=(("margin", 1.0),),
         ),
         Loss("ranknet", functions.pairwise_logistic, "cosine", _MAP, apart=True, ranking=True, parameters=_COSINES),
+        Loss("softmax", functions.listwise_softmax, "cosine", _MAP, apart=True, ranking=True, parameters=_COSINES),
         Loss("in-batch", functions.listwise_softmax, "cosine", _MAP, apart=True, in_batch=True, parameters=_COSINES),
         Loss(
             "apart-margin-mse",

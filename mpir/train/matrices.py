@@ -33,10 +33,13 @@ class Places(NamedTuple):
 
     def products(self, left: Tensor, right: Tensor) -> Tensor:
         """Every question's vector times every candidate's: (Q, C) from those of the rows, twice (N, W)."""
-        first, other = (
-            torch.from_numpy(np.unique(part, return_index=True)[1]) for part in (self.question, self.candidate)
-        )
+        first, other = (torch.tensor(rows) for rows in self.firsts())
         return left[first.to(left.device)] @ right[other.to(right.device)].T
+
+    def firsts(self) -> tuple[list[int], list[int]]:
+        """The row of each question (Q,) and of each candidate (C,), where several have one the first."""
+        first, other = (np.unique(part, return_index=True)[1].tolist() for part in (self.question, self.candidate))
+        return first, other
 
 
 def own_places(rows: Sequence[Example]) -> Places:

@@ -52,7 +52,7 @@ def colbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     loading = Loading(checkpoint.parent, device="cpu", precision="fp32")
     entry = {"checkpoint": checkpoint.name, "width": WIDTH, **options}
-    if options.get("form") in ("wide", "states"):
+    if options.get("form", "projected") != "projected":
         del entry["width"]
     found = build("colbert", "late", entry, loading)
     assert isinstance(found, LatePerspective)
@@ -98,8 +98,8 @@ def test_each_form_is_what_transformers_alone_gives(colbert: Path, form: str) ->
     assert not in_passages.any()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("at_once", [1, 3, 100])
+@pytest.mark.parametrize("form", ["projected", "wide"])
+@pytest.mark.parametrize("at_once", [1, 3])
 def test_company_order_batches_and_what_is_at_hand_change_no_score(
     colbert: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, form: str
 ) -> None:
@@ -236,7 +236,7 @@ def test_vectors_at_hand_stay_within_bounds() -> None:
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 3 outputs, too few to project tokens to 8 dimensions"):
         loaded(tiny_checkpoint)
-    with pytest.raises(InputError, match="form: 'narrow' is unknown; choose from projected, wide, states"):
+    with pytest.raises(InputError, match="form: 'narrow' is unknown; choose from projected, wide, states, words"):
         loaded(colbert, form="narrow")
     with pytest.raises(InputError, match="'size' is no part of a late interaction"):
         loaded(colbert, size=3)

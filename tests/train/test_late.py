@@ -1,0 +1,145 @@
+"""Late interaction and TK by the trainer: scores by hand, all kinds of losses, and the bundle that comes of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from mpir.errors import InputError
+from mpir.models.interaction import maxsim
+from mpir.models.late import LateInteraction
+from mpir.models.tk_start import make_tk
+from mpir.perspectives import open_bundle
+from mpir.train.apart import ByToken
+from mpir.train.bundle import make_bundle
+from mpir.train.data import allot, outputs_needed, read_mixture
+from mpir.train.loop import FineTuner
+from mpir.train.matrices import Places
+from mpir.train.settings import TrainingSettings
+
+QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"
+PLAIN = {"width": 6, "masked": False, "markers": None}
+"""For the tiny checkpoint, whose vocabulary has neither mask nor markers."""
+
+
+def mixture(folder: Path, *perspectives: dict[str, Any], **settings: Any) -> Path:
+    """A mixture whose answer is plain from a single word."""
+    rows = [
+        {"id": f"q{i}", "question": QUESTION, "sentence": text, "label": label, "teacher": 4 * label - 2}
+        for i in range(12)
+        for text, label in ((GOOD, 1.0), (BAD, 0.0))
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for number, one in enumerate(perspectives):
+        declared = {"name": f"p{number}", "dev": "rows.jsonl", "train": [{"file": "rows.jsonl", "epochs": 4}]}
+        one.update({**declared, **one})
+    path = folder / "mixture.json"
+    path.write_text(json.dumps({"settings": settings, "perspectives": perspectives}))
+    return path
+
+
+def tuner(path: Path, checkpoint: Path, **options: Any) -> FineTuner:
+    usual = {"batch_size": 8, "learning_rate": 1e-2, "max_length": 64, "precision": "fp32", "evaluate_every": 6}
+    settings = TrainingSettings.read(path, {"checkpoint": str(checkpoint), **usual, **options})
+    return FineTuner(settings, read_mixture(path), path.parent / "run", device="cpu")
+
+
+def test_rows_and_every_question_with_every_text_by_hand() -> None:
+    one, two = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 1.0]])
+    yes, no = torch.tensor([[0.5, -1.0], [-3.0, 0.25]]), torch.tensor([[2.0, 2.0]])
+    compared = ByToken([one, two, one], [yes, no, no], maxsim)
+    assert compared.pairs().tolist() == [1.0, 4.0, 6.0]
+    places = Places(np.array([0, 1, 0]), np.array([0, 1, 1]), np.ones((2, 2), bool))
+    assert compared.products(places).tolist() == [[1.0, 6.0], [-0.5, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("loss", "late"),
+    [
+        ("ranknet(temperature=1)", {"form": "projected", **PLAIN}),
+        ("softmax(temperature=1)", "wide"),
+        ("in-batch(temperature=1)", {"form": "states"}),
+        ("apart-margin-mse(temperature=1)", {"form": "states"}),
+    ],
+)
+def test_it_learns_by_every_kind_of_loss_and_its_bundle_gives_the_same(
+    tiny_checkpoint: Path, tmp_path: Path, loss: str, late: Any
+) -> None:
+    trained = tuner(mixture(tmp_path, {"losses": [loss], "late": late}), tiny_checkpoint)
+    rows = trained.tasks[0].dev[:2]
+    before = trained.outputs(rows, [0])[:, 0]
+    best = trained.run()
+    after = trained.outputs(rows, [0])[:, 0]
+    if "margin-mse" in loss:  # nearer to what the teacher says
+        assert abs(after[0] - after[1] - 4) < abs(before[0] - before[1] - 4)
+    else:
+        assert after[0] - after[1] > max(0.0, before[0] - before[1])
+    assert trained.evaluate() == {"p0": 1.0}
+    make_bundle(best, trained, tmp_path / "bundle")
+    (one,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
+    found = one.score_pairs([(row.question, row.sentence) for row in rows])[0]
+    np.testing.assert_allclose(found, trained.outputs(rows, [0])[:, 0], rtol=0.01, atol=0.02)  # half the size
+
+
+def test_a_cross_encoder_and_two_late_interactions_share_one_checkpoint(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    path = mixture(
+        tmp_path,
+        {"losses": ["ranknet(temperature=1)"], "late": {"form": "projected", **PLAIN}},
+        {"losses": ["bce"]},
+        {"losses": ["in-batch"], "late": "wide", "sampling": {"negatives": "hard", "among": 4}},
+    )
+    trained = tuner(path, tiny_checkpoint, max_steps=12)
+    assert [getattr(task.pooling, "output", None) for task in trained.tasks] == [1, None, 7]
+    assert trained.model.config.num_labels == 1 + 6 + 32  # as wide as the tiny encoder
+    best = trained.run()
+    make_bundle(best, trained, tmp_path / "bundle")
+    found = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
+    rows = trained.tasks[0].dev[:2]
+    for index in (0, 2):
+        values = found[index].score_pairs([(row.question, row.sentence) for row in rows])[0]
+        np.testing.assert_allclose(values, trained.outputs(rows, [index])[:, 0], rtol=0.01, atol=0.02)
+
+
+def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
+    pytest.importorskip("gensim", reason="needs the extra sia")
+    words = sorted({*QUESTION.split(), *GOOD.split(), *BAD.split()})
+    values = np.random.default_rng(0).normal(size=(len(words), 20)).round(4).tolist()
+    rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, values, strict=True)]
+    (tmp_path / "words.txt").write_text("\n".join([f"{len(words)} 20", *rows]) + "\n")
+    start = make_tk(tmp_path / "words.txt", tmp_path / "start", feed_forward=12)
+    path = mixture(tmp_path, {"losses": ["ranknet(temperature=1)"], "late": "words"})
+    trained = tuner(path, start, warmup=0.0)
+    rates = {name: group["lr"] for group in trained.optimiser.param_groups for name, p in
+             trained.model.named_parameters() if any(p is one for one in group["params"])}  # fmt: skip
+    assert set(rates) == set(dict(trained.model.named_parameters()))
+    assert {name for name, rate in rates.items() if rate == pytest.approx(0.1)} == {
+        "interaction.scale",
+        "interaction.weight",
+    }
+    before = trained.model.interaction.weight.detach().clone()
+    best = trained.run()
+    assert trained.evaluate() == {"p0": 1.0}
+    assert (trained.model.interaction.weight != before).any()
+    make_bundle(best, trained, tmp_path / "bundle")
+    (one,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu")
+    assert json.loads((tmp_path / "bundle/bundle.json").read_text())["perspectives"][0]["kind"] == "tk"
+    shown = trained.tasks[0].dev[:2]
+    found = one.score_pairs([(row.question, row.sentence) for row in shown])[0]
+    np.testing.assert_allclose(found, trained.outputs(shown, [0])[:, 0], rtol=0.02, atol=0.02)
+
+
+def test_what_a_mixture_cannot_say(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="p0: bce reads two texts together; choose a loss of texts apart"):
+        read_mixture(mixture(tmp_path, {"losses": ["bce"], "late": "wide"}))
+    with pytest.raises(InputError, match="p0: form: 'narrow' is unknown; choose from projected, wide, states, words"):
+        read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "narrow"}))
+    with pytest.raises(InputError, match="p0: late is 'wide'; expected a form or an object, and neither pooling"):
+        read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "wide", "pooling": "cls"}))
+    two = read_mixture(mixture(tmp_path, *({"losses": ["ranknet"], "late": "wide"} for _ in range(2))))
+    with pytest.raises(InputError, match="p1: no output is left to project to; give the wide one before it a width"):
+        allot(two)
+    assert outputs_needed(allot(two[:1]), lambda: 768) == 768
+    assert LateInteraction.from_options({"form": "states"}).width == 0
