@@ -27,6 +27,7 @@ from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, 
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,
+    naming_places,
     read_corpus,
     read_questions,
     validate_submission,
@@ -129,7 +130,8 @@ def open_index(arguments: argparse.Namespace) -> Retriever:
         source = corpus_fingerprint(arguments.corpus)
         arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
         if not index_matches(arguments.index, source):
-            build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
+            with naming_places(arguments.corpus):
+                build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
         if arguments.mode != "bm25":
             keep_vectors(arguments.corpus, arguments.index, arguments.encoder, progress=progress)
     elif arguments.index is None:

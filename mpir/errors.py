@@ -11,6 +11,14 @@ class InputError(MpirError, ValueError):
     """Input that is not what was expected; the message names the file and line or id, the value, and the remedy."""
 
 
+class RepeatedIdError(InputError):
+    """Two documents of one id."""
+
+    def __init__(self, identity: str, message: str) -> None:
+        super().__init__(message)
+        self.identity = identity
+
+
 class ArtefactError(MpirError):
     """An index, bundle, cache or weights file that is missing, damaged, or made by something else."""
 

@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the index, or keep the one that matches; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+    from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_corpus
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
 
@@ -67,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     kept = STDIN not in arguments.paths and index_matches(arguments.index, source)
     if not kept:
         documents = read_corpus(arguments.paths)
-        build_index(documents, arguments.index, source=source, threads=arguments.threads, progress=progress)
+        with naming_places(arguments.paths):
+            build_index(documents, arguments.index, source=source, threads=arguments.threads, progress=progress)
     if arguments.dense:
         how = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
         kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, progress=progress, **how) and kept

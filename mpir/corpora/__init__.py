@@ -1,13 +1,14 @@
 """Reading and writing what the field uses: PubMed XML, JSON lines, BioASQ JSON, TREC runs and qrels."""
 
 from mpir.corpora.bioasq import read_questions, validate_submission, write_submission
-from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_corpus
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.trec import read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
     "corpus_fingerprint",
+    "naming_places",
     "read_corpus",
     "read_jsonl",
     "read_pubmed",

@@ -193,14 +193,13 @@ def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, s
         raise InputError(f"{place}: it runs from section {names}; expected both {TITLE!r} or both {ABSTRACT!r}.")
     begin, end = snippet.begin, snippet.end
     if begin is None or end is None or not 0 <= begin < end:
-        raise InputError(f"{place}: the offsets are {begin} to {end}; expected 0 <= begin < end.")
+        raise InputError(f"{place}: the offsets are {shown(begin)} to {shown(end)}; expected 0 <= begin < end.")
     found = _known_text(sections, snippet)
     found = snippet.text[: end - begin] if found is None else found[begin:end]
     if found != snippet.text or len(snippet.text) != end - begin:
         raise InputError(
             f"{place}: {shortened(snippet.document)}'s {snippet.begin_section} reads {shown(found)} at "
-            f"{begin} to {end}, "
-            f"the snippet's text is {shown(snippet.text)}; the offsets must reproduce the text."
+            f"{begin} to {end}, the snippet's text is {shown(snippet.text)}; the offsets must reproduce the text."
         )
 
 

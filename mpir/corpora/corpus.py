@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.jsonl import read_jsonl
+from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.tripclick import is_documents, read_documents
-from mpir.errors import InputError
-from mpir.io.read import STDIN
+from mpir.errors import InputError, RepeatedIdError
+from mpir.io.read import STDIN, place_of, read_json_lines
 from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz")
@@ -38,6 +39,33 @@ def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
         InputError: as `read_corpus` does at once.
     """
     return {"files": [_identity(file) for file in _files(paths)]}
+
+
+@contextmanager
+def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
+    """Around work on a corpus: an id that several of its documents have is named with the files and lines of these.
+
+    Raises:
+        RepeatedIdError: with the places in its message, but for those on standard input, which is read only once.
+    """
+    try:
+        yield
+    except RepeatedIdError as error:
+        found = [place for file in _files(paths) if str(file) != STDIN for place in _places(file, error.identity)]
+        if not found:
+            raise
+        raise RepeatedIdError(error.identity, f"{' and '.join(found[:2])}: {error}") from error
+
+
+def _places(file: Path, identity: str) -> Iterator[str]:
+    """Where documents of an id stand in a file: its lines, or of another kind than JSON lines the file itself."""
+    if _has(file, _JSONL):
+        for number, record in read_json_lines(file):
+            if str(record_id(record)).strip() == identity:
+                yield place_of(file, number)
+    else:
+        found = read_documents(file) if is_documents(file) else read_pubmed([file])
+        yield from (str(file) for document in found if document.id == identity)
 
 
 def _identity(file: Path) -> dict[str, Any]:

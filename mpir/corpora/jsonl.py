@@ -28,7 +28,7 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
 
 
 def _document(record: dict[str, Any], place: str) -> Document:
-    identity = record.get(telling(record, ID_KEYS))
+    identity = record_id(record)
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if not isinstance(identity, str) or not identity.strip():
@@ -38,6 +38,11 @@ def _document(record: dict[str, Any], place: str) -> Document:
         )
     body = body_key(record, place)
     return Document(identity.strip(), _text(record, TITLE, place), _text(record, body, place))
+
+
+def record_id(record: Mapping[str, Any]) -> Any:
+    """What a record has for an id: the first of its keys that says something."""
+    return record.get(telling(record, ID_KEYS))
 
 
 def body_key(record: Mapping[str, Any], place: str) -> str:

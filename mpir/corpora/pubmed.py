@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
+from xml.parsers import expat
 
-from mpir.errors import InputError, shortened
+from mpir.errors import InputError, shortened, shown
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
@@ -63,14 +64,14 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
     """The file's last record for each PMID and version, and the PMIDs and versions it deletes."""
     records: dict[_Key, Document] = {}
     gone: set[_Key] = set()
-    for element in _elements(path):
+    for number, element in enumerate(_elements(path)):
         if element.tag == _DELETED:
             for pmid in element.iter("PMID"):
-                key = _key(pmid, path)
+                key = _key(pmid, path, number)
                 records.pop(key, None)
                 gone.add(key)
         else:
-            key = _key(element.find("PMID"), path)
+            key = _key(element.find("PMID"), path, number)
             records.pop(key, None)
             records[key] = _document(key, element)
     return records, gone
@@ -102,14 +103,31 @@ def _elements(path: str | Path) -> Iterator[ET.Element]:
             raise InputError(f"{path}: the XML cannot be decoded ({error}); convert the file to UTF-8.") from error
 
 
-def _key(element: ET.Element | None, path: str | Path) -> _Key:
+def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
+    """The PMID and version of a record, which is the given one of its file, counted from 0."""
     pmid = "" if element is None else (element.text or "").strip()
     version = "1" if element is None else element.get("Version", "1")
     if not (_NUMBER.fullmatch(pmid) and _NUMBER.fullmatch(version)):
         raise InputError(
-            f"{path}: a citation has the PMID {pmid!r:.40}, version {version!r:.40}; expected whole numbers."
+            f"{path}:{_line_of(path, number)}: a citation has the PMID {shown(pmid)}, version {shown(version)}; "
+            "expected whole numbers."
         )
     return int(pmid), int(version)
+
+
+def _line_of(path: str | Path, number: int) -> int:
+    """The line on which a record of a file begins, for a message: ElementTree does not keep it."""
+    parser, lines = expat.ParserCreate(), list[int]()
+
+    def begin(tag: str, _: object) -> None:
+        if tag in (*_RECORDS, _DELETED):
+            lines.append(parser.CurrentLineNumber)
+
+    parser.StartElementHandler = begin
+    with open_bytes(path) as stream:
+        while len(lines) <= number and (part := stream.read(1 << 16)):
+            parser.Parse(part)
+    return lines[number]
 
 
 def _document(key: _Key, record: ET.Element) -> Document:

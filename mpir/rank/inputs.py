@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, RepeatedIdError, shown
 from mpir.rank.numbers import is_finite, is_missing
 from mpir.text import TITLE, Document
 
@@ -76,9 +76,10 @@ def _with_ids(documents: list[Document], given: list[Any], doc_ids: list[Any] | 
     taken: dict[str, int] = {}
     for number, key in enumerate(keys):
         if not is_missing(key) and taken.setdefault(str(key).strip(), number) != number:
-            raise InputError(
+            raise RepeatedIdError(
+                str(key).strip(),
                 f"docs[{number}] and docs[{taken[str(key).strip()]}] have the id {shown(key)}; give every document an "
-                "id of its own, or leave all of them out."
+                "id of its own, or leave all of them out.",
             )
     return [
         replace(one, id=_free(number, taken), key=None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
@@ -50,7 +50,7 @@ class HybridRetriever:
         if len(names) < 2 or len(set(names)) < len(names):
             raise InputError(f"hybrid search fuses two or more different first stages, not {', '.join(names)}.")
         if fusion not in FUSIONS:
-            raise InputError(f"fusion {fusion!r} is unknown; choose from {', '.join(FUSIONS)}.")
+            raise InputError(f"fusion {shown(fusion)} is unknown; choose from {', '.join(FUSIONS)}.")
         if depth < 1:
             raise InputError(f"depth is {depth}, but each first stage needs to be asked for at least 1 document.")
         chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mpir.errors import InputError, OutputError, shown
+from mpir.errors import InputError, OutputError, RepeatedIdError, shown
 from mpir.io.write import atomic_folder
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
@@ -110,9 +110,11 @@ def _check(lucene: Path, count: int, target: Path) -> None:
         if (segments := reader.leaves().size()) != 1:
             raise _unfinished(target, f"{segments} segments were not merged")
         if terms.size() != count:
-            raise InputError(
-                f"The document id {_first_repeated(terms)!r} occurs more than once in the corpus "
-                f"({count - terms.size()} documents too many); every document needs an id of its own."
+            name = _first_repeated(terms)
+            raise RepeatedIdError(
+                name,
+                f"the document id {shown(name)} occurs more than once in the corpus ({count - terms.size()} documents "
+                "too many); every document needs an id of its own.",
             )
     finally:
         reader.close()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, shown
 from mpir.io.files import are_files, check_files, list_files
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
@@ -95,8 +95,8 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
     for name, value in expected.items():
         if values.get(name) != value:
             raise ArtefactError(
-                f"{folder}: was built with {name} {values.get(name)!r} (mpir {values.get('mpir')}), but this mpir "
-                f"reads {value!r}; build it again with `mpir index PATH… --index DIR`."
+                f"{folder}: was built with {name} {shown(values.get(name))} (mpir {shown(values.get('mpir'))}), but "
+                f"this mpir reads {value!r}; build it again with `mpir index PATH… --index DIR`."
             )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(IndexInfo) if item.name not in values]

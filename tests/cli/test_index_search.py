@@ -97,6 +97,16 @@ def test_a_terminal_shows_a_table(
     assert json.loads(capsys.readouterr().out)["id"] == "1"
 
 
+def test_an_id_that_two_documents_have_is_named_with_its_lines(corpus: Path, tmp_path: Path) -> None:
+    with corpus.open("a") as stream:
+        stream.write('{"id": "1", "text": "Again."}\n')
+    with pytest.raises(
+        InputError, match=r"corpus\.jsonl:1 and .*corpus\.jsonl:3: the document id '1' occurs more than"
+    ):
+        mpir("index", corpus, "--index", tmp_path / "index")
+    assert not (tmp_path / "index").exists()
+
+
 def test_a_corpus_from_standard_input_is_always_indexed_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

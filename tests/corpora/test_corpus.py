@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import InputError
+from mpir.corpora import corpus_fingerprint, naming_places, read_corpus
+from mpir.errors import InputError, RepeatedIdError
 
 XML = '<PubmedArticleSet><MedlineCitation><PMID Version="1">{}</PMID><Article/></MedlineCitation></PubmedArticleSet>'
 
@@ -58,6 +58,17 @@ def test_a_corpus_without_documents(tmp_path: Path, name: str, content: str) -> 
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=f"{name}: there is not one document"):
         ids(tmp_path)
+
+
+def test_an_id_that_several_documents_have_is_named_with_its_places(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "1"}\n\n{"pmid": 2, "text": "Two."}\n')
+    (tmp_path / "b.xml").write_text(XML.format("2"))
+    with gzip.open(tmp_path / "c.jsonl.gz", "wt") as stream:
+        stream.write('{"id": "3"}\n{"id": " 2 "}\n')
+    places = {"2": "a.jsonl:3 and .*b.xml: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
+    for identity, message in places.items():
+        with pytest.raises(RepeatedIdError, match=message), naming_places([tmp_path]):
+            raise RepeatedIdError(identity, "twice")
 
 
 def test_fingerprint_changes_with_the_files(tmp_path: Path) -> None:

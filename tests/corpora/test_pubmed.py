@@ -121,11 +121,13 @@ def test_deleting_one_version_leaves_the_other(tmp_path: Path) -> None:
         ("<html><body/></html>", "the XML begins with <html>; expected one of PubmedArticleSet"),
         ('<?xml version="1.0" encoding="x"?><PubmedArticleSet/>', "the XML cannot be decoded .unknown encoding: x"),
         ('<?xml version="1.0" encoding="GB2312"?><PubmedArticleSet/>', "the XML cannot be decoded .multi-byte"),
-        (new(citation("x7")), "a citation has the PMID 'x7'"),
+        (new(citation("x7")), ":4: a citation has the PMID 'x7'"),
         (new(citation("9" * 5000)), "a citation has the PMID '999"),
         (new(citation("")), "a citation has the PMID ''"),
         (new(citation("7", version="one")), "version 'one'"),
-        (new(citation("7").replace("PMID", "Pmid")), "a citation has the PMID ''"),
+        (new(citation("7").replace("PMID", "Pmid")), ":4: a citation has the PMID ''"),
+        (new(citation("1"), citation("2"), citation("")), ":6: a citation has the PMID ''"),
+        (new(citation("1"), deletion("x")), ":5: a citation has the PMID 'x'"),
     ],
 )
 def test_names_the_place_of_what_is_wrong(tmp_path: Path, content: str, message: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import ArtefactError, InputError, shortened
+from mpir.errors import ArtefactError, InputError, shortened, shown
 from mpir.extras import needs
 
 Floats = npt.NDArray[np.float32]
@@ -34,8 +34,8 @@ def empty_index(width: int, factory: str) -> Any:
         return faiss().index_factory(width, factory, faiss().METRIC_INNER_PRODUCT)
     except (RuntimeError, ValueError) as error:
         raise InputError(
-            f"faiss cannot make the index {factory!r} of vectors of width {width} ({_reason(error)}); choose one such "
-            "as Flat, SQfp16, SQ8, IVF256,Flat, HNSW32 or PQ48."
+            f"faiss cannot make the index {shown(factory)} of vectors of width {width} ({_reason(error)}); "
+            "choose one such as Flat, SQfp16, SQ8, IVF256,Flat, HNSW32 or PQ48."
         ) from error
 
 
@@ -47,8 +47,8 @@ def train(index: Any, vectors: Floats, factory: str) -> None:
         index.train(np.ascontiguousarray(vectors, np.float32))
     except RuntimeError as error:
         raise InputError(
-            f"faiss cannot train the index {factory!r} on {len(vectors)} vectors ({_reason(error)}); choose a smaller "
-            "one, or Flat."
+            f"faiss cannot train the index {shown(factory)} on {len(vectors)} vectors ({_reason(error)}); "
+            "choose a smaller one, or Flat."
         ) from error
 
 
@@ -76,8 +76,8 @@ def set_parameters(index: Any, parameters: str) -> None:
         faiss().ParameterSpace().set_index_parameters(index, parameters)
     except RuntimeError as error:
         raise InputError(
-            f"search parameters {parameters!r} do not fit the index ({_reason(error)}); an IVF index has nprobe=N, an "
-            "HNSW index efSearch=N."
+            f"search parameters {shown(parameters)} do not fit the index ({_reason(error)}); an IVF index has "
+            "nprobe=N, an HNSW index efSearch=N."
         ) from error
 
 

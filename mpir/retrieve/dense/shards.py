@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, RepeatedIdError, shown
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.segment import (
     FIRST,
@@ -92,10 +92,11 @@ def save(shard: Path, names: Sequence[str], vectors: Floats, first: npt.NDArray[
 
 
 def check_unique(names: Sequence[str], seen: set[str]) -> None:
-    """Note names as seen. Raises InputError for one that was."""
+    """Note names as seen. Raises RepeatedIdError for one that was."""
     for name in names:
         if name in seen:
-            raise InputError(f"The document id {shown(name)} occurs more than once; every document needs its own.")
+            message = f"the document id {shown(name)} occurs more than once; every document needs its own."
+            raise RepeatedIdError(name, message)
         seen.add(name)
 
 

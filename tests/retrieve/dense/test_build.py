@@ -88,7 +88,7 @@ def test_a_folder_of_something_else_is_not_replaced(encoder: Any, documents: lis
     [
         ([], "there are no documents to index; check that the corpus is not empty"),
         ([Document("a", "", "…"), Document("b")], "no document has a word, so there is nothing to index"),
-        ([Document("a", "", "gene"), Document("b"), Document("c"), Document("a")], "The document id 'a' occurs more"),
+        ([Document("a", "", "gene"), Document("b"), Document("c"), Document("a")], "the document id 'a' occurs more"),
     ],
 )
 def test_bad_corpora(encoder: Any, documents: list[Document], message: str, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_encoder_that_gives_no_numbers(encoder: Any, documents: list[Document
         (np.ones((2, 3)), ["a"], r"has shape \(2, 3\), but there are 1 ids; expected one vector each"),
         (np.ones(3), ["a", "b", "c"], r"has shape \(3,\), but"),
         (np.ones((0, 3)), [], "there are no documents to index"),
-        (np.ones((3, 3)), ["a", "b", "a"], "The document id 'a' occurs more than once"),
+        (np.ones((3, 3)), ["a", "b", "a"], "the document id 'a' occurs more than once"),
         (np.array([[1.0, 2.0], [np.inf, 0.0]]), ["a", "b"], "The vector of document 'b' has values that are no finite"),
     ],
 )
