@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     found["machine"]["packages"] |= {one.name: one.version for one in distributions() if one.name in BACKENDS}
     documents = read_documents(arguments.data, DOCUMENTS, partial=False)
     made = make_pairs(read_asked(arguments.data), documents, arguments.pairs)
-    pairs = [pair for pair in made if sum(map(len, pair)) < CHARACTERS]  # none is read in windows
+    pairs = [pair for pair in made if sum(map(len, pair)) < CHARACTERS]  # none is read in passages
     with TemporaryDirectory(prefix="mpir-backends-") as folder:
         os.environ["TMPDIR"] = folder  # for exported graphs, and so that nothing is found compiled already
         found |= {"pairs": len(pairs), "rounds": arguments.rounds} | compare(arguments, pairs)

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from mpir.perspectives import ScoreCache
-from mpir.perspectives.scoring import PAIRS_PER_WINDOW
+from mpir.perspectives.scoring import PAIRS_AT_ONCE
 
 PERSPECTIVES = ("relevance", "sts", "sia")
 
 
 def main() -> None:
-    """Fill a cache in a temporary folder window by window, read it back, and print."""
+    """Fill a cache in a temporary folder part by part, read it back, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=100_000, help="default: 100,000")
     count = parser.parse_args().pairs
@@ -29,7 +29,7 @@ def main() -> None:
         for i in range(count)
     ]
     values, in_passages = np.random.default_rng(0).random(count), np.zeros(count, bool)
-    parts = [slice(start, start + PAIRS_PER_WINDOW) for start in range(0, count, PAIRS_PER_WINDOW)]
+    parts = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, count, PAIRS_AT_ONCE)]
     with tempfile.TemporaryDirectory() as folder:
         cache = ScoreCache(folder, limit=2**40)
         jobs = [(name, part) for part in parts for name in PERSPECTIVES]

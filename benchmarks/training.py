@@ -1,4 +1,4 @@
-"""Training steps per second: mpir's packed pass against transformers' own forward pass in the same loop.
+"""Training steps per second: mpir's unpadded pass against transformers' own forward pass in the same loop.
 
     python benchmarks/training.py --data ../shared/data --json training.json
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, packed: bool) -> Callable[[], int]:
+def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpadded: bool) -> Callable[[], int]:
     """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
     from mpir.train.data import Task
     from mpir.train.loop import FineTuner
@@ -94,8 +94,8 @@ def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, pack
     task = Task("relevance", (LOSSES["bce"],), (([[row] for row in found], 1),), found[:1])
     settings = TrainingSettings(checkpoint, batch_size=arguments.batch_size, precision=precision)
     tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
-    if not packed:
-        tuner.packed, tuner.tokens_per_chunk = None, PADDED_TOKENS
+    if not unpadded:
+        tuner.unpadded, tuner.tokens_per_chunk = None, PADDED_TOKENS
 
     def train() -> int:
         return sum(len(batch.rows) for batch in tuner.batches if tuner._train_step(batch))

@@ -80,7 +80,7 @@ def top(scores: npt.NDArray[np.float32]) -> list[int]:
 
 
 def encode(encoder: Encoder, texts: Sequence[str]) -> Vectors:
-    """Unit vectors (N, W) of texts; of one in several windows, the first window's."""
+    """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
     if not texts:
         return np.zeros((0, encoder.config.hidden_size), np.float32)
     vectors, text_of = encoder.vectors(texts, progress=sys.stderr.isatty())

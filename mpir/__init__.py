@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective, register
+    from mpir.rank.kept import arerank, rerank
     from mpir.rank.ranking import RankedDocument, RankedSentence, Ranking
-    from mpir.rank.reranker import Reranker, rerank
+    from mpir.rank.reranker import Reranker
     from mpir.rank.weights import Weights
     from mpir.text.types import Document, Question, Sentence, Snippet
 
@@ -26,6 +27,7 @@ __all__ = [
     "Snippet",
     "Weights",
     "__version__",
+    "arerank",
     "register",
     "rerank",
 ]
@@ -42,8 +44,9 @@ _HOMES = {
     "Sentence": "mpir.text.types",
     "Snippet": "mpir.text.types",
     "Weights": "mpir.rank.weights",
+    "arerank": "mpir.rank.kept",
     "register": "mpir.perspectives.base",
-    "rerank": "mpir.rank.reranker",
+    "rerank": "mpir.rank.kept",
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
 from mpir.cli.search import name_of, query_text
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError, OutputError, shown
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 from mpir.io.write import cache_folder
 
@@ -153,9 +153,21 @@ def _column_weight(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is no column with a number, such as dense=1") from None
 
 
+def check_options(arguments: argparse.Namespace) -> None:
+    """Refuse model options that are wrong by their form, before anything is read or loaded. Raises InputError."""
+    from mpir.models.options import device_names, precision_name, whole_number
+    from mpir.rank.cascade import check_share
+
+    for name in ("top_k", "tokens_per_batch"):
+        whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
+    device_names(arguments.device)
+    precision_name(arguments.precision)
+    check_share(arguments.cascade)
+
+
 def load_reranker(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
-    from mpir.perspectives.scoring import PAIRS_PER_WINDOW
+    from mpir.perspectives.scoring import PAIRS_AT_ONCE
     from mpir.rank.reranker import Reranker
 
     options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
@@ -168,7 +180,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
         chosen |= {"beside": [(polarity, WEIGHT)], "style": "report"}
     # Results come, and are kept, as often as the cache keeps scores.
-    return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_PER_WINDOW)
+    return Reranker(arguments.bundle, **chosen, cache=open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
 
 
 def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weights:
@@ -222,6 +234,7 @@ def open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    check_options(arguments)
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     if arguments.html and arguments.query is None:
@@ -232,6 +245,8 @@ def run(arguments: argparse.Namespace) -> int:
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
+    from mpir.rank.explain import reasons
+
     reranker = load_reranker(arguments)
     as_json = arguments.json or not sys.stdout.isatty()
     item: tuple[str, str, list[Document]] | None = first
@@ -247,7 +262,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(ranking, end="\n\n")
         if arguments.explain and ranking.documents:
-            print("\n".join([ranking.explain(), *_said(reranker, ranking, documents)]), end="\n\n")
+            text = documents[ranking[0].index].text
+            print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")
         sys.stdout.flush()
         item = next(inputs, None)
     return 0
@@ -261,29 +277,15 @@ def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
         stream.write(page_with(page_data(ranking, documents)))
 
 
-def _said(reranker: Reranker, ranking: Ranking, documents: list[Document]) -> Iterator[str]:
-    """What the best document says of the question's concepts, where a lexicon is asked, and which tokens met."""
-    from mpir.perspectives.late import LatePerspective
-    from mpir.perspectives.negation import NegationPerspective
-
-    best = ranking.documents[0]
-    for one in reranker.perspectives:
-        if isinstance(one, LatePerspective):
-            texts = [(sentence.scores.get(one.name, 0.0), sentence.text) for sentence in best.sentences]
-            text = max(texts)[1] if texts and one.level == "sentence" else documents[best.index].text
-            found = "; ".join(one.explain(ranking.query, text))
-            yield f"{one.name.capitalize()} finds for each token of the question: {found}."
-        if isinstance(one, NegationPerspective):
-            said = one.explain(ranking.query, documents[best.index].text) or ["nothing of the lexicon"]
-            yield f"{one.name.capitalize()} adds {best.shares[one.name]:+.4f} to its score: {'; '.join(said)}."
-
-
 def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
-    from mpir.corpora.corpus import read_corpus
+    from mpir.corpora.corpus import naming_places, read_corpus
+    from mpir.rank.inputs import as_documents
 
-    yield "1", query, list(read_corpus(paths))
+    with naming_places(paths):
+        documents = as_documents(read_corpus(paths))
+    yield "1", query, documents
 
 
 def _read() -> Iterator[tuple[str, str, list[Document]]]:
@@ -296,7 +298,7 @@ def _read() -> Iterator[tuple[str, str, list[Document]]]:
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InputError(
                 f'{place}: expected "query" (a string) and "documents" (a list), found '
-                f"{sorted(record)[:5]}; pipe in what `mpir search` prints."
+                f"{shown(sorted(record))}; pipe in what `mpir search` prints."
             )
         try:
             found = as_documents(documents)

@@ -270,7 +270,7 @@ def _find(ids: list[int], part: list[int], start: int) -> int:
 
 
 def passages_of(question: int, sentence: int, room: int) -> npt.NDArray[np.int64]:
-    """Windows of a pair that has more than `room` tokens: (W, 4), begin and end in the question and in the sentence."""
+    """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
     most = max(room - sentence, room - room // SENTENCE_SHARE)
     in_question = spans(question, most)
     in_sentence = spans(sentence, room - min(question, most))

@@ -89,11 +89,15 @@ class Perspective(ABC):
             found = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
             if found.shape != (len(members),):
                 raise InputError(
-                    f"perspective {self.name!r} gave scores of shape {found.shape} for {len(members)} sentences; "
+                    f"perspective {shown(self.name)} gave scores of shape {found.shape} for {len(members)} sentences; "
                     "expected one score for each sentence."
                 )
             values[members] = found
         return values, np.zeros(len(pairs), bool)
+
+    def explain(self, question: str, text: str) -> list[str]:
+        """What the text's score rests on, in words, one thing at a time; nothing by default."""
+        return []
 
     @property
     def shared(self) -> SharedModel | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.models.lazy import EncoderLike
 from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Loading, Perspective, register
@@ -49,9 +49,13 @@ class BiEncoderPerspective(Perspective):
         """
         self.pooling = Pooling(pooling, similarity)
         if scale in SCALES and (similarity == "dot") != (scale == LOGIT):
-            raise InputError(f"perspective {name!r}: the similarity {similarity!r} has no scale {scale!r}.")
+            raise InputError(
+                f"perspective {shown(name)}: the similarity {shown(similarity)} has no scale {shown(scale)}."
+            )
         if scale not in SCALES:
-            raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
+            raise InputError(
+                f"perspective {shown(name)}: unknown scale {shown(scale)}; choose from {', '.join(SCALES)}."
+            )
         self.name, self.encoder, self.scale = name, encoder, scale
 
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:

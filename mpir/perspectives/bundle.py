@@ -98,7 +98,7 @@ class Bundle:
             perspective = build(item["kind"], item["name"], options, loading)
         except (KeyError, TypeError) as error:
             message = (
-                f"{self.folder}: the perspective {item.get('name')!r} is declared wrongly ({error}); see its kind."
+                f"{self.folder}: the perspective {shown(item.get('name'))} is declared wrongly ({error}); see its kind."
             )
             raise ArtefactError(message) from error
         perspective.level = item.get("level", perspective.level)
@@ -120,7 +120,7 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
         raise ArtefactError(
             f"{manifest_path}: expected format {FORMAT} and a list of perspectives, found format "
-            f"{manifest.get('format')!r}; use a bundle made for mpir {__version__}."
+            f"{shown(manifest.get('format'))}; use a bundle made for mpir {__version__}."
         )
     _check_form(manifest, manifest_path)
     for name, expected in (manifest.get("files") or {}).items():

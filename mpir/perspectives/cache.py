@@ -31,7 +31,7 @@ FORMAT = 1
 LIMIT = 2**30
 SMALLEST = 2**16
 ROOM = 0.9
-"""Share of the limit that is in use after the oldest scores made room, so that they need not for every window."""
+"""Share of the limit that is in use after the oldest scores made room, so that they need not for every call."""
 KEYS_PER_QUERY = 500
 WAIT = 60.0
 """Seconds to wait for another process that writes."""

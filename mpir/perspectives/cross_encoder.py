@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
 from mpir.perspectives.scales import SCALES, to_scale
@@ -35,11 +35,13 @@ class CrossEncoderPerspective(Perspective):
             InputError: an unknown scale, or an output that the checkpoint does not have.
         """
         if scale not in SCALES:
-            raise InputError(f"perspective {name!r}: unknown scale {scale!r}; choose from {', '.join(SCALES)}.")
+            raise InputError(
+                f"perspective {shown(name)}: unknown scale {shown(scale)}; choose from {', '.join(SCALES)}."
+            )
         for number in (output, *([] if against is None else [against])):
             if not 0 <= number < encoder.outputs_count:
                 raise InputError(
-                    f"perspective {name!r}: output {number} does not exist; {encoder.checkpoint} has "
+                    f"perspective {shown(name)}: output {number} does not exist; {encoder.checkpoint} has "
                     f"{encoder.outputs_count} (numbered from 0)."
                 )
         self.name, self.encoder = name, encoder

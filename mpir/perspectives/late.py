@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.models.late import LateInteraction
 from mpir.models.lazy import EncoderLike
 from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, register
@@ -55,9 +55,9 @@ class LatePerspective(Perspective):
         needed = late.output + (1 if late.width is None else late.width)
         if late.width != 0 and encoder.outputs_count < max(2, needed):
             raise InputError(
-                f"perspective {name!r}: {encoder.checkpoint} has {encoder.outputs_count} outputs, too few to project "
-                f"tokens to {late.width or 'several'} dimensions; give a checkpoint that was trained for late "
-                'interaction, or "form": "states" for an encoder as it is.'
+                f"perspective {shown(name)}: {encoder.checkpoint} has {encoder.outputs_count} outputs, "
+                f"too few to project tokens to {late.width or 'several'} dimensions; give a checkpoint that was "
+                'trained for late interaction, or "form": "states" for an encoder as it is.'
             )
         self.name, self.encoder, self.late = name, encoder, late
         self._kept = Kept()

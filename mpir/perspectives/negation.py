@@ -18,7 +18,7 @@ from mpir.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
 from mpir.annotate.partial import PartialMatcher
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.text.split import split
 
@@ -55,7 +55,7 @@ class NegationPerspective(Perspective):
             InputError: an unknown rule for several mentions, or a likeness out of bounds.
         """
         if several not in get_args(Several):
-            raise InputError(f"negation: several is {several!r:.60}; choose from {', '.join(get_args(Several))}.")
+            raise InputError(f"negation: several is {shown(several)}; choose from {', '.join(get_args(Several))}.")
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
@@ -70,7 +70,8 @@ class NegationPerspective(Perspective):
     def explain(self, question: str, text: str) -> list[str]:
         """What the text says of the question's concepts, such as ``pleural effusion: negated by "no"``."""
         asked = self._polarity(question)
-        return list(dict.fromkeys(map(_in_words, (one for one in self.mentions(text) if one.concept in asked))))
+        said = dict.fromkeys(_in_words(one) for one in self.mentions(text) if one.concept in asked)
+        return list(said) or ["nothing of the lexicon"]
 
     def mentions(self, text: str) -> list[Mention]:
         """The mentions of a text, whose sentences are found as in reports; offsets are into the text."""

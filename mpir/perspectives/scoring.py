@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.models.tokenise import forget
 from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by
 from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
 
-PAIRS_PER_WINDOW = 4096
+PAIRS_AT_ONCE = 4096
 """Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
 
 
@@ -38,7 +38,7 @@ def score_pairs(
 ) -> PairScores:
     """Score all pairs by all perspectives. A repeated pair is scored once; a shared encoder runs once.
 
-    What `cache` holds is not scored again, and what it lacks is kept there, window by window, so that an interrupted
+    What `cache` holds is not scored again, and what it lacks is kept there, part by part, so that an interrupted
     job loses little. It takes only perspectives whose `identity` says more than the name of their class, whose code
     may change.
 
@@ -49,7 +49,7 @@ def score_pairs(
     table = _Table.look_up(perspectives, list(numbers), cache)
     for columns in _sharing(perspectives):
         missing = np.flatnonzero(~table.found[:, columns].all(axis=1))
-        size = PAIRS_PER_WINDOW if cache else max(1, len(missing))
+        size = PAIRS_AT_ONCE if cache else max(1, len(missing))
         for start in range(0, len(missing), size):
             table.fill(missing[start : start + size], columns, progress)
     forget()
@@ -114,6 +114,6 @@ def _check(perspective: Perspective, values: npt.NDArray[np.float64], pairs: Seq
     if len(wrong):
         question, sentence = pairs[wrong[0]]
         raise InputError(
-            f"perspective {perspective.name!r} gave {values[wrong[0]]} for the sentence {sentence[:60]!r} of the "
-            f"question {question[:60]!r}; expected a finite number (is its checkpoint damaged?)."
+            f"perspective {shown(perspective.name)} gave {values[wrong[0]]} for the sentence {shown(sentence)} of the "
+            f"question {shown(question)}; expected a finite number (is its checkpoint damaged?)."
         )

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.perspectives.scales import minmax
 from mpir.rank.columns import Floats, Integers
+from mpir.rank.numbers import is_finite
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100
@@ -17,10 +18,9 @@ FEWEST = 100
 
 def check_share(share: float | None) -> float | None:
     """The share as it is, or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
-    number = isinstance(share, int | float) and not isinstance(share, bool)
-    if share is not None and not (number and 0 < share <= 1):
+    if share is not None and not (is_finite(share) and 0 < share <= 1):
         raise InputError(
-            f"cascade is {share!r}; expected the share of sentences to score, above 0 and at most 1 (such as "
+            f"cascade is {shown(share)}; expected the share of sentences to score, above 0 and at most 1 (such as "
             f"{DEFAULT_SHARE}), or None to score all."
         )
     return share

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mpir.perspectives.base import Perspective
     from mpir.rank.ranking import Ranking
 
 
@@ -41,6 +42,19 @@ def explain(ranking: Ranking, rank: int = 1) -> str:
     if ranking.left_out:
         lines.append(f"Sentences left out by the first pass, in all documents: {ranking.left_out}.")
     return "\n".join(lines)
+
+
+def reasons(perspectives: Sequence[Perspective], ranking: Ranking, text: str) -> Iterator[str]:
+    """What each perspective has to say of the best document, of this text, or of its sentence that it scores best."""
+    best = ranking[0]
+    for one in perspectives:
+        whole = one.level == "document"
+        if not (whole or best.sentences):
+            continue
+        place = best if whole else max(best.sentences, key=lambda sentence: sentence.scores[one.name])
+        if said := one.explain(ranking.query, text if whole else place.text):
+            of = "its score" if whole else f"the score of {place.section} {place.begin}-{place.end}"
+            yield f"{one.name.capitalize()} adds {place.shares[one.name]:+.4f} to {of}: {'; '.join(said)}."
 
 
 def _gap(ranking: Ranking, rank: int) -> list[str]:

@@ -194,7 +194,7 @@ class Ranking:
         import pandas
 
         if level not in ("documents", "sentences"):
-            raise InputError(f"level is {level!r}; expected 'documents' or 'sentences'.")
+            raise InputError(f"level is {shown(level)}; expected 'documents' or 'sentences'.")
         if level == "documents":
             names = list(self.documents[0].scores) if self.documents else []
             heads = ["rank", "id", "index", "title", "score", *names]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, shown
 from mpir.io.hash import fingerprint
+from mpir.rank.numbers import is_finite
 from mpir.rank.weights import Weights
 
 
@@ -21,8 +22,8 @@ class Logistic:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise ArtefactError(f"relevance: {name} is {value!r:.60}; expected a finite number.")
+            if not is_finite(value):
+                raise ArtefactError(f"relevance: {name} is {shown(value)}; expected a finite number.")
         if self.slope <= 0:
             raise ArtefactError(f"relevance: slope is {self.slope}; expected a positive number, or the order turns.")
 
@@ -63,7 +64,7 @@ class Relevance:
         names = {item.name for item in fields(cls)}
         try:
             if set(values) - names:
-                raise ArtefactError(f"unknown key {sorted(set(values) - names)[0]!r}")
+                raise ArtefactError(f"unknown key {shown(sorted(set(values) - names)[0])}")
             maps = {name: Logistic(**values[name]) for name in ("document", "sentence")}
             return cls(**maps, made_by=dict(values.get("made_by", {})))
         except (KeyError, TypeError, ValueError, ArtefactError) as error:

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError
 from mpir.models.options import device_names, precision_name, whole_number
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import Agreement
-from mpir.perspectives.base import Booleans, Level
-from mpir.perspectives.bundle import Bundle, bundle_state
+from mpir.perspectives.base import Level
+from mpir.perspectives.bundle import Bundle
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share
-from mpir.rank.columns import Columns, Floats, Layout
+from mpir.rank.checks import (
+    a_cache,
+    a_pair,
+    a_perspective,
+    check_even,
+    check_names,
+    check_options,
+    check_several,
+    several,
+)
+from mpir.rank.choose import Given, check_models, choose_weights
+from mpir.rank.columns import Floats, Layout
+from mpir.rank.fill import fill_documents, fill_sentences, report_passages
 from mpir.rank.gather import BM25, gather
 from mpir.rank.inputs import DocumentLike, as_documents
 from mpir.rank.ranking import Ranking, rank
@@ -28,7 +38,6 @@ from mpir.text import Document
 from mpir.text.split import Style
 from mpir.text.types import Pair
 
-log = logging.getLogger(__name__)
 PAIRS_AT_ONCE = 16_384
 
 
@@ -45,7 +54,7 @@ class Reranker:
         bundle: str | Path = "default",
         *,
         perspectives: Sequence[Perspective] | None = None,
-        weights: Weights | Mapping[str, Any] | str | Path | None = None,
+        weights: Given = None,
         context: str | None = None,
         agreement: str | Literal[False] | None = None,
         device: str | None = None,
@@ -88,11 +97,11 @@ class Reranker:
         self.cascade = check_share(cascade)
         self.pairs_at_once = whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = {"device": device, "precision": precision, "tokens_per_batch": tokens_per_batch}
-        _check_options(perspectives, options)
+        check_options(perspectives, options)
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
-        self.perspectives = tuple(map(_checked, perspectives or ()))
+        self.perspectives = tuple(map(a_perspective, perspectives or ()))
         if opened is not None:
             self.perspectives = opened.perspectives(
                 device=device_names(device),
@@ -100,13 +109,17 @@ class Reranker:
                 tokens_per_batch=whole_number("tokens_per_batch", tokens_per_batch),
                 trust_code=trust_code,
             )
-        self.perspectives += tuple(_checked(one) for one, _ in beside)
+        self.perspectives += tuple(a_perspective(one) for one, _ in beside)
         self.style = style
         if agreement is None and opened is not None:
             agreement = opened.agreement
         self.derived = () if agreement is None or agreement is False else (Agreement(agreement),)
-        self.cache = _opened(cache)
-        self.weights = self._choose_weights(weights, context, beside, without_agreement=agreement is False)
+        check_names(self.perspectives, self.derived)
+        self.cache = a_cache(cache)
+        self.weights, source = choose_weights(
+            weights, self.layout, context=context, beside=beside, without_agreement=agreement is False
+        )
+        check_models(self.weights, source, self.perspectives, self.derived)
         self.relevance = self._fitted(opened) if opened is not None else Relevance()
 
     def _fitted(self, bundle: Bundle) -> Relevance:
@@ -129,44 +142,6 @@ class Reranker:
 
     def _of(self, level: Level) -> list[Perspective]:
         return [perspective for perspective in self.perspectives if perspective.level == level]
-
-    def _choose_weights(
-        self,
-        weights: Weights | Mapping[str, Any] | str | Path | None,
-        context: str | None,
-        beside: Sequence[tuple[Perspective, float]],
-        *,
-        without_agreement: bool,
-    ) -> Weights:
-        layout = _checked_layout(self)
-        source = "weights" if isinstance(weights, Weights | Mapping | None) else str(weights)
-        chosen = Weights.equal(layout.sentences, layout.documents) if weights is None else weights
-        if isinstance(chosen, Mapping):
-            chosen = Weights.from_dict(chosen)
-        chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
-        if without_agreement:
-            left = Agreement.name
-            chosen = replace(chosen, alpha={name: one for name, one in chosen.alpha.items() if name != left})
-        for one, weight in beside:
-            if one.level == "sentence":
-                chosen = replace(chosen, alpha={one.name: weight, **chosen.alpha})
-            else:
-                chosen = replace(chosen, beta={one.name: weight, **chosen.beta})
-        if context is not None:
-            chosen = replace(chosen, context=context)
-        chosen = chosen.over(layout, source)
-        self._check_models(chosen, source)
-        return chosen
-
-    def _check_models(self, weights: Weights, source: str) -> None:
-        """Tuned weights belong to the models, and to the derived columns, whose scores they were tuned on."""
-        tuned, derived = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
-        for one in self.perspectives:
-            _check_same(tuned.get(one.name), one.model_fingerprint, one.name, source)
-        for column in self.derived if weights.made_by else ():
-            expected = derived.get(column.name, weights.made_by.get(column.name))  # as it was once kept
-            if weights.alpha.get(column.name):
-                _check_same(expected, dict(column.identity), column.name, source)
 
     def close(self) -> None:
         """End the processes of several devices and close the cache; another call starts them anew."""
@@ -213,9 +188,10 @@ class Reranker:
         Raises:
             InputError: what is given are no pairs of texts.
         """
-        given = [_pair(pair, number) for number, pair in enumerate(pairs)]
-        found = score_pairs(self.perspectives, given, cache=self.cache, progress=progress).values
-        return {one.name: found[:, column] for column, one in enumerate(self.perspectives)}
+        given = [a_pair(pair, number) for number, pair in enumerate(pairs)]
+        found = score_pairs(self.perspectives, given, cache=self.cache, progress=progress)
+        report_passages(found.in_passages, "texts")
+        return {one.name: found.values[:, column] for column, one in enumerate(self.perspectives)}
 
     def rerank_batch(
         self,
@@ -227,9 +203,9 @@ class Reranker:
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
         top_k = whole_number("top_k", top_k)
-        asked = _several(queries)
-        documents = [as_documents(part) for part in _several(docs)]  # all of them before anything is scored
-        _check_even(asked, documents)
+        asked = several(queries)
+        documents = [as_documents(part) for part in several(docs)]  # all of them before anything is scored
+        check_even(asked, documents)
         scored = self._stream(asked, documents, progress)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
@@ -260,8 +236,8 @@ class Reranker:
         Raises:
             InputError: a query that is no string, documents that are none, or other than one list of them for a query.
         """
-        asked, documents = _several(queries), _several(docs)
-        _check_even(asked, documents)
+        asked, documents = several(queries), several(docs)
+        check_even(asked, documents)
         return list(self.stream_scored(asked, documents, progress=progress))
 
     def stream_scored(
@@ -269,7 +245,7 @@ class Reranker:
     ) -> Iterator[Candidates]:
         """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`."""
         for given in (queries, docs):
-            _check_several(given)
+            check_several(given)
         return self._stream(queries, map(as_documents, docs), progress)
 
     def _stream(
@@ -285,159 +261,13 @@ class Reranker:
             waiting.append(gather(query, docs, self.cascade, self.style))
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
-                yield from self.fill(waiting, progress=progress)
+                yield from self._fill(waiting, progress)
                 waiting, count = [], 0
-        yield from self.fill(waiting, progress=progress)
+        yield from self._fill(waiting, progress)
 
-    def fill(self, parts: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
+    def _fill(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
         """Queries that lack only the scores, with them."""
-        return self._fill_documents(self._fill_sentences(parts, progress), progress)
-
-    def _fill_sentences(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
-        perspectives = self._of("sentence")
-        ordering = [one.name for one in perspectives if not one.evidence]
-        pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
-        found = score_pairs(perspectives, pairs, cache=self.cache, progress=progress)
-        _report_passages(found.in_passages, "sentences")
-        filled, start = [], 0
-        for part in parts:
-            rows = slice(start, start := start + len(part.sentences))
-            named = {one.name: found.values[rows, i] for i, one in enumerate(perspectives)}
-            columns = self._derive(part, part.columns.with_sentences(named, ordering))
-            filled.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
-        return filled
-
-    def _derive(self, part: Candidates, columns: Columns) -> Columns:
-        """The columns with those that rest on others."""
-        for one in self.derived:
-            texts, scores = [sentence.text for sentence in part.sentences], columns.sentence(one.rests_on)
-            values = one.derive(texts, columns.document_of, columns.first, scores)
-            columns = columns.with_sentences({one.name: values}, () if one.evidence else (one.name,))
-        return columns
-
-    def _fill_documents(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
-        """Document columns that the documents did not bring: an index may have known some without a model."""
-        filled = list(parts)
-        for one in self._of("document"):
-            lacking = [number for number, part in enumerate(filled) if one.name not in part.columns.layout.documents]
-            parts = [filled[number] for number in lacking]
-            pairs = [(part.query, document.text) for part in parts for document in part.documents]
-            found = score_pairs([one], pairs, cache=self.cache, progress=progress)
-            _report_passages(found.in_passages, "documents")
-            start = 0
-            for number in lacking:
-                part = filled[number]
-                rows = slice(start, start := start + len(part.documents))
-                columns = part.columns.with_documents({one.name: found.values[rows, 0]})
-                long = part.documents_in_passages | found.in_passages[rows]
-                filled[number] = replace(part, columns=columns, documents_in_passages=long)
-        return filled
-
-
-def _report_passages(in_passages: Booleans, what: str) -> None:
-    if in_passages.any():
-        message = "%d of %d %s were too long for a model and count with their best passage"
-        log.warning(message, in_passages.sum(), len(in_passages), what)
-
-
-def _check_same(expected: object, here: object, name: str, source: str) -> None:
-    if expected not in (None, here):
-        raise InputError(
-            f"{source}: the weights were tuned on another model of {name!r} ({expected}, here {here}); use the "
-            "bundle's own weights, or tune again."
+        kept: dict[str, Any] = {"cache": self.cache, "progress": progress}
+        return fill_documents(
+            fill_sentences(parts, self._of("sentence"), self.derived, **kept), self._of("document"), **kept
         )
-
-
-def _checked_layout(reranker: Reranker) -> Layout:
-    """The names of a reranker's columns. Raises InputError where they cannot stand beside each other."""
-    names = [perspective.name for perspective in reranker.perspectives]
-    readers = [one.name for one in reranker.perspectives if one.level == "sentence"]
-    if len(set(names)) != len(names) or not readers:
-        raise InputError(f"perspectives: expected one or more of different names that read sentences, found {names}.")
-    for column in reranker.derived:
-        if column.name in names:
-            raise InputError(f"perspectives: one is called {column.name!r}, which means another column; rename it.")
-        if column.rests_on not in readers:
-            raise InputError(f"{column.name} is {column.rests_on!r}; expected one of the perspectives {readers}.")
-    return reranker.layout
-
-
-def _check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if perspectives is not None and given:
-        raise InputError(
-            f"{given[0]} is for a bundle's models, but perspectives are given, which have their models already; leave "
-            "one of the two out."
-        )
-
-
-def _opened(cache: ScoreCache | str | Path | None) -> ScoreCache | None:
-    if not isinstance(cache, ScoreCache | str | Path | None):
-        raise InputError(f"cache is {shown(cache)}; expected the path of a folder, an open ScoreCache, or None.")
-    return ScoreCache(cache) if isinstance(cache, str | Path) else cache
-
-
-def _checked(perspective: Perspective) -> Perspective:
-    if not isinstance(perspective, Perspective) or not isinstance(getattr(perspective, "name", None), str):
-        raise InputError(
-            f"perspectives: {shown(perspective)} is none; expected an instance of a subclass of mpir.Perspective with "
-            "a name."
-        )
-    return perspective
-
-
-def _pair(pair: Any, number: int) -> Pair:
-    if isinstance(pair, str) or not isinstance(pair, Iterable):
-        raise InputError(f"pairs[{number}] is {shown(pair)}; expected a query and a text.")
-    found = tuple(pair)
-    if len(found) != 2 or not all(isinstance(text, str) for text in found):
-        raise InputError(f"pairs[{number}] is {shown(found)}; expected a query and a text.")
-    return found[0], found[1]
-
-
-def _several(given: Any) -> list[Any]:
-    _check_several(given)
-    return list(given)
-
-
-def _check_several(given: Any) -> None:
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{shown(given)} was given where several are expected; for one query use rerank.")
-
-
-def _check_even(queries: Sequence[str], documents: Sequence[Iterable[DocumentLike]]) -> None:
-    if len(queries) != len(documents):
-        raise InputError(
-            f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
-        )
-
-
-KEPT = 2
-"""So many bundles stay loaded for `rerank`."""
-_loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}
-"""The rerankers of `rerank` by bundle, each with the state of the bundle's files when it was loaded."""
-
-
-def _reranker(bundle: str | Path) -> Reranker:
-    """The reranker of a bundle, loaded again where a file of the bundle has changed since."""
-    state = bundle_state(bundle)
-    known = _loaded.get(bundle)
-    if known is None or known[0] != state:
-        known = state, Reranker(bundle)
-        _loaded[bundle] = known
-        for oldest in list(_loaded)[:-KEPT]:
-            _loaded.pop(oldest, None)
-    return known[1]
-
-
-def rerank(
-    query: str,
-    docs: Iterable[DocumentLike],
-    *,
-    top_k: int | None = None,
-    doc_ids: Sequence[Any] | None = None,
-    metadata: Sequence[Mapping[str, Any]] | None = None,
-    bundle: str | Path = "default",
-) -> Ranking:
-    """Rank documents for a query with a bundle, which stays loaded for the next call. See `Reranker.rerank`."""
-    return _reranker(bundle).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)

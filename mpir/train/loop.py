@@ -72,7 +72,7 @@ class FineTuner:
         self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
-        self.packed = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
+        self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
         self.tokens_per_chunk = choose_budget(None, [self.device], settings.max_length)
         self.known = {
             index: known_positives(row for groups, _ in task.train for group in groups for row in group)
@@ -176,8 +176,8 @@ class FineTuner:
             with self._autocast():
                 flat = (
                     reading.padded(self.model, self._padded(sequences))
-                    if self.packed is None
-                    else reading.unpadded(self.packed, sequences)
+                    if self.unpadded is None
+                    else reading.unpadded(self.unpadded, sequences)
                 )
             parts = torch.split(flat.float(), [len(one.ids) for one in sequences])
             for place, one, part in zip(chunk.tolist(), sequences, parts, strict=True):
@@ -213,15 +213,15 @@ class FineTuner:
 
     def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
         """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
-        if self.packed is not None:
-            return self.packed(sequences)
+        if self.unpadded is not None:
+            return self.unpadded(sequences)
         logits: torch.Tensor = self.model(**self._padded(sequences)).logits
         return logits
 
     def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
         """Vectors (n, W) of a chunk."""
-        if self.packed is not None:
-            return self.packed.vectors(sequences, pooling)
+        if self.unpadded is not None:
+            return self.unpadded.vectors(sequences, pooling)
         return padded_vectors(self.model, self._padded(sequences), pooling)
 
     def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
+import mpir
 from mpir.cli import main
+from mpir.perspectives.bundle import seal
+from mpir.rank import Weights
+
+SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
 
 DOCUMENTS = [
     {"id": "a", "title": "Heart", "abstract": "A heart attack is a risk.", "score": 2.0},
@@ -66,6 +72,19 @@ def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.strip() == "# tiny"
 
 
+def test_bundle_show_refuses_what_rerank_would(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    Weights.equal(["relevance", "another"]).save(bundle / "weights.json")
+    seal(bundle)
+    assert main(["bundle", "show", str(bundle)]) == 2
+    shown = capsys.readouterr().err
+    assert main(["rerank", "aspirin", "--docs", str(SAMPLE), "--bundle", str(bundle)]) == 2
+    assert capsys.readouterr().err == shown
+    assert "the weights are for the perspectives" in shown
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -93,6 +112,17 @@ def test_a_null_id_is_no_id(pipe: Callable[[str], None], tiny_bundle: Path, caps
     pipe('\n{"id": null, "query": "does aspirin thin blood", "documents": ["aspirin"]}')
     assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == "2"
+
+
+def test_two_documents_of_one_id_are_named_with_their_lines(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = tmp_path / "docs.jsonl"
+    documents.write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "Two."}\n{"id": "a", "text": "Three."}\n')
+    assert main(["rerank", "one", "--docs", str(documents), "--bundle", str(tiny_bundle)]) == 2
+    said = capsys.readouterr().err
+    assert "docs.jsonl:1 and " in said
+    assert "docs.jsonl:3: docs[2] and docs[0] have the id 'a'" in said
 
 
 def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,8 +160,8 @@ def test_an_added_token_is_one_token_in_both_ways() -> None:
 
 @pytest.mark.parametrize("kind", [wordpiece, byte_level, reversed_pairs])
 @pytest.mark.parametrize(("question", "sentence"), [(3, 100), (100, 3), (25, 30), (100, 200), (100, 0), (0, 100)])
-def test_windows_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int, sentence: int) -> None:
-    """Every token of either text is in some window; where one text is short, it is whole in each."""
+def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int, sentence: int) -> None:
+    """Every token of either text is in some passage; where one text is short, it is whole in each."""
     tokenizer = kind()
     pair = (" ".join("abcdefg"[i % 7] for i in range(question)), " ".join("mnopqrs"[i % 7] for i in range(sentence)))
     found = PairTokenizer(tokenizer, 32).read([("x", "y"), pair])
@@ -175,7 +175,7 @@ def test_windows_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int, 
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(16, 60))
-def test_windows_cover_every_place_of_both_texts(question: int, sentence: int, room: int) -> None:
+def test_passages_cover_every_place_of_both_texts(question: int, sentence: int, room: int) -> None:
     covered = np.zeros((question + 1, sentence + 1), bool)
     for a, b, c, d in passages_of(question, sentence, room).tolist():
         assert 0 <= a <= b <= question

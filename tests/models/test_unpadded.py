@@ -1,4 +1,4 @@
-"""The packed forward pass gives what transformers' own gives."""
+"""The unpadded forward pass gives what transformers' own gives."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def model(tiny_checkpoint: Path) -> torch.nn.Module:
 
 
 @pytest.mark.parametrize("lengths", [[7], [5, 5, 5], [9, 3, 6, 3], [1, 40]])
-def test_packed_equals_padded(model: torch.nn.Module, lengths: list[int]) -> None:
+def test_unpadded_equals_padded(model: torch.nn.Module, lengths: list[int]) -> None:
     sequences = sequences_of(lengths)
     torch.testing.assert_close(UnpaddedBert(model)(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
 
@@ -53,7 +53,7 @@ def test_a_sequence_does_not_see_its_neighbours(model: torch.nn.Module) -> None:
     torch.testing.assert_close(UnpaddedBert(model)(sequences), alone, atol=1e-5, rtol=1e-5)
 
 
-def test_only_a_plain_bert_classifier_is_packed() -> None:
+def test_only_a_plain_bert_classifier_is_unpadded() -> None:
     sizes = {
         "hidden_size": 8,
         "num_hidden_layers": 1,
@@ -68,10 +68,10 @@ def test_only_a_plain_bert_classifier_is_packed() -> None:
 
 def test_gradients_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
     sequences, found = sequences_of([9, 3, 6, 3]), []
-    for packed in (True, False):
+    for unpadded in (True, False):
         model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
         inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, 0).items()}
-        logits = UnpaddedBert(model, trains=True)(sequences) if packed else model(**inputs).logits
+        logits = UnpaddedBert(model, trains=True)(sequences) if unpadded else model(**inputs).logits
         logits.square().sum().backward()
         found.append({name: parameter.grad for name, parameter in model.named_parameters()})
     assert any(gradient.abs().max() > 1e-3 for gradient in found[1].values())
@@ -81,10 +81,10 @@ def test_gradients_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
 
 def test_in_training_weights_are_read_anew_and_dropout_counts(tiny_checkpoint: Path) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
-    packed, sequences = UnpaddedBert(model, trains=True), sequences_of([9, 3, 6, 3])
+    unpadded, sequences = UnpaddedBert(model, trains=True), sequences_of([9, 3, 6, 3])
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(1.1)
-    torch.testing.assert_close(packed(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(unpadded(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
     model.train()
-    assert not torch.equal(packed(sequences), packed(sequences))
+    assert not torch.equal(unpadded(sequences), unpadded(sequences))

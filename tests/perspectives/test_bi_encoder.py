@@ -1,4 +1,4 @@
-"""The bi-encoder: the cosine of means of last states, in any batch and company, long texts read in windows."""
+"""The bi-encoder: the cosine of means of last states, in any batch and company, long texts read in passages."""
 
 from pathlib import Path
 
@@ -76,20 +76,20 @@ def test_company_order_and_passes_do_not_change_scores(
     assert one.score("q", []).shape == (0,)
 
 
-def test_a_long_text_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
+def test_a_long_text_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
     tokens = read_alone(tokenizer, 64, ["the heart", LONG])
-    windows = [tokenizer.decode(one.ids[1:-1]) for one in tokens.sequences(np.arange(1, len(tokens.lengths)))]
-    assert len(windows) > 2
+    passages = [tokenizer.decode(one.ids[1:-1]) for one in tokens.sequences(np.arange(1, len(tokens.lengths)))]
+    assert len(passages) > 2
     assert max(tokens.lengths) <= 64
-    assert windows[0].split()[31:] == windows[1].split()[:31]  # they overlap by half
-    each = [cosine(tiny_checkpoint, "the heart", window) for window in windows]
+    assert passages[0].split()[31:] == passages[1].split()[:31]  # they overlap by half
+    each = [cosine(tiny_checkpoint, "the heart", passage) for passage in passages]
     one = loaded(tiny_checkpoint, scale="cosine")
     assert one.score("the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
     assert one.score(LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
 
 
-def test_packed_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
+def test_unpadded_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
     model = BertForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
     generator, found = np.random.default_rng(0), []
     sequences = [

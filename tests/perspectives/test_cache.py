@@ -22,21 +22,21 @@ from mpir.perspectives.cache import FILE, SMALLEST, ScoreCache
 
 PAIRS = [("does aspirin thin blood", "yes"), ("does aspirin thin blood", "no"), ("is it", ""), ("", "is it")]
 VALUES = np.array([0.1, -0.0, 1e-300, 4.0])
-WINDOWED = np.array([False, True, False, True])
+IN_PASSAGES = np.array([False, True, False, True])
 
 KEEP_ON = """
 import sys, numpy as np
 from mpir.perspectives.cache import ScoreCache
 cache, first = ScoreCache(sys.argv[1]), int(sys.argv[2])
-for window in range(first, first + int(sys.argv[3])):
-    pairs = [(f"question {window}", f"sentence {i}") for i in range(200)]
-    cache.keep("f", pairs, np.full(200, window + 0.25), np.zeros(200, bool))
-    print(window, flush=True)
+for part in range(first, first + int(sys.argv[3])):
+    pairs = [(f"question {part}", f"sentence {i}") for i in range(200)]
+    cache.keep("f", pairs, np.full(200, part + 0.25), np.zeros(200, bool))
+    print(part, flush=True)
 """
 
 
-def of_window(window: int) -> list[tuple[str, str]]:
-    return [(f"question {window}", f"sentence {i}") for i in range(200)]
+def of_part(part: int) -> list[tuple[str, str]]:
+    return [(f"question {part}", f"sentence {i}") for i in range(200)]
 
 
 def file_size(folder: Path) -> int:
@@ -47,7 +47,7 @@ def file_size(folder: Path) -> int:
 def cache(tmp_path: Path) -> ScoreCache:
     """A cache that holds the four pairs for the perspective "f"."""
     made = ScoreCache(tmp_path / "cache")
-    made.keep("f", PAIRS, VALUES, WINDOWED)
+    made.keep("f", PAIRS, VALUES, IN_PASSAGES)
     return made
 
 
@@ -56,7 +56,7 @@ def holds(cache: ScoreCache) -> bool:
     values, in_passages, found = cache.look_up("f", PAIRS)
     if found.all():
         assert values.tobytes() == VALUES.tobytes()
-        assert in_passages.tolist() == WINDOWED.tolist()
+        assert in_passages.tolist() == IN_PASSAGES.tolist()
     assert found.all() or not found.any()
     return bool(found.all())
 
@@ -112,11 +112,11 @@ def test_a_process_killed_while_it_writes_loses_only_what_it_was_writing(tmp_pat
             writer.send_signal(signal.SIGKILL)
         assert writer.returncode == -signal.SIGKILL
         cache = ScoreCache(tmp_path)
-        for window in done:
-            values, _, found = cache.look_up("f", of_window(window))
+        for part in done:
+            values, _, found = cache.look_up("f", of_part(part))
             assert found.all()
-            assert set(values) == {window + 0.25}
-        partly = [cache.look_up("f", of_window(window))[2] for window in range(done[-1] + 1, done[-1] + 50)]
+            assert set(values) == {part + 0.25}
+        partly = [cache.look_up("f", of_part(part))[2] for part in range(done[-1] + 1, done[-1] + 50)]
         assert all(found.all() or not found.any() for found in partly)
         cache.close()
 
@@ -129,12 +129,12 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     ]
     assert [writer.communicate()[1] for writer in writers] == [""] * 4
     cache = ScoreCache(tmp_path)
-    for window in [100 * i + j for i in range(4) for j in range(20)]:
-        assert cache.look_up("f", of_window(window))[2].all()
+    for part in [100 * i + j for i in range(4) for j in range(20)]:
+        assert cache.look_up("f", of_part(part))[2].all()
 
 
 def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
-    threads = [threading.Thread(target=cache.keep, args=("g", of_window(i), np.ones(200), np.zeros(200, bool)))
+    threads = [threading.Thread(target=cache.keep, args=("g", of_part(i), np.ones(200), np.zeros(200, bool)))
                for i in range(8)]  # fmt: skip
     for thread in threads:
         thread.start()
@@ -143,33 +143,33 @@ def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
     if (child := os.fork()) == 0:
         status = 1
         try:
-            cache.keep("h", PAIRS, VALUES, WINDOWED)
+            cache.keep("h", PAIRS, VALUES, IN_PASSAGES)
             status = 0 if holds(cache) else 2
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert cache.look_up("h", PAIRS)[2].all()
-    assert all(cache.look_up("g", of_window(i))[2].all() for i in range(8))
+    assert all(cache.look_up("g", of_part(i))[2].all() for i in range(8))
 
 
 def test_the_limit_holds_and_the_oldest_make_room(tmp_path: Path) -> None:
     limit = 4 * SMALLEST
     cache = ScoreCache(tmp_path, limit=limit)
-    for window in range(100):
-        cache.keep("f", of_window(window), np.ones(200), np.zeros(200, bool))
+    for part in range(100):
+        cache.keep("f", of_part(part), np.ones(200), np.zeros(200, bool))
         assert file_size(tmp_path) <= limit
-    kept = [bool(cache.look_up("f", of_window(window))[2].all()) for window in range(100)]
+    kept = [bool(cache.look_up("f", of_part(part))[2].all()) for part in range(100)]
     assert not any(kept[:50])
     assert all(kept[-5:])
     cache.close()
     smaller = ScoreCache(tmp_path, limit=SMALLEST)
-    smaller.keep("f", PAIRS, VALUES, WINDOWED)
+    smaller.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(smaller)
     smaller.close()
     assert file_size(tmp_path) <= SMALLEST
 
 
-def test_a_window_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
+def test_a_part_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
     cache = ScoreCache(tmp_path, limit=SMALLEST)
     pairs = [("q", str(i)) for i in range(5000)]
     cache.keep("f", pairs, np.arange(5000.0), np.zeros(5000, bool))
@@ -191,7 +191,7 @@ def test_another_version_is_made_anew_and_said_once(
     monkeypatch.setattr(cache_module, "__version__", "77.0")
     again = ScoreCache(cache.folder)
     assert not holds(again)
-    again.keep("f", PAIRS, VALUES, WINDOWED)
+    again.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.getMessage() for record in caplog.records] == [
         f"{cache.folder}: the score cache was made by mpir 0.1.0 and is made anew"
@@ -212,7 +212,7 @@ def test_another_file_in_its_place_is_made_anew(
     (cache.folder / FILE).write_bytes(content)
     again = ScoreCache(cache.folder)
     assert not holds(again)
-    again.keep("f", PAIRS, VALUES, WINDOWED)
+    again.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * bool(content)
     assert all("damaged" in record.getMessage() for record in caplog.records)
@@ -221,19 +221,19 @@ def test_another_file_in_its_place_is_made_anew(
 @pytest.mark.parametrize("seed", range(30))
 def test_bytes_that_flip_never_change_a_score(tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture) -> None:
     cache = ScoreCache(tmp_path)
-    for window in range(3):
-        cache.keep("f", of_window(window), np.full(200, window + 0.25), np.zeros(200, bool))
+    for part in range(3):
+        cache.keep("f", of_part(part), np.full(200, part + 0.25), np.zeros(200, bool))
     cache.close()
     random = np.random.default_rng(seed)
     for begin in random.integers(0, file_size(tmp_path), 1 + seed):
         damage(tmp_path / FILE, int(begin), random.bytes(1))
     again = ScoreCache(tmp_path)
-    for window in range(3):
-        values, in_passages, found = again.look_up("f", of_window(window))
-        assert set(values[found]) <= {window + 0.25}
+    for part in range(3):
+        values, in_passages, found = again.look_up("f", of_part(part))
+        assert set(values[found]) <= {part + 0.25}
         assert not in_passages.any()
-    again.keep("f", of_window(5), np.ones(200), np.zeros(200, bool))
-    assert again.look_up("f", of_window(5))[2].all()
+    again.keep("f", of_part(5), np.ones(200), np.zeros(200, bool))
+    assert again.look_up("f", of_part(5))[2].all()
     assert len(caplog.records) <= 1
 
 
@@ -241,7 +241,7 @@ def test_damage_found_by_two_caches_is_repaired_once(cache: ScoreCache, caplog: 
     cache.close()
     damage(cache.folder / FILE, 0, b"\0" * 4096)
     first, second = ScoreCache(cache.folder), ScoreCache(cache.folder)
-    first.keep("f", PAIRS, VALUES, WINDOWED)
+    first.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(second)
     assert len(caplog.records) == 1
 
@@ -270,7 +270,7 @@ print(cache.look_up("f", [("question 1", "sentence 1")])[2].tolist())
     assert "the score cache cannot be used (" in warning
     assert "going on without it" in warning
     assert done.stdout.splitlines()[-2:] == ["49", "[False]"]
-    assert ScoreCache(tmp_path).look_up("f", of_window(0))[2].all()
+    assert ScoreCache(tmp_path).look_up("f", of_part(0))[2].all()
 
 
 def test_only_digests_are_stored(cache: ScoreCache) -> None:

@@ -1,4 +1,4 @@
-"""The cross-encoder: same scores in any batch and order, long pairs read in windows, scales fixed by mpir."""
+"""The cross-encoder: same scores in any batch and order, long pairs read in passages, scales fixed by mpir."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def test_batches_passes_order_and_company_do_not_change_scores(
     np.testing.assert_allclose(other.outputs([LONG])[0], expected[-1:], atol=1e-5)
 
 
-def test_a_pair_longer_than_the_model_counts_with_its_best_window(tiny_checkpoint: Path) -> None:
+def test_a_pair_longer_than_the_model_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
     encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     difference = encoder.column(2, against=0)
     (found,), (in_passages,) = encoder.outputs([LONG])
@@ -69,7 +69,7 @@ def test_a_pair_longer_than_the_model_counts_with_its_best_window(tiny_checkpoin
     room = 64 - 3 - len(question.split())
     each = [" ".join(words[begin:end]) for begin, end in spans(len(words), room)]
     assert len(each) > 2
-    values, whole = encoder.outputs([(question, window) for window in each])
+    values, whole = encoder.outputs([(question, passage) for passage in each])
     assert in_passages
     assert not whole.any()
     np.testing.assert_allclose(found, values.max(axis=0), atol=1e-5)

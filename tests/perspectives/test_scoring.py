@@ -169,14 +169,14 @@ def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     np.testing.assert_allclose(found.values, fresh.values, atol=1e-6)
 
 
-def test_a_job_that_breaks_off_keeps_the_windows_it_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_breaks_off_keeps_the_parts_it_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Dies(Identified):
         def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
             if "5" in sentences:
                 raise KeyboardInterrupt
             return super().score(question, sentences)
 
-    monkeypatch.setattr(scoring, "PAIRS_PER_WINDOW", 2)
+    monkeypatch.setattr(scoring, "PAIRS_AT_ONCE", 2)
     pairs = [("q", str(i)) for i in range(8)]
     with pytest.raises(KeyboardInterrupt):
         score_pairs([Dies()], pairs, cache=ScoreCache(tmp_path))

@@ -4,11 +4,13 @@ import asyncio
 import json
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import mpir
 from mpir import Document, Perspective, Ranking, Reranker, Weights
 from mpir.errors import InputError
 
@@ -115,6 +117,18 @@ def test_asyncio_waits_for_a_ranking(reranker: Reranker, ranking: Ranking) -> No
 
     one, three = asyncio.run(both())
     assert (one.documents, three.documents) == (ranking[:1], ranking[:])
+
+
+def test_asyncio_waits_for_a_ranking_by_a_bundle(tiny_bundle: Path) -> None:
+    question, docs = "does aspirin thin blood", ["Aspirin does.", "The heart."]
+    found = asyncio.run(mpir.arerank(question, docs, top_k=1, bundle=tiny_bundle))
+    assert found == mpir.rerank(question, docs, top_k=1, bundle=tiny_bundle)
+
+
+def test_pairs_read_in_passages_are_reported(tiny_bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
+    reranker = Reranker(tiny_bundle, device="cpu")
+    reranker.score_pairs([("does aspirin", "thin blood"), ("does aspirin", "thin blood " * 60)])
+    assert "1 of 2 texts were too long for a model and count with their best passage" in caplog.text
 
 
 def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:

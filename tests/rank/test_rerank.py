@@ -16,7 +16,7 @@ import mpir
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.perspectives.bundle import seal
-from mpir.rank import reranker as reranker_module
+from mpir.rank import kept
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
 
@@ -288,7 +288,7 @@ def test_half_a_character_takes_no_part_and_shifts_nothing(tiny_bundle: Path) ->
     ]
 
 
-def test_long_inputs_work_and_windowed_sentences_are_reported(
+def test_long_inputs_work_and_sentences_read_in_passages_are_reported(
     tiny_bundle: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
@@ -421,4 +421,4 @@ def test_few_bundles_stay_loaded(tiny_bundle: Path, tmp_path: Path) -> None:
     for number in range(4):
         shutil.copytree(tiny_bundle, tmp_path / str(number))
         mpir.rerank("a gene", ["A gene."], bundle=tmp_path / str(number))
-    assert len(reranker_module._loaded) <= reranker_module.KEPT
+    assert len(kept._loaded) <= kept.KEPT

@@ -181,9 +181,9 @@ def test_a_small_model_is_taught_by_the_teachers_scores(
         read_mixture(mixture)
 
 
-@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("unpadded", [True, False])
 def test_a_bi_encoder_learns_beside_a_cross_encoder(
-    mixture: Path, settings: TrainingSettings, tmp_path: Path, packed: bool
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, unpadded: bool
 ) -> None:
     declared = json.loads(mixture.read_text())
     alike = [{"id": "a", "question": "the heart", "sentence": "the gene", "label": 5.0}]
@@ -193,8 +193,8 @@ def test_a_bi_encoder_learns_beside_a_cross_encoder(
     declared["perspectives"][0]["losses"] = ["cosine5"]
     mixture.write_text(json.dumps(declared))
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
-    if not packed:
-        tuner.packed = None
+    if not unpadded:
+        tuner.unpadded = None
     best = tuner.run()
     figures = tuner.evaluate()
     assert figures["sts"] > 0.9
@@ -464,7 +464,7 @@ def test_other_architectures_than_bert_are_trained_padded(
     DistilBertForSequenceClassification(config).save_pretrained(tmp_path / "other")
     tokenizer.save_pretrained(tmp_path / "other")
     tuner = FineTuner(replace(settings, checkpoint=str(tmp_path / "other")), read_mixture(mixture), tmp_path / "run")
-    assert tuner.packed is None
+    assert tuner.unpadded is None
     tuner.run()
     rows = [Example("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
     assert np.diff(tuner.outputs(rows, [0])[::-1, 0]) > 0

@@ -1,0 +1,85 @@
+"""What callers hand over, checked: each function gives it back as the reranker takes it, or refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError, shown
+from mpir.perspectives import Perspective, ScoreCache
+from mpir.perspectives.base import Derived
+from mpir.text.types import Pair
+
+
+def check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
+    """Raise InputError for options of a bundle's models beside perspectives that have theirs."""
+    given = [name for name, value in options.items() if value is not None]
+    if perspectives is not None and given:
+        raise InputError(
+            f"{given[0]} is for a bundle's models, but perspectives are given, which have their models already; leave "
+            "one of the two out."
+        )
+
+
+def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived]) -> None:
+    """Raise InputError where columns of these names cannot stand beside each other."""
+    names = [one.name for one in perspectives]
+    readers = [one.name for one in perspectives if one.level == "sentence"]
+    if len(set(names)) != len(names) or not readers:
+        raise InputError(
+            f"perspectives: expected one or more of different names that read sentences, found {shown(names)}."
+        )
+    for column in derived:
+        if column.name in names:
+            raise InputError(
+                f"perspectives: one is called {shown(column.name)}, which means another column; rename it."
+            )
+        if column.rests_on not in readers:
+            raise InputError(
+                f"{column.name} is {shown(column.rests_on)}; expected one of the perspectives {shown(readers)}."
+            )
+
+
+def a_perspective(given: Perspective) -> Perspective:
+    """A perspective as it is. Raises InputError for what is none."""
+    if not isinstance(given, Perspective) or not isinstance(getattr(given, "name", None), str):
+        raise InputError(
+            f"perspectives: {shown(given)} is none; expected an instance of a subclass of mpir.Perspective with a name."
+        )
+    return given
+
+
+def a_cache(given: ScoreCache | str | Path | None) -> ScoreCache | None:
+    """The cache, opened where it is a folder. Raises InputError for what is neither."""
+    if not isinstance(given, ScoreCache | str | Path | None):
+        raise InputError(f"cache is {shown(given)}; expected the path of a folder, an open ScoreCache, or None.")
+    return ScoreCache(given) if isinstance(given, str | Path) else given
+
+
+def a_pair(given: Any, number: int) -> Pair:
+    """A query and a text, the given number of several. Raises InputError for anything else."""
+    found = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if len(found) != 2 or not all(isinstance(text, str) for text in found):
+        raise InputError(f"pairs[{number}] is {shown(given)}; expected a query and a text.")
+    return found[0], found[1]
+
+
+def several(given: Any) -> list[Any]:
+    """A list of several. Raises InputError as `check_several`."""
+    check_several(given)
+    return list(given)
+
+
+def check_several(given: Any) -> None:
+    """Raise InputError for one where several are expected."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{shown(given)} was given where several are expected; for one query use rerank.")
+
+
+def check_even(queries: Sequence[Any], documents: Sequence[Any]) -> None:
+    """Raise InputError unless every query has its documents."""
+    if len(queries) != len(documents):
+        raise InputError(
+            f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
+        )

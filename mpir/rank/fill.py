@@ -1,0 +1,75 @@
+"""Filling in the scores: what has been gathered is read by the perspectives, and by what rests on them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mpir.perspectives import Perspective, ScoreCache, score_pairs
+from mpir.perspectives.base import Booleans, Derived
+from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns
+
+log = logging.getLogger(__name__)
+
+
+def fill_sentences(
+    parts: Sequence[Candidates],
+    perspectives: Sequence[Perspective],
+    derived: Sequence[Derived],
+    *,
+    cache: ScoreCache | None,
+    progress: bool = False,
+) -> list[Candidates]:
+    """Queries with the columns of their sentences, and with those that rest on others."""
+    ordering = [one.name for one in perspectives if not one.evidence]
+    pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
+    found = score_pairs(perspectives, pairs, cache=cache, progress=progress)
+    report_passages(found.in_passages, "sentences")
+    filled, start = [], 0
+    for part in parts:
+        rows = slice(start, start := start + len(part.sentences))
+        named = {one.name: found.values[rows, i] for i, one in enumerate(perspectives)}
+        columns = _derive(part, part.columns.with_sentences(named, ordering), derived)
+        filled.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
+    return filled
+
+
+def _derive(part: Candidates, columns: Columns, derived: Sequence[Derived]) -> Columns:
+    for one in derived:
+        texts, scores = [sentence.text for sentence in part.sentences], columns.sentence(one.rests_on)
+        values = one.derive(texts, columns.document_of, columns.first, scores)
+        columns = columns.with_sentences({one.name: values}, () if one.evidence else (one.name,))
+    return columns
+
+
+def fill_documents(
+    parts: Sequence[Candidates],
+    perspectives: Sequence[Perspective],
+    *,
+    cache: ScoreCache | None,
+    progress: bool = False,
+) -> list[Candidates]:
+    """Queries with the document columns that they did not bring: an index may have known some without a model."""
+    filled = list(parts)
+    for one in perspectives:
+        lacking = [number for number, part in enumerate(filled) if one.name not in part.columns.layout.documents]
+        pairs = [(filled[number].query, document.text) for number in lacking for document in filled[number].documents]
+        found = score_pairs([one], pairs, cache=cache, progress=progress)
+        report_passages(found.in_passages, "documents")
+        start = 0
+        for number in lacking:
+            part = filled[number]
+            rows = slice(start, start := start + len(part.documents))
+            columns = part.columns.with_documents({one.name: found.values[rows, 0]})
+            long = part.documents_in_passages | found.in_passages[rows]
+            filled[number] = replace(part, columns=columns, documents_in_passages=long)
+    return filled
+
+
+def report_passages(in_passages: Booleans, what: str) -> None:
+    """Say how many texts were read in passages, if any were."""
+    if in_passages.any():
+        message = "%d of %d %s were too long for a model and count with their best passage"
+        log.warning(message, in_passages.sum(), len(in_passages), what)
