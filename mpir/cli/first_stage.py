@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, shown
 from mpir.models.pooling import PooledEncoder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 
@@ -104,7 +104,7 @@ def open_encoder(which: str) -> Vectoriser:
         if isinstance(one, BiEncoderPerspective):
             return PooledEncoder(one.encoder, one.pooling)
     raise ArtefactError(
-        f"the bundle {which!r} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
+        f"the bundle {shown(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
         "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.rerank import add_model_options, check_options, load_reranker
 from mpir.errors import InputError, shown
 from mpir.io.write import check_replaceable
 
@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.candidates < 1:
         raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
+    check_options(arguments)
     check_replaceable(arguments.output, MARKER)
     questions = _read(arguments.questions)
     with closing(open_first_stage(arguments)) as index:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
 from mpir.errors import InputError, shown
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
+from mpir.models.options import whole_number
 from mpir.text.normalise import without_surrogates
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def query_text(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    whole_number("--k", arguments.k)
     as_json = arguments.json or not sys.stdout.isatty()
     queries = _given(arguments.queries) if arguments.queries else _read()
     with closing(open_first_stage(arguments)) as index:

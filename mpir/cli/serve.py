@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.rerank import add_model_options, check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
 
@@ -103,6 +103,7 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in ("max_documents", "max_body", "queue", "timeout", "grace"):
         if not getattr(arguments, name) > 0:
             raise InputError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}; expected more than 0.")
+    check_options(arguments)
 
 
 def _indexes(folder: str | None) -> dict[str, Retriever]:

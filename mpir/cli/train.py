@@ -64,11 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
     from mpir.io.write import check_replaceable
+    from mpir.models.options import device_names
     from mpir.perspectives.bundle import MANIFEST
 
     settings = TrainingSettings.read(
         arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(TrainingSettings)}
     )
+    device_names(arguments.device)
     if arguments.bundle:
         check_replaceable(arguments.bundle, MANIFEST)
     from mpir.plots.training import curves

@@ -9,7 +9,7 @@ from contextlib import suppress
 import torch
 
 from mpir.errors import InputError, shortened, shown
-from mpir.models.options import FORMATS, device_names, precision_name
+from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 """Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
@@ -63,12 +63,7 @@ def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device],
     """
     if tokens_per_batch is None:
         return max(max_length, min(TOKENS_PER_BATCH.get(device.type, TOKENS_PER_BATCH["cpu"]) for device in devices))
-    if tokens_per_batch < max_length:
-        raise InputError(
-            f"tokens_per_batch is {tokens_per_batch}, too small for one pair, which may have {max_length} tokens; give "
-            f"at least {max_length}, or a smaller one for the model."
-        )
-    return tokens_per_batch
+    return batch_size(tokens_per_batch, max_length)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

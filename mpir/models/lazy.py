@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
-from mpir.models.options import FORMATS, device_names, precision_name, whole_number
+from mpir.models.options import FORMATS, batch_size, device_names, precision_name, whole_number
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
 
@@ -111,10 +111,12 @@ class LazyEncoder:
             outputs, precision = len(config["id2label"]), FORMATS[options["precision"]]
         except (InputError, KeyError, TypeError, ValueError):
             return None
-        plain = config.get("model_type") in PLAIN_TYPES and options.get("tokens_per_batch") is None
+        plain = config.get("model_type") in PLAIN_TYPES
         if not plain or not (folder / "model.safetensors").is_file() or not (folder / "tokenizer.json").is_file():
             return None
         max_length = min(options.get("max_length") or longest, longest)
+        if options.get("tokens_per_batch") is not None:
+            batch_size(options["tokens_per_batch"], max_length)
         return outputs, identity_of(self.checkpoint, options.get("revision"), max_length, precision)
 
     def close(self) -> None:

@@ -38,6 +38,16 @@ def precision_name(precision: Any) -> str:
     return precision
 
 
+def batch_size(tokens_per_batch: int, max_length: int) -> int:
+    """The size of a batch in tokens as it is. Raises InputError where one pair of `max_length` tokens has no room."""
+    if tokens_per_batch < max_length:
+        raise InputError(
+            f"tokens_per_batch is {tokens_per_batch}, too small for one pair, which may have {max_length} tokens; give "
+            f"at least {max_length}, or a smaller one for the model."
+        )
+    return tokens_per_batch
+
+
 def whole_number(name: str, value: Any, *, least: int = 1) -> int | None:
     """A whole number of any kind (numpy's too) as an int, and None as it is.
 
@@ -51,5 +61,5 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int | None:
     except (AttributeError, TypeError):
         number = None
     if number is None or number < least:
-        raise InputError(f"{name} is {shown(value)}; expected a whole number of at least {least}, or None.")
+        raise InputError(f"{name} is {shown(value)}; expected a whole number of at least {least}.")
     return int(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -206,7 +207,7 @@ class Reranker:
         asked = several(queries)
         documents = [as_documents(part) for part in several(docs)]  # all of them before anything is scored
         check_even(asked, documents)
-        scored = self._stream(asked, documents, progress)
+        scored = self._stream(asked, documents, progress, blended=True)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
 
     def stream(
@@ -225,7 +226,9 @@ class Reranker:
             InputError: as `rerank`, once it comes to the query; at once for a single query in place of several.
         """
         top_k = whole_number("top_k", top_k)
-        scored = self.stream_scored(queries, docs, progress=progress)
+        for given in (queries, docs):
+            check_several(given)
+        scored = self._stream(queries, map(as_documents, docs), progress, blended=True)
         return (rank(one, self.weights, top_k=top_k) for one in scored)
 
     def score(
@@ -249,8 +252,9 @@ class Reranker:
         return self._stream(queries, map(as_documents, docs), progress)
 
     def _stream(
-        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool
+        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool, *, blended: bool = False
     ) -> Iterator[Candidates]:
+        """Scored queries; what is to be `blended` is refused before it is scored where the weights don't fit."""
         waiting: list[Candidates] = []
         count = 0
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):
@@ -259,11 +263,18 @@ class Reranker:
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
             waiting.append(gather(query, docs, self.cascade, self.style))
+            if blended:
+                self._check_columns(waiting[-1].columns.layout.documents)
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
                 yield from self._fill(waiting, progress)
                 waiting, count = [], 0
         yield from self._fill(waiting, progress)
+
+    def _check_columns(self, brought: Sequence[str]) -> None:
+        """Raise InputError where the weights take a column that documents neither bring nor get from a perspective."""
+        found = (one.name for one in self._of("document") if one.name not in brought)
+        self.weights.check_columns(replace(self.layout, documents=(*brought, *found)))
 
     def _fill(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
         """Queries that lack only the scores, with them."""

@@ -110,7 +110,10 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             ["search", "--index", "{index}", "--mode", "hybrid", "--dense-weight", "2", "a"],
             "--dense-weight is 2.0",
         ),
-        (["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"], "k is 0, but a search needs to return"),
+        (
+            ["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"],
+            "--k is 0; expected a whole number of at least 1",
+        ),
         (["search", "--index", "{index}", "--mode", "dense", "--encoder", "{other}", "a"], "made by another encoder"),
         (
             ["index", "-", "--index", "{index}", "--dense"],

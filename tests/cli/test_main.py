@@ -1,5 +1,6 @@
 """The command as a whole: interrupts, closed streams, and what is refused before anything is loaded."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,55 @@ def test_closed_streams_are_one_sentence(command: str, message: str) -> None:
 def test_without_standard_error_nothing_ends_up_among_the_results() -> None:
     done = shell("mpir search --index nowhere aspirin 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+REFUSED = """
+import json, sys
+sys.modules["torch"] = sys.modules["transformers"] = None  # importing either fails
+from mpir.cli import main
+for arguments in json.loads(sys.argv[1]):
+    status = main(arguments)
+    print(status, file=sys.stderr)
+"""
+
+
+def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle: Path, tmp_path: Path) -> None:
+    documents, mixture = str(SAMPLE / "documents.jsonl"), tmp_path / "mixture.json"
+    mixture.write_text('{"perspectives": [], "settings": {"checkpoint": "none"}}')
+    rerank = ["rerank", "aspirin", "--docs", documents, "--bundle", str(tiny_bundle)]
+    score = [
+        "score",
+        "--questions",
+        str(SAMPLE / "questions.json"),
+        "--index",
+        "nowhere",
+        "--output",
+        str(tmp_path / "s"),
+    ]
+    search = ["search", "--index", "nowhere", "--mode", "dense", "aspirin"]
+    train = ["train", "--mixture", str(mixture), "--output", str(tmp_path / "run")]
+    refused = [
+        ([*rerank, "--top-k", "0"], "--top-k is 0; expected a whole number of at least 1."),
+        ([*rerank, "--device", "toaster"], "device 'toaster' cannot be used"),
+        ([*rerank, "--device", "cuda", "--top-k", "0"], "--top-k is 0"),
+        ([*rerank, "--precision", "fp12"], "precision 'fp12' is unknown"),
+        ([*rerank, "--tokens-per-batch", "0"], "--tokens-per-batch is 0"),
+        ([*rerank, "--tokens-per-batch", "9", "--device", "cpu"], "tokens_per_batch is 9, too small for one pair"),
+        ([*rerank, "--cascade", "2"], "cascade is 2.0"),
+        ([*rerank, "--cache-limit", "1"], "limit is 1"),
+        ([*rerank, "--weights", "nowhere.json"], "nowhere.json"),
+        ([*rerank, "--context", "nothing"], "context is 'nothing'"),
+        ([*rerank, "--beta", "other=1"], "'other'"),
+        ([*rerank, "--lexicon", "nowhere.tsv"], "nowhere.tsv"),
+        ([*score, "--candidates", "0"], "--candidates is 0"),
+        ([*score, "--device", "toaster"], "device 'toaster' cannot be used"),
+        ([*search, "--k", "0"], "--k is 0; expected a whole number of at least 1."),
+        ([*search, "--dense-weight", "2"], "--dense-weight is 2.0"),
+        ([*train, "--device", "toaster"], "device 'toaster' cannot be used"),
+        ([*train, "--batch-size", "0"], "setting batch_size: expected a whole number of 1 or more, found 0"),
+    ]
+    command = [sys.executable, "-c", REFUSED, json.dumps([arguments for arguments, _ in refused])]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
+    assert said[1::2] == ["2"] * len(refused)
+    for line, (_, message) in zip(said[::2], refused, strict=True):
+        assert message in line
