@@ -17,7 +17,7 @@ from mpir.tune.effects import Dependence
 from mpir.tune.space import Space
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-LINES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+LINES = ("-", "--", "-.", ":")
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -30,6 +30,12 @@ STYLE = {
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "mpir",
 }
+
+
+def _look(number: int) -> dict[str, str]:
+    """The colour and the line of one of several; after eight, colours come again with other lines."""
+    lap, place = divmod(number, len(COLOURS))
+    return {"color": COLOURS[place], "linestyle": LINES[(place + lap) % len(LINES)]}
 
 
 @contextmanager
@@ -59,10 +65,11 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[Floats]], measur
         for number, (name, runs) in enumerate(curves.items()):
             length = min(len(run) for run in runs)
             table = np.array([run[:length] for run in runs])
-            steps, colour = np.arange(1, length + 1), COLOURS[number % len(COLOURS)]
-            axis.plot(steps, np.median(table, axis=0), LINES[number % len(LINES)], color=colour, label=name)
+            steps, look = np.arange(1, length + 1), _look(number)
+            axis.plot(steps, np.median(table, axis=0), label=name, **look)
             if len(runs) > 1:
-                axis.fill_between(steps, table.min(axis=0), table.max(axis=0), color=colour, alpha=0.15, linewidth=0)
+                low, high = table.min(axis=0), table.max(axis=0)
+                axis.fill_between(steps, low, high, color=look["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="evaluations of the objective", ylabel=f"best {measure} so far", xlim=(1, None))
         if len(curves) > 1:
             axis.legend(loc="lower right")
@@ -78,8 +85,7 @@ def weight_paths(path: str | Path, space: Space, found: Found) -> None:
             (axes[0, 1], shares[:, cut:], space.beta.names, "document sum (β, w)"),
         ):
             for number, name in enumerate(names):
-                line, colour = LINES[number % len(LINES)], COLOURS[number % len(COLOURS)]
-                axis.plot(part[:, number], line, color=colour, marker="o", markersize=3, label=name)
+                axis.plot(part[:, number], marker="o", markersize=3, label=name, **_look(number))
             axis.set(title=title, xlabel="halves searched", ylim=(-0.03, 1.03))
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend(fontsize=8)
@@ -141,12 +147,13 @@ def learning_curve(path: str | Path, sizes: Sequence[int], curves: Mapping[str, 
     with _figure(path, 6.4, 3.6) as axes:
         axis = axes[0, 0]
         for number, (name, table) in enumerate(curves.items()):
-            colour, line = COLOURS[number % len(COLOURS)], LINES[number % len(LINES)]
+            look = _look(number)
             if table.ndim == 1:
-                axis.axhline(table[0], linestyle=line, color=colour, label=name)
+                axis.axhline(table[0], label=name, **look)
                 continue
-            axis.plot(sizes, table.mean(axis=1), line, color=colour, marker="o", markersize=3, label=name)
-            axis.fill_between(sizes, table.min(axis=1), table.max(axis=1), color=colour, alpha=0.15, linewidth=0)
+            axis.plot(sizes, table.mean(axis=1), marker="o", markersize=3, label=name, **look)
+            low, high = table.min(axis=1), table.max(axis=1)
+            axis.fill_between(sizes, low, high, color=look["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="questions tuned on", ylabel=f"test {measure}", xscale="log")
         axis.set_xticks(sizes, [str(size) for size in sizes])
         axis.minorticks_off()

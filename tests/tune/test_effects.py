@@ -71,3 +71,20 @@ def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="the picture cannot be written"):
         plots.shares_at_the_top(tmp_path / "file" / "shares", {"a": np.ones(2)})
+
+
+def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path: Path) -> None:
+    generator, count = np.random.default_rng(0), len(learnable.columns.sentences)
+    more = {f"p{number}": generator.random(count) for number in range(7)}
+    scored = replace(learnable, columns=learnable.columns.with_sentences(more))
+    objective, space = Objective(scored), Space.of(scored.columns)
+    assert len(space.alpha.names) == 10  # nine perspectives, and context
+    found = search(objective, space, Plan(calls=2, loops=1, optimiser=RandomSearch))
+    plots.weight_paths(tmp_path / "paths", space, found)
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    plots.partial_dependence(
+        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+    )
+    assert all((tmp_path / f"{name}.png").is_file() for name in ("paths", "shares", "dependence"))
+    looks = [tuple(plots._look(number).values()) for number in range(20)]
+    assert len(set(looks)) == 20
