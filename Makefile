@@ -7,7 +7,7 @@ BIN := .venv/bin
 .PHONY: bioasq tune core sia radiology test fuzz browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
-	$(BIN)/python experiments/bioasq.py
+	$(BIN)/python experiments/bioasq.py --precision fp32
 
 tune: .venv/ready  ## a small complete tuning on the sample questions: weights, evidence, pictures; docs/tuning.md
 	$(BIN)/mpir index mpir/sample/documents.jsonl --index runs/sample/index

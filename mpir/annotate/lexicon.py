@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mpir.annotate.phrases import ANY_ENDING, canonical
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
 from mpir.io.write import atomic_write
@@ -57,8 +57,9 @@ class Lexicon:
             other = entry if entry.excluded else seen.setdefault(entry.phrase, entry)
             if other.concept != entry.concept:
                 raise InputError(
-                    f"{entry.place}: the phrase {entry.phrase!r} stands under {entry.concept!r}, and at {other.place} "
-                    f"under {other.concept!r}; a phrase names one concept, so remove one of the lines."
+                    f"{entry.place}: the phrase {shown(entry.phrase)} stands under {shown(entry.concept)}, "
+                    f"and at {other.place} under {shown(other.concept)}; a phrase names one concept, so remove one of "
+                    "the lines."
                 )
 
     @classmethod
@@ -117,7 +118,7 @@ def _entry(line: str, place: str) -> Entry:
     excluded = phrase.startswith(EXCLUDED)
     words = canonical(phrase.removeprefix(EXCLUDED))
     if not tab or not concept or not words.strip(ANY_ENDING + " "):
-        raise InputError(f"{place}: found {line[:60]!r}; expected a concept, a tab and a phrase.")
+        raise InputError(f"{place}: found {shown(line)}; expected a concept, a tab and a phrase.")
     if ANY_ENDING in words[:-1] or words.endswith(f" {ANY_ENDING}"):
-        raise InputError(f"{place}: the phrase {phrase[:60]!r} has a {ANY_ENDING} inside; it may only end a word.")
+        raise InputError(f"{place}: the phrase {shown(phrase)} has a {ANY_ENDING} inside; it may only end a word.")
     return Entry(concept, words, excluded, place)

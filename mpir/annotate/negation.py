@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
 
@@ -140,7 +140,7 @@ def _read(path: Path) -> Iterable[tuple[str, Kind]]:
             continue
         place, match = place_of(path, number), _LINE.fullmatch(line)
         if match is None:
-            raise InputError(f"{place}: found {line[:60]!r}; expected a trigger, a tab and its kind, such as [PREN].")
+            raise InputError(f"{place}: found {shown(line)}; expected a trigger, a tab and its kind, such as [PREN].")
         yield match["phrase"], _check(match["phrase"], match["kind"], place)
 
 
@@ -148,7 +148,7 @@ def _check(phrase: str, kind: str, place: str) -> Kind:
     known: dict[str, Kind] = {one: one for one in get_args(Kind)}
     if kind not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
         raise InputError(
-            f"{place}: the trigger {phrase!r:.60} is of the kind {kind!r:.20}; expected words, and a kind from "
+            f"{place}: the trigger {shown(phrase)} is of the kind {shown(kind)}; expected words, and a kind from "
             f"{', '.join(known)}."
         )
     return known[kind]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import place_of, read_json_lines
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
     query, candidates = record.get("query"), record.get("candidates")
     if not isinstance(query, Mapping) or not isinstance(query.get("text"), str) or not isinstance(candidates, list):
         raise InputError(
-            f'{place}: expected "query" with a "text" and a list of "candidates", found {sorted(record)[:5]}; write '
+            f'{place}: expected "query" with a "text" and a list of "candidates", found {shown(sorted(record))}; write '
             "the requests as rank_llm does."
         )
     return query["text"], candidates
@@ -46,7 +46,7 @@ def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
 def _document(candidate: Any, place: str) -> dict[str, Any]:
     doc = candidate.get("doc") if isinstance(candidate, Mapping) else None
     if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
-        raise InputError(f'{place}: a candidate is {candidate!r:.60}; expected an object with "docid" and "doc".')
+        raise InputError(f'{place}: a candidate is {shown(candidate)}; expected an object with "docid" and "doc".')
     text = next((doc[name] for name in TEXTS if isinstance(doc.get(name), str)), "")
     title = doc.get("title")
     return {"id": str(candidate["docid"]), "title": title if isinstance(title, str) else "", "text": text}

@@ -23,7 +23,7 @@ from mpir.serve.found import read_search, search_answer
 from mpir.serve.pages import add_pages
 from mpir.serve.service import Service
 from mpir.serve.settings import Refusal
-from mpir.serve.wanted import read_wanted
+from mpir.serve.wanted import read_wanted, tokens_of
 from mpir.version import __version__
 
 log = logging.getLogger("mpir.serve")
@@ -96,7 +96,7 @@ def _search(service: Service) -> Work:
     async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
         asked = read_search(body, service.settings.limits)
         documents = tuple(await service.search(asked.query, asked.mode, asked.k))
-        exchange.sizes = {"documents": len(documents), "tokens": asked.tokens(documents)}
+        exchange.sizes = {"documents": len(documents), "tokens": tokens_of(asked.query, documents)}
         ranking = await service.rank(exchange.request, asked.query, documents, exchange.sizes["tokens"])
         return search_answer(exchange.id, asked, ranking, service.reranker.relevance.document)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mpir.errors import shown
 from mpir.integrations.common import SENTENCES, details
 from mpir.rank.ranking import Ranking
 from mpir.serve.settings import Limits, Refusal
 from mpir.serve.wanted import read_query, whole_number
-from mpir.text import Document
 
 CANDIDATES, BEST = 100, 10
 
@@ -25,17 +25,12 @@ class Asked:
     best: int
     sentences: int
 
-    def tokens(self, documents: Sequence[Document]) -> int:
-        """What it costs to score, estimated as for documents that a client sends."""
-        characters = sum(len(document.title) + len(document.abstract) for document in documents)
-        return 1 + (characters + (len(documents) + characters // 120) * len(self.query)) // 4
-
 
 def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
     """The search of a body. Raises Refusal."""
     mode = body.get("mode", "bm25")
     if not isinstance(mode, str):
-        raise Refusal(400, f"mode is {mode!r:.60}; expected a string.")
+        raise Refusal(400, f"mode is {shown(mode)}; expected a string.")
     k = whole_number(body, "k") or CANDIDATES
     if k > limits.documents:
         raise Refusal(413, f"k is {k}; expected at most {limits.documents}.")

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from mpir.explain.page import MEDIA, SERVED, asset, page_data
 from mpir.serve.found import read_search
 from mpir.serve.service import Service
-from mpir.serve.wanted import read_wanted
+from mpir.serve.wanted import read_wanted, tokens_of
 
 if TYPE_CHECKING:
     from mpir.serve.app import Exchange
@@ -50,7 +50,7 @@ def _ranking(service: Service) -> Work:
         else:
             asked = read_search(body, service.settings.limits)
             query, documents = asked.query, tuple(await service.search(asked.query, asked.mode, asked.k))
-            tokens = asked.tokens(documents)
+            tokens = tokens_of(query, documents)
         exchange.sizes = {"documents": len(documents), "tokens": tokens}
         return page_data(await service.rank(exchange.request, query, documents, tokens), documents)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from mpir.errors import shown
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
@@ -70,10 +71,10 @@ class Service:
         """Raise Refusal for a model that is not served."""
         model, known = body.get("model"), self.settings.models
         if model is not None and not isinstance(model, str):
-            raise Refusal(400, f"model is {model!r:.60}; expected a string.")
+            raise Refusal(400, f"model is {shown(model)}; expected a string.")
         if model is not None and known and model not in known:
             names = ", ".join(sorted(known))
-            raise Refusal(404, f"model {model!r:.60} is not served here; ask for one of {names}, or name no model.")
+            raise Refusal(404, f"model {shown(model)} is not served here; ask for one of {names}, or name no model.")
 
     async def rank(self, request: Request, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
         """The ranking of a query's documents, once its turn has come.
@@ -90,7 +91,7 @@ class Service:
         if not self.indexes:
             raise Refusal(404, "this server has no index to search; start it with --index DIR.")
         if mode not in self.indexes:
-            raise Refusal(400, f"mode is {mode!r:.60}; expected one of {', '.join(self.indexes)}.")
+            raise Refusal(400, f"mode is {shown(mode)}; expected one of {', '.join(self.indexes)}.")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._searching, self.indexes[mode].search, query, k)
 

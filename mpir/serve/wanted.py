@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.integrations.common import SENTENCES
+from mpir.models import options
 from mpir.rank.inputs import as_documents
+from mpir.rank.numbers import is_finite
 from mpir.serve.settings import Limits, Refusal
 from mpir.text import TITLE, Document
 
@@ -38,10 +39,15 @@ class Wanted:
 
     @property
     def tokens(self) -> int:
-        """What it costs to score, estimated: four characters a token, and the query again for every sentence."""
-        characters = sum(len(document.title) + len(document.abstract) for document in self.documents)
-        sentences = len(self.documents) + characters // 120
-        return 1 + (characters + sentences * len(self.query)) // 4
+        """What it costs to score."""
+        return tokens_of(self.query, self.documents)
+
+
+def tokens_of(query: str, documents: Sequence[Document]) -> int:
+    """What documents cost to score, estimated: four characters a token, and the query again for every sentence."""
+    characters = sum(len(document.title) + len(document.abstract) for document in documents)
+    sentences = len(documents) + characters // 120
+    return 1 + (characters + sentences * len(query)) // 4
 
 
 def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best: str) -> Wanted:
@@ -55,7 +61,7 @@ def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best
         read_query(body, limits),
         tuple(given),
         _documents(given, documents, body.get("rank_fields"), limits),
-        _best(body, best),
+        whole_number(body, best),
         _flag(body, "return_documents") or _flag(body, "return_text"),
         _flag(body, "raw_scores"),
         _spans(body),
@@ -67,7 +73,7 @@ def read_query(body: Mapping[str, Any], limits: Limits) -> str:
     """The query, a string that is not blank. Raises Refusal."""
     query = body.get("query")
     if not isinstance(query, str) or not query.strip():
-        raise Refusal(400, f"query is {_shown(query)}; expected a string that is not empty.")
+        raise Refusal(400, f"query is {shown(query)}; expected a string that is not empty.")
     if len(query) > limits.query:
         raise Refusal(413, f"query has {len(query)} characters; expected at most {limits.query}.")
     return query
@@ -75,20 +81,16 @@ def read_query(body: Mapping[str, Any], limits: Limits) -> str:
 
 def whole_number(body: Mapping[str, Any], name: str, *, least: int = 1) -> int | None:
     """A field that is a whole number of at least `least`, or missing. Raises Refusal."""
-    value = body.get(name)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-        raise Refusal(400, f"{name} is {_shown(value)}; expected a whole number of at least {least}, or null.")
-    return value
-
-
-def _best(body: Mapping[str, Any], name: str) -> int | None:
-    return whole_number(body, name)
+    try:
+        return options.whole_number(name, body.get(name), least=least)
+    except InputError as error:
+        raise Refusal(400, str(error)) from None
 
 
 def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
     given = body.get(name)
     if not isinstance(given, list) or not given:
-        raise Refusal(400, f"{name} is {_shown(given)}; expected a list of one or more documents.")
+        raise Refusal(400, f"{name} is {shown(given)}; expected a list of one or more documents.")
     if len(given) > limits.documents:
         raise Refusal(
             413, f"{name} has {len(given)} entries; expected at most {limits.documents}: send several requests."
@@ -98,7 +100,7 @@ def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
 
 def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
     if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
-        raise Refusal(400, f"rank_fields is {_shown(fields)}; expected a list of the names of fields.")
+        raise Refusal(400, f"rank_fields is {shown(fields)}; expected a list of the names of fields.")
     try:
         documents = as_documents([_by_fields(document, fields) for document in given])
     except InputError as error:
@@ -124,7 +126,7 @@ def _by_fields(document: Any, fields: list[str] | None) -> Any:
 def _flag(body: Mapping[str, Any], name: str) -> bool:
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
-        raise Refusal(400, f"{name} is {_shown(value)}; expected true or false.")
+        raise Refusal(400, f"{name} is {shown(value)}; expected true or false.")
     return bool(value)
 
 
@@ -133,11 +135,10 @@ def _spans(body: Mapping[str, Any]) -> Spans | None:
     if asked is None:
         return None
     if not isinstance(asked, Mapping) or asked.get("mode", "enabled") not in ("enabled", "disabled"):
-        raise Refusal(400, f'relevant_spans is {_shown(asked)}; expected an object with the mode "enabled".')
+        raise Refusal(400, f'relevant_spans is {shown(asked)}; expected an object with the mode "enabled".')
     threshold = asked.get("threshold", 0.1)
-    number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-    if not number or not math.isfinite(threshold) or not 0 <= threshold <= 1:
-        raise Refusal(400, f"relevant_spans.threshold is {_shown(threshold)}; expected a number from 0 to 1.")
+    if not is_finite(threshold) or not 0 <= threshold <= 1:
+        raise Refusal(400, f"relevant_spans.threshold is {shown(threshold)}; expected a number from 0 to 1.")
     most = whole_number(asked, "max_spans")
     return Spans(float(threshold), most) if asked.get("mode", "enabled") == "enabled" else None
 
@@ -145,10 +146,6 @@ def _spans(body: Mapping[str, Any]) -> Spans | None:
 def _sentences(body: Mapping[str, Any]) -> int:
     asked = body.get("mpir")
     if asked is not None and not isinstance(asked, Mapping):
-        raise Refusal(400, f'mpir is {_shown(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
+        raise Refusal(400, f'mpir is {shown(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
     found = whole_number(asked or {}, "sentences", least=0)
     return SENTENCES if found is None else found
-
-
-def _shown(value: Any) -> str:
-    return "missing" if value is None else f"{value!r:.60}"

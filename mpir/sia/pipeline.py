@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.hash import sha256
 from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
@@ -276,8 +276,8 @@ class Generation:
             self._perspectives = {perspective.name: perspective for perspective in loaded}
         if name not in self._perspectives:
             raise InputError(
-                f"bundle {self.settings.bundle!r}: has no perspective {name!r} (only {', '.join(self._perspectives)}); "
-                "choose a bundle with one."
+                f"bundle {shown(self.settings.bundle)}: has no perspective {shown(name)} "
+                f"(only {', '.join(self._perspectives)}); choose a bundle with one."
             )
         return self._perspectives[name]
 

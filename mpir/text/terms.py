@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, get_args
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 
 StopWords = Literal["english", "not-no", "none"]
 NEGATING = frozenset({"no", "not"})
@@ -31,7 +31,7 @@ def _stop_words(name: StopWords) -> frozenset[str]:
     from bm25s.stopwords import STOPWORDS_EN
 
     if name not in get_args(StopWords):
-        raise InputError(f"stop_words is {name!r:.60}; choose from {', '.join(get_args(StopWords))}.")
+        raise InputError(f"stop_words is {shown(name)}; choose from {', '.join(get_args(StopWords))}.")
     words = frozenset(STOPWORDS_EN)
     return {"english": words, "not-no": words - NEGATING, "none": frozenset[str]()}[name]
 

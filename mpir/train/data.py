@@ -93,7 +93,7 @@ def read_mixture(
     absent = sorted(set(without) - reader.names)
     if absent:
         raise InputError(
-            f"{path}: there is no {absent[0]!r} to leave out; choose from {', '.join(sorted(reader.names))}."
+            f"{path}: there is no {shown(absent[0])} to leave out; choose from {', '.join(sorted(reader.names))}."
         )
     kept = [task for task in tasks if task.name not in without]
     if not kept:
@@ -234,7 +234,7 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sam
         return None
     if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].apart:
         raise InputError(
-            f'{place}: sampling is {declared!r:.60}; expected {{"negatives": "hard", "among": 128}}, for a loss that '
+            f'{place}: sampling is {shown(declared)}; expected {{"negatives": "hard", "among": 128}}, for a loss that '
             "reads texts apart."
         )
     try:
@@ -247,7 +247,7 @@ def _epochs(file: dict[str, Any], place: str) -> float:
     epochs = file.get("epochs", 1)
     if isinstance(epochs, bool) or not isinstance(epochs, int | float) or not 0 < epochs < math.inf:
         name = file.get("triples") or file["file"]
-        raise InputError(f"{place}: {name}: epochs is {epochs!r}; expected a number above 0.")
+        raise InputError(f"{place}: {name}: epochs is {shown(epochs)}; expected a number above 0.")
     return epochs
 
 
@@ -256,8 +256,8 @@ def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: s
         if len({row.label > 0 for row in group}) < 2:
             lacks = "negative" if group[0].label > 0 else "positive"
             raise InputError(
-                f"{place}: the question {group[0].group!r} has no {lacks} row, which a ranking loss needs; add one, "
-                "leave the question out, or use bce alone."
+                f"{place}: the question {shown(group[0].group)} has no {lacks} row, which a ranking loss needs; "
+                "add one, leave the question out, or use bce alone."
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.text.normalise import normalise
 
 
@@ -25,6 +25,6 @@ class EvaluationQuestions:
         """Raise InputError if the question is kept for evaluation."""
         if self.holds(identifier, text):
             raise InputError(
-                f"question {identifier}: {text[:60]!r} is kept for evaluation and may not be trained on; "
+                f"question {shown(identifier)}: {shown(text)} is kept for evaluation and may not be trained on; "
                 "remove it from the training data."
             )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import read_json_lines
 
 
@@ -47,7 +47,7 @@ def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Exampl
             raise InputError(f"{path}:{number}: label {row.label} is outside 0 to {top:g}; correct the label.")
         if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
             raise InputError(
-                f"{path}:{number}: the teacher's score is {row.teacher}, but a loss learns from it; "
+                f"{path}:{number}: the teacher's score is {shown(row.teacher)}, but a loss learns from it; "
                 "add scores with data_scripts/teacher_scores.py, or choose other losses."
             )
         rows.append(row)

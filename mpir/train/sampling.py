@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.train.matrices import same
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Sampling:
         whole = isinstance(self.among, int) and not isinstance(self.among, bool)
         if self.negatives not in get_args(Negatives) or not whole or self.among < 2:
             raise InputError(
-                f"sampling is {self.negatives!r:.20} among {self.among!r:.20}; expected the negatives "
+                f"sampling is {shown(self.negatives)} among {shown(self.among)}; expected the negatives "
                 f"{' or '.join(get_args(Negatives))} among a whole number of at least 2 pairs."
             )
 

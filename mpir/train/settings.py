@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.io.read import read_json
 
 PRECISIONS = ("bf16", "fp32", "fp16")
@@ -48,9 +48,11 @@ class TrainingSettings:
                 continue
             if isinstance(value, bool) or not isinstance(value, _NUMBERS[str(item.type)]) or not value >= least:
                 kind = "number" if item.type == "float" else "whole number"
-                raise InputError(f"setting {item.name}: expected a {kind} of {least} or more, found {value!r}.")
+                raise InputError(f"setting {item.name}: expected a {kind} of {least} or more, found {shown(value)}.")
         if self.precision not in PRECISIONS:
-            raise InputError(f"setting precision: {self.precision!r} is unknown; choose from {', '.join(PRECISIONS)}.")
+            raise InputError(
+                f"setting precision: {shown(self.precision)} is unknown; choose from {', '.join(PRECISIONS)}."
+            )
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:
@@ -63,7 +65,7 @@ class TrainingSettings:
         known = {item.name for item in fields(cls)}
         if not isinstance(declared, dict) or set(declared) - known:
             fault = sorted(set(declared) - known)[0] if isinstance(declared, dict) else declared
-            raise InputError(f"{path}: settings: {fault!r} is no setting; choose from {', '.join(sorted(known))}.")
+            raise InputError(f"{path}: settings: {shown(fault)} is no setting; choose from {', '.join(sorted(known))}.")
         values = declared | {name: value for name, value in overrides.items() if value is not None}
         if "checkpoint" not in values:
             raise InputError(f"{path}: declares no checkpoint to start from; name one with --checkpoint.")
