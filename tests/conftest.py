@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -74,6 +75,21 @@ def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory)
     Weights.equal([name for name, _ in declared]).save(folder / "weights.json")
     (folder / "CARD.md").write_text("# tiny\n", encoding="utf-8")
     manifest = {"name": "tiny", "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
+    (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
+    seal(folder)
+    return folder
+
+
+@pytest.fixture
+def bi_encoder_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """The tiny bundle with a bi-encoder, without weights: vectors can be indexed by it."""
+    from mpir.perspectives.bundle import seal
+
+    folder = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, folder)
+    manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
+    manifest["perspectives"].append({"name": "vectors", "kind": "bi-encoder", "checkpoint": "model", "scale": "cosine"})
+    del manifest["weights"]
     (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
     seal(folder)
     return folder

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from mpir.cli import main
-from mpir.perspectives.bundle import seal
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 
@@ -34,16 +33,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
-    """A bundle with a bi-encoder."""
-    folder = tmp_path / "bundle"
-    shutil.copytree(tiny_bundle, folder)
-    manifest = json.loads((folder / "bundle.json").read_text())
-    manifest["perspectives"].append({"name": "vectors", "kind": "bi-encoder", "checkpoint": "model", "scale": "cosine"})
-    del manifest["weights"]
-    (folder / "bundle.json").write_text(json.dumps(manifest))
-    seal(folder)
-    return folder
+def bundle(bi_encoder_bundle: Path) -> Path:
+    return bi_encoder_bundle
 
 
 @pytest.fixture

@@ -159,33 +159,6 @@ def test_the_log_has_sizes_and_times_and_no_texts(server: Server) -> None:
     assert not any(word in text for word in ("xylophone", "zebra", "yak") for text in lines)
 
 
-def test_search_without_an_index_says_so(server: Server) -> None:
-    response = server.post("/search", {"query": QUERY})
-    assert response.status_code == 404
-    assert "start it with --index DIR" in response.json()["message"]
-
-
-def test_search_ranks_what_an_index_finds(
-    start_server: Callable[..., Server], tmp_path: Path, tiny_bundle: Path
-) -> None:
-    pytest.importorskip("pyserini")
-    corpus, index = tmp_path / "corpus.jsonl", tmp_path / "index"
-    rows = [{"id": f"d{i}", "title": f"Trial {i}", "abstract": text} for i, text in enumerate(texts(8, 5))]
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"id": "z", "abstract": "Zebras."}]))
-    assert main(["index", str(corpus), "--index", str(index), "--quiet"]) == 0
-    server = start_server("--index", str(index))
-    answer = server.post("/search", {"query": QUERY, "k": 5, "top_n": 3, "sentences": 1}).json()
-    assert answer["candidates"] == 5
-    assert [result["rank"] for result in answer["results"]] == [1, 2, 3]
-    assert {result["id"] for result in answer["results"]} <= {row["id"] for row in rows}
-    assert all(len(result["sentences"]) == 1 and result["shares"]["bm25"] > 0 for result in answer["results"])
-    assert server.post("/search", {"query": "xylophone"}).json()["results"] == []
-    refused = server.post("/search", {"query": QUERY, "mode": "dense"})
-    assert refused.json()["message"] == "mode is 'dense'; expected one of bm25."
-    page = server.post("/explain/ranking", {"query": QUERY, "k": 4}).json()
-    assert len(page["documents"]) == 4
-
-
 def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
