@@ -1,4 +1,4 @@
-"""BERT with a classifier, from its files by torch, safetensors and tokenizers alone.
+"""BERT, with a classifier or bare, from its files by torch, safetensors and tokenizers alone.
 
 Importing transformers takes longer than everything else that a short run does. The forward pass is mpir's own in any
 case (unpadded.py), so for the one kind of model that it is for, weights and tokenizer are read here; whatever is
@@ -28,7 +28,7 @@ SUPPORTED = {
     "position_embedding_type": "absolute",
 }
 """What the unpadded pass computes; a configuration that does not name one of these means the same."""
-ARCHITECTURE = "BertForSequenceClassification"
+CLASSIFIER, BARE = "BertForSequenceClassification", "BertModel"
 
 
 class BertCheckpoint:
@@ -36,18 +36,26 @@ class BertCheckpoint:
 
     def __init__(self, folder: Path, config: dict[str, Any], tokenizer: FastTokenizer) -> None:
         self.folder, self.tokenizer = folder, tokenizer
-        self.config = SimpleNamespace(**{**config, "num_labels": len(config["id2label"])})
+        self.config = SimpleNamespace(**{**config, "num_labels": len(config.get("id2label", "12"))})
+        self.bare = config["architectures"] == [BARE]
 
     def load(self) -> tuple[Bert, list[str]] | None:
-        """The model in single precision, and the weights it lacks (none); None where the weights are not all there."""
+        """The model in single precision, and the weights it lacks: of a bare encoder the classifier's, which are 0.
+
+        None where other weights are not all there.
+        """
         try:
             weights = load_file(self.folder / "model.safetensors")
             with torch.device("meta"):
                 model = Bert(self.config)
-            model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+            if self.bare:
+                weights = {f"bert.{name}": value for name, value in weights.items()}
+            lacking = {name: torch.zeros(one.shape) for name, one in model.named_parameters() if "classifier" in name}
+            added = lacking if self.bare else {}
+            model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
         except (OSError, RuntimeError, SafetensorError):
             return None
-        return model.eval(), []
+        return model.eval(), sorted(added)
 
 
 def open_bert(checkpoint: str) -> BertCheckpoint | None:
@@ -56,7 +64,8 @@ def open_bert(checkpoint: str) -> BertCheckpoint | None:
     try:
         config = read_json(folder / "config.json")
         usual = all(config.get(name, value) == value for name, value in SUPPORTED.items())
-        named = config["architectures"] == [ARCHITECTURE] and isinstance(config["id2label"], dict)
+        labelled = config["architectures"] == [CLASSIFIER] and isinstance(config["id2label"], dict)
+        named = labelled or config["architectures"] == [BARE]
         sizes = [int(config[name]) for name in SIZES]
     except (InputError, KeyError, TypeError, ValueError):
         return None
@@ -93,6 +102,8 @@ class _Norm(_Unset, nn.LayerNorm):
 
 class Bert(nn.Module):
     """The model's weights by their names in transformers' `BertForSequenceClassification`; `UnpaddedBert` runs it."""
+
+    base_model_prefix = "bert"
 
     def __init__(self, config: Any) -> None:
         super().__init__()

@@ -62,11 +62,12 @@ class TransformersCheckpoint:
         return model.eval(), sorted(report["missing_keys"])
 
     def _quietly(self, load: Callable[..., Any], **options: Any) -> Any:
-        """What a loader of transformers gives, without the bar that it shows by itself."""
-        from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
+        """What a loader of transformers gives, without the bar and the report that it shows by itself."""
+        from transformers.utils import logging
 
-        shown = is_progress_bar_enabled()
-        disable_progress_bar()
+        shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+        logging.disable_progress_bar()
+        logging.set_verbosity_error()  # what is missing matters only to what reads it, and is said then
         try:
             return load(self.checkpoint, revision=self.revision, **options)
         except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
@@ -76,5 +77,6 @@ class TransformersCheckpoint:
                 "give the folder of one, or a hub name where the hub can be reached."
             ) from error
         finally:
+            logging.set_verbosity(level)
             if shown:
-                enable_progress_bar()
+                logging.enable_progress_bar()

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mpir.models.bert import ARCHITECTURE, SUPPORTED, Bert
+from mpir.models.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 
@@ -29,7 +29,7 @@ STEPS = 8
 
 def can_unpad(model: Any) -> bool:
     """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
-    if not isinstance(model, Bert) and type(model).__name__ != ARCHITECTURE:
+    if not isinstance(model, Bert) and type(model).__name__ != CLASSIFIER:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 

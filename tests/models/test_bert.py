@@ -58,6 +58,18 @@ def test_scores_are_those_by_transformers_to_the_last_bit(
     assert (own.identity, own.max_length) == (other.identity, other.max_length)
 
 
+def test_the_vectors_of_a_bare_encoder_are_those_by_transformers(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint, texts = SHIPPED / "default/encoder", [text for pair in PAIRS for text in pair]
+    own, other = Encoder(checkpoint, device="cpu"), by_transformers(checkpoint, monkeypatch)
+    assert type(own.model).__name__ == "Bert"
+    for found, expected in zip(own.vectors(texts), other.vectors(texts), strict=True):
+        assert found.tobytes() == expected.tobytes()
+    assert own.identity == other.identity
+    assert "MISSING" not in "".join(capfd.readouterr())
+
+
 def test_a_run_with_a_bert_bundle_imports_no_transformers(tiny_bundle: Path) -> None:
     code = (
         "import sys; from mpir import Reranker; "
