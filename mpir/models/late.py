@@ -79,7 +79,7 @@ class LateInteraction:
         form = options.pop("form", "projected")
         known = [item.name for item in fields(cls)]
         if unknown := set(options) - set(known):
-            raise InputError(f"{sorted(unknown)[0]!r} is no part of a late interaction; choose from {known}.")
+            raise InputError(f"{shown(sorted(unknown)[0])} is no part of a late interaction; choose from {known}.")
         return replace(FORMS[form] if form in NAMES else cls(form), **options)
 
     def read(
@@ -149,7 +149,8 @@ def _token(tokenizer: Any, name: str) -> int:
     number = tokenizer.convert_tokens_to_ids(name)
     if number in (None, tokenizer.unk_token_id):
         raise InputError(
-            f"{tokenizer.name_or_path}: the marker {name!r} is no token of it; set markers to two of its own, or null."
+            f"{tokenizer.name_or_path}: the marker {shown(name)} is no token of it; set markers to two of its own, or "
+            "null."
         )
     return int(number)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, shown
 from mpir.io.write import atomic_folder
 
 
@@ -23,7 +23,7 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
     if not 0 <= share <= 1:
-        raise InputError(f"share is {share!r:.60}; expected a number from 0 to 1.")
+        raise InputError(f"share is {shown(share)}; expected a number from 0 to 1.")
     model, other, tokenizer = _load(AutoModel, before), _load(AutoModel, after), _load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
