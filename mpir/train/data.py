@@ -17,7 +17,9 @@ vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosin
 
 Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
 files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
-"epochs": 0.5}; "block" says how many are in memory, to be shuffled.
+"epochs": 0.5}; "block" says how many are in memory, to be shuffled. A bi-encoder may be chosen by a search instead of
+dev rows: "dev": {"questions": "dev.json", "qrels": "dev.qrels", "corpus": ["docs.jsonl"], "sample": 5000}
+(retrieval.py).
 
 The mixture may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
 """
@@ -36,6 +38,7 @@ from mpir.io.read import read_json
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
 from mpir.train.losses import Loss, loss_named
+from mpir.train.retrieval import Retrieval
 from mpir.train.rows import Example, read_rows
 from mpir.train.sampling import Sampling
 from mpir.train.triples import BLOCK, TripleFile
@@ -49,7 +52,8 @@ class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
     `pooling` is what the vectors of texts are that are read apart; with `sampling`, negatives are found while it
-    trains. `triples` are files that are never in memory as a whole, with their epochs.
+    trains. `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best
+    checkpoint is the one that searches best, and there are no dev rows.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Task:
     pooling: Pooling | LateInteraction = MEAN
     sampling: Sampling | None = None
     triples: tuple[tuple[TripleFile, float], ...] = ()
+    retrieval: Retrieval | None = None
 
     @property
     def is_bi_encoder(self) -> bool:
@@ -159,15 +164,23 @@ def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
         for file, epochs in declared
         if "triples" in file and (found := reader.triples(file, losses, name, place))
     )
-    dev = read_rows(reader.folder / item["dev"], top)
-    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples)
+    dev, retrieval = _dev(item["dev"], reader.folder, losses, place)
+    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples, retrieval)
     if name not in reader.without:
         _check(task, place)
-    if not dev:
-        raise InputError(
-            f"{reader.folder / item['dev']}: has no rows, and the best checkpoint is chosen on them; add some."
-        )
     return task
+
+
+def _dev(declared: Any, folder: Path, losses: tuple[Loss, ...], place: str) -> tuple[list[Example], Retrieval | None]:
+    """The rows that the best checkpoint is chosen on, or what is searched for that."""
+    if isinstance(declared, dict):
+        if not losses[0].apart:
+            raise InputError(f"{place}: only what reads texts apart can search; name a file of rows for dev.")
+        return [], Retrieval.read(declared, folder, place)
+    rows = read_rows(folder / declared, min(loss.top for loss in losses))
+    if not rows:
+        raise InputError(f"{folder / declared}: has no rows, and the best checkpoint is chosen on them; add some.")
+    return rows, None
 
 
 def _check(task: Task, place: str) -> None:

@@ -101,7 +101,7 @@ def describe(
             task.name,
             " + ".join(map(str, task.losses)),
             pairs,
-            len(task.dev),
+            len(task.retrieval.questions if task.retrieval else task.dev),
             f"{figures[task.name]:.4f}",
         )
         for task, pairs in zip(tasks, seen, strict=True)

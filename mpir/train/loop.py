@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.apart import ByToken, ByVector, Compared
 from mpir.train.data import Task, allot, outputs_needed
+from mpir.train.large_batches import backward_in_parts
 from mpir.train.matrices import batch_places, known_positives, own_places, same
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
@@ -63,6 +64,8 @@ class FineTuner:
         """
         self.settings, self.tasks, self.folder = settings, allot(tasks), Path(folder)
         self.device = choose_device(device)
+        for task in tasks if settings.mini_batch_size else ():
+            _vector_pooling(task)
         if settings.precision == "fp16" and self.device.type != "cuda":
             raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
         torch.manual_seed(settings.seed)
@@ -132,11 +135,22 @@ class FineTuner:
         return [rows[task] for task in range(len(self.tasks))]
 
     def evaluate(self) -> dict[str, float]:
-        """The dev figure of every perspective: MAP per question for relevance, Pearson for STS, Spearman for SIA."""
-        return {
-            task.name: task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
-            for index, task in enumerate(self.tasks)
-        }
+        """The dev figure of every perspective: that of its first loss on dev rows, or nDCG@10 of a search."""
+        return {task.name: self._figure(index, task) for index, task in enumerate(self.tasks)}
+
+    def _figure(self, index: int, task: Task) -> float:
+        if task.retrieval is None:
+            return task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
+        return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
+
+    @torch.inference_mode()
+    def _search(
+        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+    ) -> np.ndarray[Any, Any]:
+        """Scores (Q, T) of every question with every text, by the model as it is now."""
+        self.model.eval()
+        parts = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
+        return np.concatenate([self._closeness(questions, part, pooling) for part in parts], axis=1)
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
@@ -187,21 +201,14 @@ class FineTuner:
 
     def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
         """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
-        texts = [row.question for row in rows] + [row.sentence for row in rows]
-        number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), list(number))
-        left, right = vectors[torch.tensor([number[text] for text in texts], device=vectors.device)].chunk(2)
+        texts, places = _distinct(rows)
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
+        left, right = vectors[places.to(vectors.device)].chunk(2)
         return left, right
 
     def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
         """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
-        found = self.tokenizer(
-            *texts, truncation="longest_first", max_length=self.settings.max_length, return_token_type_ids=True
-        )
-        tokens = [
-            TokenSequence(*(np.array(part, np.int32) for part in one))
-            for one in zip(*map(found.get, PARTS), strict=True)
-        ]
+        tokens = self._tokens(*texts)
         chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
         with self._autocast():
             values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
@@ -210,6 +217,16 @@ class FineTuner:
     def _autocast(self) -> torch.autocast:
         precision = self.settings.precision
         return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
+
+    def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
+        """The tokens of N texts or pairs, cut at the longest that is trained on."""
+        found = self.tokenizer(
+            *texts, truncation="longest_first", max_length=self.settings.max_length, return_token_type_ids=True
+        )
+        return [
+            TokenSequence(*(np.array(part, np.int32) for part in one))
+            for one in zip(*map(found.get, PARTS), strict=True)
+        ]
 
     def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
         """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
@@ -232,13 +249,12 @@ class FineTuner:
     def _train_step(self, batch: Batch) -> float:
         self.model.train()
         started = time.perf_counter()
-        loss = self._loss(batch)
+        loss = self._backward(batch)
         if not torch.isfinite(loss):
             raise MpirError(
                 f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
                 "lower the learning rate or use fp32, and train into another folder."
             )
-        self.scaler.scale(loss / self.settings.gradient_accumulation_steps).backward()  # type: ignore[no-untyped-call]
         if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):
             self.scaler.unscale_(self.optimiser)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -252,23 +268,51 @@ class FineTuner:
         self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **skipped)
         return loss.item()
 
-    def _loss(self, batch: Batch) -> torch.Tensor:
-        """The sum of the task's losses on one batch."""
+    def _backward(self, batch: Batch) -> torch.Tensor:
+        """Add the gradients of a batch's loss to the model's; the loss."""
         task, rows = self.tasks[batch.task], self._rows(batch)
         if not rows:
-            return torch.zeros((), device=self.device, requires_grad=True)
-        own = own_places(rows)
-        if task.is_bi_encoder:
-            compared = self._compared(rows, task.pooling)
-            values = compared.pairs()
-        else:
-            values = self._outputs(rows, [batch.task])[:, 0]
+            return torch.zeros((), device=self.device)
+        if task.is_bi_encoder and self.settings.mini_batch_size:
+            return self._backward_in_parts(batch.task, rows, self.settings.mini_batch_size)
+        loss = self._loss(batch.task, rows, self._compared(rows, task.pooling) if task.is_bi_encoder else None)
+        self._scaled(loss).backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
+    def _backward_in_parts(self, index: int, rows: list[Example], size: int) -> torch.Tensor:
+        """`_backward` of a bi-encoder's batch, of whose texts only `size` are trained on at once."""
+        pooling = _vector_pooling(self.tasks[index])
+        texts, places = _distinct(rows)
+        tokens = self._tokens(texts)
+        order = np.argsort([len(one.ids) for one in tokens], kind="stable")
+        parts = [[tokens[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
+        where = torch.from_numpy(np.argsort(order))[places].to(self.device)
+
+        def read(part: list[TokenSequence]) -> torch.Tensor:
+            with self._autocast():
+                return self._vectors(part, pooling).float()
+
+        def loss(vectors: torch.Tensor) -> torch.Tensor:
+            left, right = vectors[where].chunk(2)
+            return self._loss(index, rows, ByVector(left, right))
+
+        return backward_in_parts([partial(read, part) for part in parts], loss, self._scaled, self.device)
+
+    def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
+        """What gradients are of: a batch's share of its step, scaled up for fp16."""
+        scaled: torch.Tensor = self.scaler.scale(loss / self.settings.gradient_accumulation_steps)
+        return scaled
+
+    def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:
+        """The sum of a task's losses on rows, from texts that were read apart, or else from the outputs."""
+        task, own = self.tasks[index], own_places(rows)
+        values = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
         labels = values.new_tensor([row.label for row in rows])
         teacher = values.new_tensor([0.0 if row.teacher is None else row.teacher for row in rows])
         found = []
         for loss in task.losses:
-            places = batch_places(rows, self._answers(batch.task, rows)) if loss.in_batch else own
-            scores = compared.products(places) if loss.in_batch else places.fill(values)
+            places = batch_places(rows, self._answers(index, rows)) if loss.in_batch else own
+            scores = compared.products(places) if loss.in_batch and compared is not None else places.fill(values)
             mask = torch.from_numpy(places.mask).to(values.device)
             found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
         return torch.stack(found).sum()
@@ -411,6 +455,20 @@ def _width(checkpoint: str) -> int:
     except (OSError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ArtefactError(f"{checkpoint}: cannot be loaded as an encoder checkpoint ({reason}).") from error
+
+
+def _distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:
+    """The texts of N rows, each once, and where each question and then each sentence stands among them (2 N,)."""
+    texts = [row.question for row in rows] + [row.sentence for row in rows]
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(number), torch.tensor([number[text] for text in texts])
+
+
+def _vector_pooling(task: Task) -> Pooling:
+    """What a bi-encoder's vectors are. Raises InputError for a task that compares texts token by token."""
+    if isinstance(task.pooling, LateInteraction):
+        raise InputError(f"{task.name}: mini_batch_size is for one vector of each text; leave it out with late.")
+    return task.pooling
 
 
 def _losses(task: Task) -> list[str]:

@@ -28,6 +28,9 @@ class TrainingSettings:
 
     checkpoint: str = field(metadata={"help": "encoder to start from: a folder or a hub name"})
     batch_size: int = _setting(48, "pairs in a batch", 1)
+    mini_batch_size: int | None = _setting(
+        None, "texts that a bi-encoder trains on at once; a larger batch is read twice, for the same gradient", 1
+    )
     learning_rate: float = _setting(6e-5, "highest learning rate")
     weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
     adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")

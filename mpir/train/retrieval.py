@@ -1,0 +1,98 @@
+"""Choosing a bi-encoder by what it finds: dev questions, searched for in a sample of a corpus."""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.corpora.bioasq import read_questions
+from mpir.corpora.corpus import read_corpus
+from mpir.corpora.texts import read_queries
+from mpir.corpora.trec import read_qrels
+from mpir.errors import InputError, shown
+from mpir.evaluate.ir import Qrels, evaluate_run
+from mpir.text.types import Document
+
+KEYS = ("questions", "qrels", "corpus", "sample")
+SAMPLE = 5000
+"""Documents that are searched, unless a mixture says otherwise."""
+MEASURE, DEPTH = "nDCG@10", 10
+Scorer = Callable[[list[str], list[str]], npt.NDArray[Any]]
+"""From Q questions and T texts to the scores (Q, T)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Dev questions, which documents are relevant to them, and the documents among which they are searched, by id.
+
+    A text is read up to the training's longest, so long documents are cut here, which an index does not do.
+    """
+
+    questions: Mapping[str, str]
+    qrels: Qrels
+    documents: Mapping[str, str]
+
+    @classmethod
+    def read(cls, declared: Mapping[str, Any], folder: Path, place: str) -> Retrieval:
+        """What a mixture declares: {"questions": …, "qrels": …, "corpus": […], "sample": 5000}.
+
+        Without qrels, the golden documents of BioASQ's questions are relevant. Of the corpus, all relevant documents
+        are kept and as many others as the sample has room for: always the same ones, whatever the seed.
+
+        Raises:
+            InputError: a missing or unknown key, a broken file, or a corpus without any relevant document.
+        """
+        unknown = sorted(set(declared) - set(KEYS))
+        absent = [key for key in ("questions", "corpus") if key not in declared]
+        size = declared.get("sample", SAMPLE)
+        if unknown or absent or not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise InputError(
+                f"{place}: dev is {shown(dict(declared))}; expected questions and corpus, and perhaps qrels and a "
+                "sample of at least 1."
+            )
+        qrels = _relevant(folder / declared["questions"], declared.get("qrels") and folder / declared["qrels"])
+        corpus = [declared["corpus"]] if isinstance(declared["corpus"], str) else declared["corpus"]
+        documents = _sample([folder / path for path in corpus], {name for one in qrels.values() for name in one}, size)
+        there = {
+            query: {name: grade for name, grade in one.items() if name in documents} for query, one in qrels.items()
+        }
+        questions = {name: text for name, text in read_queries(folder / declared["questions"]) if there.get(name)}
+        if not questions:
+            raise InputError(f"{place}: the corpus of dev has no document that is relevant to any of its questions.")
+        return cls(questions, {name: there[name] for name in questions}, documents)
+
+    def measure(self, scorer: Scorer) -> float:
+        """The mean nDCG@10 of the questions."""
+        names = np.array(list(self.documents))
+        scores = scorer(list(self.questions.values()), list(self.documents.values()))
+        run = {}
+        for name, row in zip(self.questions, scores, strict=True):
+            best = np.lexsort((names, -row))[:DEPTH]
+            run[name] = {str(names[i]): float(DEPTH - rank) for rank, i in enumerate(best)}
+        return evaluate_run(self.qrels, run, [MEASURE])[MEASURE]
+
+
+def _relevant(questions: Path, qrels: Path | None) -> dict[str, dict[str, int]]:
+    if qrels is None:
+        return {one.id: dict.fromkeys(one.documents or (), 1) for one in read_questions(questions)}
+    judged = read_qrels(qrels)
+    return {query: {name: grade for name, grade in one.items() if grade > 0} for query, one in judged.items()}
+
+
+def _sample(paths: list[Path], relevant: set[str], size: int) -> dict[str, str]:
+    """Relevant documents first, then those whose ids have the lowest checksums; in the order of these."""
+
+    def place(document: Document) -> tuple[bool, int, str]:
+        return document.id not in relevant, zlib.crc32(document.id.encode()), document.id
+
+    there = (document for document in read_corpus(paths) if document.text.strip())
+    kept = heapq.nsmallest(max(size, len(relevant)), there, key=place)
+    needed = sum(document.id in relevant for document in kept)
+    return {document.id: document.text for document in kept[: max(size, needed)]}
