@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from mpir.cli import main
 from mpir.rank.weights import Weights
+from mpir.retrieve.dense import from_vectors
 from mpir.tune.dataset import Dataset
 
 pytest.importorskip("faiss")
@@ -138,6 +140,33 @@ def test_mistakes_are_one_sentence(
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mpir: ")]
     assert len(said) == 1
     assert message in said[0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda dense: dense.rename(dense.with_name("dense.part")), "since its build was interrupted; run the same"),
+        (lambda dense: (dense / "dense.json").unlink(), "has no dense.json, so it is half-built or not a dense index"),
+        (lambda dense: (dense / "000000/index.faiss").write_bytes(b"x"), "(000000/index.faiss has 1 bytes instead of"),
+        (lambda dense: (dense / "000000/ids.npy").unlink(), "is damaged (000000/ids.npy is missing); build it with"),
+        (lambda dense: (dense / "removed.json").write_text('{"000000": [9]}'), "removed.json: is damaged"),
+        (lambda dense: None, "holds vectors of width 8, so it cannot be searched for vectors of shape (1, 32)"),
+    ],
+)
+def test_an_index_that_cannot_be_searched_is_one_sentence(
+    damage: Callable[[Path], object],
+    message: str,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from_vectors(np.eye(8, dtype=np.float32), list("abcdefgh"), tmp_path / "index/dense")
+    damage(tmp_path / "index/dense")
+    options = ["--index", str(tmp_path / "index"), "--mode", "dense", "--encoder", str(tiny_checkpoint)]
+    assert main(["search", *options, "aspirin"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, len(said.err.splitlines())) == ("", 1)
+    assert message in said.err
 
 
 def other_encoder(bundle: Path, folder: Path) -> Path:
