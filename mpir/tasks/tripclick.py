@@ -1,0 +1,89 @@
+"""TripClick's test: queries in three groups by how often they were asked, their judgements, and a table of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from mpir.corpora.trec import read_qrels
+from mpir.corpora.tripclick import GROUPS, read_topics
+from mpir.errors import InputError, shortened
+from mpir.evaluate import evaluate_run
+from mpir.text.types import Question
+
+MEASURES = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "Judged@10": "J@10"}
+"""Names for ir_measures, and for people. Gains are the grades; a document of grade 1 or more is relevant."""
+Run = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Queries that were asked about as often (head, torso, tail), with their judgements."""
+
+    name: str
+    queries: Sequence[Question]
+    qrels: Mapping[str, Mapping[str, int]]
+
+
+def read_group(folder: str | Path, name: str, split: str) -> Group:
+    """One group of a split (train, val, test), from the folder ``benchmark`` as it is unpacked.
+
+    Head is judged by DCTR, where there is such a file, and the others by raw clicks, as in the collection's paper.
+
+    Raises:
+        InputError: a file is missing (it is named, with what is expected), broken, or judges other queries.
+    """
+    root = Path(folder)
+    topics = _first(root, name, [f"topics/topics.{name}.{split}.{form}" for form in ("txt", "tsv")])
+    judged = [f"qrels/qrels.{way}.{name}.{split}.txt" for way in (("dctr", "raw") if name == "head" else ("raw",))]
+    queries, qrels = read_topics(topics), read_qrels(path := _first(root, name, judged))
+    known = {query.id for query in queries}
+    kept = {query: grades for query, grades in qrels.items() if query in known}
+    if not kept:
+        raise InputError(
+            f"{path}: judges none of the {len(queries)} queries of {topics.name}; give those of one split."
+        )
+    return Group(name, queries, kept)
+
+
+def read_groups(folder: str | Path, split: str) -> list[Group]:
+    """All three groups of a split.
+
+    Raises:
+        InputError: as `read_group`, or a query of one group is another one in another group.
+    """
+    groups = [read_group(folder, name, split) for name in GROUPS]
+    texts: dict[str, str] = {}
+    for query in (query for group in groups for query in group.queries):
+        if texts.setdefault(query.id, query.body) != query.body:
+            raise InputError(f"{folder}: query {shortened(query.id)} has two texts in the groups of {split}; keep one.")
+    return groups
+
+
+def table(groups: Sequence[Group], systems: Mapping[str, Sequence[Run]]) -> str:
+    """A row for each system, of which there is one run for each group, with the group's measures."""
+    rows = []
+    for name, runs in systems.items():
+        figures = (
+            list(evaluate_run(group.qrels, run, list(MEASURES)).values())
+            for group, run in zip(groups, runs, strict=True)
+        )
+        rows.append([name, *(f"{value:.3f}" for found in figures for value in found)])
+    header = ["", *(f"{group.name} {measure}" for group in groups for measure in MEASURES.values())]
+    return tabulate(rows, header, tablefmt="github", disable_numparse=True)
+
+
+def _first(root: Path, group: str, names: Sequence[str]) -> Path:
+    """The first of several files that is there."""
+    for name in names:
+        for path in (root / name, root / f"{name}.gz"):
+            if path.is_file():
+                return path
+    others = ", ".join(Path(names[0]).name.replace(group, one) for one in GROUPS)
+    raise InputError(
+        f"{root / names[0]}: there is no such file{f', nor {names[1]}' if names[1:] else ''}; expected one for each "
+        f"group: {others}."
+    )
