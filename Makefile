@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune core sia radiology test fuzz browser clients wheel lint clean
+.PHONY: bioasq tune core sia radiology tripclick test fuzz browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -30,6 +30,9 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 	$(BIN)/mpir rerank "no pleural effusion" --docs mpir/sample/radiology/reports.jsonl \
 		--lexicon mpir/sample/radiology/chest-xray.tsv --triggers negation hedges radiology --explain --top-k 5
 	$(BIN)/python experiments/radiology.py sample
+
+tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/tripclick.md
+	$(BIN)/python experiments/tripclick.py
 
 test: .venv/ready  ## the tests
 	$(BIN)/python -m pytest
