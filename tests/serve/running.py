@@ -47,7 +47,8 @@ def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
     def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
         log = tmp_path_factory.mktemp("serve") / "log"
-        command = [sys.executable, "-m", "mpir", "serve", "--port", "0", "--bundle", bundle or str(tiny_bundle)]
+        patient = ["--timeout", str(PATIENCE), "--bundle", bundle or str(tiny_bundle)]
+        command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
         ours = {**os.environ, "MPIR_API_KEY": "", "OMP_NUM_THREADS": "1", **(environment or {})}
         with open(log, "w", encoding="utf-8") as stream:
             process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=ours)
