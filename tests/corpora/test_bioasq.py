@@ -137,7 +137,7 @@ def test_a_submission_that_cannot_be_written(tmp_path: Path) -> None:
     [
         ({"begin_section": "body"}, "from section 'body' to 'abstract'"),
         ({"begin_section": "title"}, "from section 'title' to 'abstract'"),
-        ({"begin": None}, "the offsets are None to 23"),
+        ({"begin": None}, "the offsets are missing to 23"),
         ({"begin": -1}, "the offsets are -1 to 23"),
         ({"end": 12}, "the offsets are 12 to 12"),
         ({"end": 22}, "abstract reads 'Zinc rises' at 12 to 22"),

@@ -108,7 +108,7 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
         (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
         (
             ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
-            "question q1: 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",
+            "question 'q1': 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",
         ),
         (["--run", "{folder}/twice"], r"twice:3: query a comes a second time; sort the run by query"),
     ],
