@@ -206,3 +206,17 @@ def test_a_program_that_fails_is_named(measure: ModuleType) -> None:
 
     with pytest.raises(RuntimeError, match=r"failed: \['ValueError: no'\]"):
         startup.timed([sys.executable, "-c", "raise ValueError('no')"], os.environ)
+
+
+@pytest.mark.slow
+def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gensim", reason="needs the extra sia")
+    arguments = ["--bundle", tiny_bundle, "--documents", 4, "--questions", 2, "--rounds", 1, "--precision", "fp32"]
+    figures, printed = run("late_interaction", tmp_path, *arguments)
+    rates = {name: one["pairs_per_second"] for name, one in figures["contenders"].items()}
+    assert {"CAT", "ColBERT", "TK", "MaxSim alone, mpir"} <= rates.keys()
+    assert all(map(is_spread, rates.values()))
+    ratio = rates["TK"]["median"] / rates["CAT"]["median"]
+    assert figures["times_the_cross_encoder"]["TK"] == pytest.approx(ratio)
+    assert figures.get("maxsim_max_difference", 0.0) < 1e-3
+    assert "pairs a second" in printed

@@ -1,0 +1,176 @@
+"""How many (question, document) pairs a second ColBERT and TK score beside a cross-encoder, documents being at hand.
+
+    python benchmarks/late_interaction.py --data ../shared/data
+
+The cross-encoder (CAT) and ColBERT have the same encoder, that of --bundle; ColBERT compares its states as they are,
+which are wider than its published 128 dimensions. TK has random word vectors of 300 dimensions for all words of the
+documents. ColBERT and TK have read the documents before; every question is new to them. MaxSim alone, on the same
+vectors, is timed by mpir and by sentence-transformers. Every contender has a process of its own, and they take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from workload import read_asked, read_documents
+
+from mpir.cli import guarded
+from mpir.io.write import write_json
+
+Scores = npt.NDArray[np.float64]
+PEER, OWN = "MaxSim alone, sentence-transformers", "MaxSim alone, mpir"
+WIDTH = 300
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--bundle", default="default", help="whose encoder is used (%(default)s)")
+    parser.add_argument("--documents", type=int, default=100, help="for each question (%(default)s)")
+    parser.add_argument("--questions", type=int, default=10, help="(%(default)s)")
+    parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
+    parser.add_argument("--threads", type=int, default=default_threads(), help="(%(default)s)")
+    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    return guarded("late_interaction", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """One table for all contenders."""
+    before = machine(arguments.threads)
+    questions = [one.body for one in read_asked(arguments.data)[: arguments.questions]]
+    texts = [one.text for one in read_documents(arguments.data, arguments.documents, partial=False)]
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        common = arguments.bundle, arguments.precision, texts
+        contenders = {
+            "CAT": (cross_encoder, *common),
+            "ColBERT": (late, *common),
+            "TK": (tk, folder, texts),
+            OWN: (maxsim_alone, *common, questions, False),
+            PEER: (maxsim_alone, *common, questions, True),
+        }
+        workers, values, notes = start_all(stack, contenders, arguments.threads, questions)
+        found = alternate(workers, arguments.rounds, questions)
+        peaks = {name: worker.peak_mib() for name, worker in workers.items()}
+    figures = _figures(found, values, len(questions) * len(texts), peaks)
+    if arguments.json:
+        write_json(arguments.json, {"machine": before, "contenders_left_out": notes, **figures})
+    _print(figures, [describe(before), *notes])
+    return 0
+
+
+def _figures(found: dict[str, Any], values: dict[str, Scores], pairs: int, peaks: dict[str, float]) -> dict[str, Any]:
+    rates = {name: spread(pairs / timed.seconds for timed in times) for name, times in found.items()}
+    figures: dict[str, Any] = {
+        "pairs": pairs,
+        "contenders": {name: {"pairs_per_second": rates[name], "peak_mib": peaks[name]} for name in rates},
+        "times_the_cross_encoder": {name: one["median"] / rates["CAT"]["median"] for name, one in rates.items()},
+    }
+    if OWN in values and PEER in values:
+        figures["maxsim_max_difference"] = float(np.abs(values[OWN] - values[PEER]).max())
+    return figures
+
+
+def _print(figures: dict[str, Any], notes: Sequence[str]) -> None:
+    rows = [
+        (
+            name,
+            show(one["pairs_per_second"]),
+            f"{figures['times_the_cross_encoder'][name]:.1f}",
+            f"{one['peak_mib']:,.0f}",
+        )
+        for name, one in figures["contenders"].items()
+    ]
+    print(table(rows, ("", "pairs a second", "times CAT's", "peak MiB")))
+    if "maxsim_max_difference" in figures:
+        print(f"\nMaxSim differs from sentence-transformers' by at most {figures['maxsim_max_difference']:.2g}.")
+    print("\n".join(["", *notes]))
+
+
+def cross_encoder(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+    """Reads every pair."""
+    encoder = _encoder(bundle, precision)
+    return lambda questions: encoder.outputs([(q, text) for q in questions for text in texts])[0][:, 0].astype(float)
+
+
+def late(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+    """Has read the texts; reads the questions."""
+    return _ready(_late(bundle, precision), texts)
+
+
+def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+    """A model with random vectors of all words, that has read the texts."""
+    from mpir.models.encoder import Encoder
+    from mpir.models.late import FORMS
+    from mpir.models.tk_start import WORD, make_tk
+    from mpir.perspectives.late import LatePerspective
+
+    words = sorted({word for text in texts for word in re.findall(WORD, text.lower())})
+    vectors = np.random.default_rng(1).normal(size=(len(words), WIDTH)).round(3)
+    rows = (" ".join([word, *map(str, row)]) for word, row in zip(words, vectors.tolist(), strict=True))
+    (Path(folder) / "words.txt").write_text("\n".join([f"{len(words)} {WIDTH}", *rows]) + "\n", encoding="utf-8")
+    checkpoint = make_tk(Path(folder) / "words.txt", Path(folder) / "tk")
+    encoder = Encoder(checkpoint, device="cpu", precision="fp32")
+    return _ready(LatePerspective("tk", encoder, FORMS["words"]), texts)
+
+
+def maxsim_alone(
+    bundle: str, precision: str, texts: Sequence[str], questions: Sequence[str], peer: bool
+) -> Callable[[Sequence[str]], Scores]:
+    """Compares vectors that are all there, those of each text's first passage."""
+    import torch
+
+    one = _late(bundle, precision)
+    queries = one.encoder.token_vectors(questions, one.late, question=True)[0]
+    vectors, text_of = one.encoder.token_vectors(texts, one.late, question=False)
+    found = [vectors[place].float() for place in np.unique(text_of, return_index=True)[1].tolist()]
+    queries = [query.float() for query in queries]
+    if peer:
+        from sentence_transformers.util import maxsim as theirs
+
+        return lambda _: theirs(queries, found).numpy().astype(float)
+    lengths = torch.tensor([len(vector) for vector in found])
+
+    @torch.inference_mode()
+    def run(_: Sequence[str]) -> Scores:
+        flat = torch.cat(found)
+        scores = [one.encoder.interaction(query, flat, lengths) for query in queries]
+        return np.asarray(torch.stack(scores).numpy().astype(float))
+
+    return run
+
+
+def _encoder(bundle: str, precision: str) -> Any:
+    from mpir.models.encoder import Encoder
+    from mpir.perspectives import open_bundle
+
+    opened = open_bundle(bundle)
+    checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
+    return Encoder(checkpoint, device="cpu", precision=precision)
+
+
+def _late(bundle: str, precision: str) -> Any:
+    from mpir.models.late import FORMS
+    from mpir.perspectives.late import LatePerspective
+
+    return LatePerspective("late", _encoder(bundle, precision), FORMS["states"])
+
+
+def _ready(perspective: Any, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+    perspective.score("What is this?", texts)
+    return lambda questions: perspective.score_pairs([(q, text) for q in questions for text in texts])[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
