@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from free_baselines import FREE, SUMMED, Start, free_scores
-from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, as_sentences, limited
+from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
@@ -135,15 +135,22 @@ def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Val
 
 
 def sentence_set(job: Job, test: TestSet) -> Values:
-    """The figures of a set whose candidates are sentences, each of them a document of its own."""
+    """The figures of a set whose candidates are sentences, each of them a document of its own, in a random order."""
     texts, members = [d.text for d in test.documents], test.candidates or {}
-    index, parts = MemoryIndex(texts), []
+    index, draw, parts = MemoryIndex(texts), np.random.default_rng(job.seed), []
     for name, query in test.queries.items():
         bm25 = index.scores(query)
-        parts.append([replace(test.documents[i], score=float(bm25[i])) for i in members[name]])
-    scored = as_sentences(list(test.queries.values()), parts, job.reranker)
-    grades = [[test.qrels[name].get(d.id, 0) > 0 for d in part] for name, part in zip(test.queries, parts, strict=True)]
-    return sentence_figures(job, scored, [np.array(one, bool) for one in grades])
+        parts.append([replace(test.documents[i], score=float(bm25[i])) for i in draw.permutation(members[name])])
+    scored = job.score(list(test.queries.values()), parts)
+    cosines = job.start.of_lists(list(test.queries.values()), [[d.text for d in part] for part in parts])
+    found: dict[str, list[float]] = {}
+    for name, one, cosine in zip(test.queries, scored, cosines, strict=True):
+        label = np.array([test.qrels[name].get(document.id, 0) > 0 for document in one.documents], bool)
+        orders = dict(free_scores(one.columns.first, cosine))
+        orders |= {system.name: system.scores(one)[0] for system in job.compared}
+        for system, scores in orders.items():
+            found.setdefault(system, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in found.items()}
 
 
 def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:

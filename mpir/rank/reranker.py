@@ -267,16 +267,16 @@ class Reranker:
                 self._check_columns(waiting[-1].columns.layout.documents)
             count += max(1, len(waiting[-1].sentences))
             if count >= self.pairs_at_once:
-                yield from self._fill(waiting, progress)
+                yield from self.fill(waiting, progress=progress)
                 waiting, count = [], 0
-        yield from self._fill(waiting, progress)
+        yield from self.fill(waiting, progress=progress)
 
     def _check_columns(self, brought: Sequence[str]) -> None:
         """Raise InputError where the weights take a column that documents neither bring nor get from a perspective."""
         found = (one.name for one in self._of("document") if one.name not in brought)
         self.weights.check_columns(replace(self.layout, documents=(*brought, *found)))
 
-    def _fill(self, parts: Sequence[Candidates], progress: bool) -> list[Candidates]:
+    def fill(self, parts: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Queries that lack only the scores, with them."""
         kept: dict[str, Any] = {"cache": self.cache, "progress": progress}
         return fill_documents(
