@@ -124,7 +124,7 @@ def test_bad_rows_are_skipped_only_when_asked(
     del records[1]["fact2"]
     bad = write_lines(tmp_path / "bad.jsonl", records)
     assert generate(source=bad) == 2
-    assert "bad.jsonl: row 2: fact2 is None" in capsys.readouterr().err
+    assert "bad.jsonl: row 2: fact2 is missing" in capsys.readouterr().err
     assert generate("--skip-bad", "--methods", "combined", source=bad) == 0
     report = json.loads((tmp_path / "out/report.json").read_text())
     assert report["counts"]["items"] == {"bad row: no fact2": 1}

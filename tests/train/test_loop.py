@@ -177,7 +177,7 @@ def test_a_small_model_is_taught_by_the_teachers_scores(
     np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
-    with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is None, but a loss learns from it"):
+    with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is missing, but a loss learns from it"):
         read_mixture(mixture)
 
 
@@ -381,7 +381,7 @@ def test_what_is_left_out(mixture: Path) -> None:
     ("changes", "message"),
     [
         ({"losses": ["magic"]}, "relevance: unknown loss 'magic'"),
-        ({"losses": []}, "relevance: unknown loss None"),
+        ({"losses": []}, "relevance: unknown loss missing"),
         ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling: 'median' is unknown; choose from mean"),
         (
             {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
