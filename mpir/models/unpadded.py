@@ -22,7 +22,7 @@ from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 
 ROWS = 64
-"""The packed matrix is filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
+"""Tokens are filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
 STEPS = 8
 """So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
 
@@ -95,7 +95,7 @@ def _filled(count: int) -> int:
 
 
 class _Batch:
-    """Where sequences lie in the packed matrix of T rows: their tokens, and less than ROWS that nobody reads.
+    """Where sequences lie in the matrix of T rows: their tokens, and less than ROWS that nobody reads.
 
     N and the longest sequence's length are filled up, too; sequences that are not there see what they like. Nobody sees
     the `hidden` tokens (T,).
