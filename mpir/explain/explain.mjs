@@ -106,12 +106,6 @@ export function rankOf(data, blended) {
     .sort((a, b) => blended[b].score - blended[a].score || column(b) - column(a) || a - b);
 }
 
-/** The rank of each document (from 1) by the first column; equal scores share one. */
-export function firstRanks(data) {
-  const values = data.documents.map((document) => Object.values(document.scores)[0] ?? 0);
-  return values.map((value) => 1 + values.filter((other) => other > value).length);
-}
-
 /** A section's text in pieces: [text, sentence number or -1]. Offsets count code points, as Python does. */
 export function pieces(text, section, sentences) {
   const points = Array.from(text), found = [];
@@ -175,13 +169,12 @@ function drawList() {
   state.blended.forEach((one) => Object.keys(one.shares).forEach((n) => { if (!names.includes(n)) names.push(n); }));
   byId("legend").replaceChildren(...names.map((name, k) => make("li", {}, make("span", { className: `c${k % 8}` }), name)));
   const widest = Math.max(...state.blended.map((one) => sum(Object.values(one.shares).map(Math.abs)))) || 1;
-  const ranks = firstRanks(state.data);
-  byId("list").replaceChildren(...state.order.map((i, place) => listItem(i, place + 1, ranks[i], names, widest)));
+  byId("list").replaceChildren(...state.order.map((i, place) => listItem(i, place + 1, names, widest)));
   for (const key of open) byId("list").querySelector(`[data-key="${key}"]`).open = true;
   if (focused !== undefined) byId("list").querySelector(`[data-key="${focused}"]`)?.focus();
 }
 
-function listItem(i, rank, before, names, widest) {
+function listItem(i, rank, names, widest) {
   const found = state.data.documents[i], blended = state.blended[i];
   const title = make("button", {
     type: "button", className: "title", textContent: found.sections.title || `Document ${found.id}`,
@@ -189,7 +182,7 @@ function listItem(i, rank, before, names, widest) {
     onclick: () => showOne(i),
   });
   const row = make("div", { className: "row" },
-    make("span", { textContent: `${rank}.` }), arrow(rank, before), title, make("span", { textContent: shown(blended.score) }));
+    make("span", { textContent: `${rank}.` }), arrow(rank, found.before), title, make("span", { textContent: shown(blended.score) }));
   const bar = make("div", { className: "bar", attributes: { "aria-hidden": "true" } });
   names.forEach((name, k) => {
     const share = blended.shares[name] ?? 0;
@@ -210,12 +203,12 @@ function showOne(i) {
 }
 
 function arrow(rank, before) {
-  const column = Object.keys(state.data.documents[0].scores)[0] ?? "the input", moved = before - rank;
+  const moved = before - rank, place = `rank ${before} in the first stage`;
   const [sign, name, words] = moved > 0 ? [`▲${moved}`, "up", `up ${moved}`]
     : moved < 0 ? [`▼${-moved}`, "down", `down ${-moved}`] : ["=", "level", "same rank"];
-  return make("span", { className: name, title: `rank ${before} by ${column}` },
+  return make("span", { className: name, title: place },
     make("span", { textContent: sign, attributes: { "aria-hidden": "true" } }),
-    make("span", { className: "hidden", textContent: `${words}, rank ${before} by ${column}` }));
+    make("span", { className: "hidden", textContent: `${words}, ${place}` }));
 }
 
 function tools(i) {
@@ -383,13 +376,13 @@ function onKey(event) {
 async function ask(event) {
   event.preventDefault();
   const form = new FormData(byId("ask")), text = form.get("documents").trim();
-  const documents = text ? { documents: text.split(/\n\s*\n/).map((part) => part.trim()) } : {};
+  const given = text ? { documents: text.split(/\n\s*\n/).map((part) => part.trim()) } : { mode: form.get("mode") ?? undefined };
   const key = form.get("key") ? { Authorization: `Bearer ${form.get("key")}` } : {};
   byId("status").textContent = "Ranking …";
   try {
     const response = await fetch("explain/ranking", {
       method: "POST", headers: { "Content-Type": "application/json", ...key },
-      body: JSON.stringify({ query: form.get("query"), ...documents }),
+      body: JSON.stringify({ query: form.get("query"), ...given }),
     });
     const found = await response.json();
     if (!response.ok) throw new Error(found.message);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 from collections.abc import Sequence
 from importlib.resources import files
@@ -24,6 +25,14 @@ def asset(name: str) -> str:
     return files("mpir.explain").joinpath(name).read_text(encoding="utf-8")
 
 
+def page_served(modes: Sequence[str]) -> str:
+    """The page that asks a server; where that has an index, with a choice of the modes that it can be searched by."""
+    options = "".join(f"<option>{html.escape(mode)}</option>" for mode in modes)
+    label = '<label for="mode">Without documents, search the index by</label>'
+    choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if modes else ""
+    return asset("explain.html").replace("<!--modes-->", choice)
+
+
 def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]:
     """Everything that the page blends and shows, as JSON-able values: columns, weights and the original texts.
 
@@ -32,16 +41,30 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
         documents: as they were ranked, in the order of the input, which breaks ties.
     """
     ranked = sorted(ranking.documents, key=lambda one: one.index)
+    before = _first_ranks(ranked, documents)
     return {
         "query": ranking.query,
         "weights": ranking.weights.to_dict(),
         "ordering": sorted(ranking.ordering),
         "left_out": ranking.left_out,
-        "documents": [_document(one, documents[one.index]) for one in ranked],
+        "documents": [_document(one, documents[one.index], rank) for one, rank in zip(ranked, before, strict=True)],
     }
 
 
-def _document(ranked: RankedDocument, document: Document) -> dict[str, Any]:
+def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]) -> list[int]:
+    """Where each document stood in the first stage (from 1; equal scores share a rank).
+
+    That is by the score that the first stage ranked by, which a hybrid search's columns do not show, or else by the
+    first column.
+    """
+    scores = [documents[one.index].score for one in ranked]
+    given = [score for score in scores if score is not None]
+    if len(given) < len(scores):
+        return [next(iter(one.ranks.values()), 1) for one in ranked]
+    return [1 + sum(other > score for other in given) for score in given]
+
+
+def _document(ranked: RankedDocument, document: Document, before: int) -> dict[str, Any]:
     reading = sorted(ranked.sentences, key=lambda one: (list(document.sections).index(one.section), one.begin))
     sentences = [
         {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
@@ -51,6 +74,7 @@ def _document(ranked: RankedDocument, document: Document) -> dict[str, Any]:
         "id": ranked.id,
         "sections": document.sections,
         "score": ranked.score,
+        "before": before,
         "scores": dict(ranked.scores),
         "sentences": sentences,
     }
@@ -61,7 +85,7 @@ def page_with(data: dict[str, Any]) -> str:
     script, style = asset("explain.mjs"), asset("explain.css")
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    page = asset("explain.html")
+    page = page_served(())
     for old, new in (
         ("<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">'),
         ('<link rel="stylesheet" href="explain/explain.css">', f"<style>{style}</style>"),

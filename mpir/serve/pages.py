@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mpir.explain.page import MEDIA, SERVED, asset, page_data
+from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.serve.found import read_search
 from mpir.serve.service import Service
 from mpir.serve.wanted import read_wanted, tokens_of
@@ -25,15 +25,15 @@ def add_pages(
     app: FastAPI, service: Service, handler: Callable[[Work], Callable[[Request], Awaitable[Response]]]
 ) -> None:
     """Add the page's paths. The page itself holds no data, so it needs no key; its rankings do."""
-    for path, name in (("/explain", "explain.html"), *((f"/explain/{name}", name) for name in MEDIA)):
-        app.add_api_route(path, _file(name), methods=["GET"], response_model=None, include_in_schema=False)
+    page = _text(page_served(list(service.indexes)), MEDIA["explain.html"])
+    files = {f"/explain/{name}": _text(asset(name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
+    for path, file in {"/explain": page, **files}.items():
+        app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
     ranking = handler(_ranking(service))
     app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
 
 
-def _file(name: str) -> Callable[[], Awaitable[Response]]:
-    text, media = asset(name), MEDIA[name]
-
+def _text(text: str, media: str) -> Callable[[], Awaitable[Response]]:
     async def file() -> Response:
         return Response(text, media_type=f"{media}; charset=utf-8", headers=HEADERS)
 

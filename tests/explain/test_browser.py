@@ -2,15 +2,22 @@
 
 import json
 import math
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
-from mpir import Reranker, Weights
+from mpir import Document, Reranker, Weights
 from mpir.explain.page import page_with
 from mpir.rank.ranking import Ranking
+from mpir.serve.app import create_app
+from mpir.serve.run import listen, url_of
+from mpir.serve.service import Service
+from mpir.serve.settings import Settings
 from tests.explain.conftest import DOCUMENTS, QUERY, Arbitrary
 from tests.serve.running import Server
 
@@ -196,4 +203,49 @@ def test_the_served_page_ranks_what_is_pasted(chromium: Any, server: Server) -> 
     page.get_by_role("button", name="Rank").click()
     page.get_by_text("start it with --index DIR").wait_for()
     assert faults == []
+    page.close()
+
+
+class Kept:
+    """A first stage that finds the same documents for every query, in an order of its own."""
+
+    def __init__(self, name: str, *places: int) -> None:
+        self.name, self.places = name, places
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        found = [DOCUMENTS[place] for place in self.places[:k]]
+        return [replace(one, score=1 / rank, scores={"bm25": 0.0}) for rank, one in enumerate(found, 1)]
+
+
+@pytest.fixture
+def searching() -> Iterator[str]:
+    """The address of a server, in a thread of this process, that can be searched in two ways."""
+    indexes: dict[str, Any] = {"bm25": Kept("bm25", 0, 1), "dense": Kept("dense", 2, 1, 0)}
+    service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings("words"), indexes)
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield url_of(listening)
+        server.should_exit = True
+        thread.join()
+
+
+def test_an_index_is_searched_by_what_is_chosen(chromium: Any, searching: str) -> None:
+    page = chromium.new_page()
+    page.goto(f"{searching}/explain")
+    page.get_by_label("Question").fill(QUERY)
+    found = {}
+    for mode in ("dense", "bm25"):
+        page.get_by_label("Without documents, search the index by").select_option(mode)
+        page.get_by_role("button", name="Rank").click()
+        page.get_by_text(f"{3 if mode == 'dense' else 2} documents ranked.").wait_for()
+        places = page.locator("#list .place").all_inner_texts()
+        arrows = page.locator("#list .row > span:nth-child(2)").all()
+        found[mode] = {place: arrow.get_attribute("title") for place, arrow in zip(places, arrows, strict=True)}
+    first, second, third = (f"rank {rank} in the first stage" for rank in (1, 2, 3))
+    assert found == {
+        "dense": {"id 13": first, "id 12": second, "id 11": third},
+        "bm25": {"id 11": first, "id 12": second},
+    }
     page.close()

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from mpir import Weights
+from mpir import Document, Reranker, Weights
 from mpir.cli import main
-from mpir.explain.page import MEDIA, asset, page_with
+from mpir.explain.page import MEDIA, asset, page_data, page_served, page_with
 from mpir.rank.ranking import Ranking
+from tests.explain.conftest import Arbitrary
 
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
 
@@ -27,6 +28,26 @@ def test_the_data_has_texts_columns_and_weights_in_the_order_of_the_input(ranked
         for sentence in document["sentences"]:
             assert document["sections"][sentence["section"]][sentence["begin"] : sentence["end"]].strip()
             assert set(sentence["scores"]) == set(ranking.weights.alpha)
+
+
+def test_where_a_document_stood_is_the_first_stage_s_own_rank() -> None:
+    """That of a hybrid search is by neither of its columns; without any score, it is by BM25 among the documents."""
+    reranker = Reranker(perspectives=[Arbitrary("relevance")])
+
+    def before(documents: list[Document]) -> list[int]:
+        return [one["before"] for one in page_data(reranker.rerank("gene", documents), documents)["documents"]]
+
+    fused = [
+        Document(name, abstract="A gene.", score=score, scores={"bm25": bm25, "dense": dense})
+        for name, score, bm25, dense in (("a", 0.02, 0.0, 0.9), ("b", 0.03, 3.0, 0.5), ("c", 0.02, 5.0, 0.1))
+    ]
+    assert before(fused) == [2, 1, 2]
+    assert before([Document("a", abstract="A cell."), Document("b", abstract="A gene.")]) == [2, 1]
+
+
+def test_the_served_page_offers_what_the_index_can_be_searched_by() -> None:
+    assert "<select" not in page_served([])
+    assert re.findall("<option>(.*?)</option>", page_served(["bm25", "dense", "hybrid"])) == ["bm25", "dense", "hybrid"]
 
 
 def test_a_page_loads_nothing_and_runs_only_its_own_script(ranked: Ranked) -> None:
