@@ -12,7 +12,9 @@ from mpir.cli import make_parser
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"(<!-- not run: [^\n]+ -->\n\n)?```(\w*)\n(.*?)```", re.DOTALL)
-WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+OF_CLIENTS = "integrations.md"
+"""Its examples need other libraries: tests/clients/test_examples.py runs them."""
+WITH_CODE = [page for page in PAGES if page.name != OF_CLIENTS and "```python" in page.read_text(encoding="utf-8")]
 
 GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]],
          "reports": ["No pleural effusion."]}  # fmt: skip
@@ -25,11 +27,19 @@ def blocks(page: Path, *languages: str) -> list[str]:
     return [text for skipped, language, text in found if language in languages and not skipped]
 
 
-def commands(page: Path) -> list[str]:
-    """The lines of a page's blocks that call mpir, each stage of a pipe by itself."""
+def commands(page: Path, program: str = "mpir") -> list[str]:
+    """The lines of a page's blocks that call a program, each stage of a pipe by itself."""
     lines = "\n".join(blocks(page, "", "bash")).replace("\\\n", " ").splitlines()
     stages = [stage.strip() for line in lines for stage in re.split(r"\s[|<>]\s", line.split("  #")[0])]
-    return [stage for stage in stages if stage.startswith("mpir ") and "…" not in stage]
+    return [stage for stage in stages if stage.startswith(f"{program} ") and "…" not in stage]
+
+
+def source_of(script: Path) -> str:
+    """The text of a script, and of what it imports from its own folder and from mpir."""
+    text = script.read_text(encoding="utf-8")
+    names = re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE)
+    files = [folder / f"{name.replace('.', '/')}.py" for name in names for folder in (script.parent, ROOT)]
+    return text + "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
@@ -52,6 +62,22 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_commands_have_the_options_that_are_shown(page: Path) -> None:
     for command in commands(page):
         make_parser().parse_args(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_scripts_are_there_and_know_the_options_that_are_shown(page: Path) -> None:
+    for command in commands(page, "python"):
+        script, *given = command.split()[1:]
+        if script.endswith(".py"):
+            source = source_of(ROOT / script)
+            for option in re.findall(r"(?<!\S)--[a-z-]+", " ".join(given)):
+                assert f'"{option}"' in source, (command, option)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_made_has_a_rule(page: Path) -> None:
+    rules = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {command.split()[1] for command in commands(page, "make")} <= rules
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

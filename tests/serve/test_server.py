@@ -15,6 +15,7 @@ import pytest
 
 from mpir import Reranker
 from mpir.cli import main
+from mpir.cli.serve import devices
 from tests.serve.running import Server
 
 QUERY = "does aspirin thin blood"
@@ -180,6 +181,19 @@ def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[s
 def test_mistakes_of_the_command_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--port", "0", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("device", "workers", "expected"),
+    [
+        ("cpu", 1, "cpu"),
+        ("cpu", 3, "cpu,cpu,cpu"),
+        ("cuda", 2, "cuda:0,cuda:1"),
+        ("cpu,cuda:0", 2, "cpu,cuda:0"),
+    ],
+)
+def test_workers_are_processes_of_the_cpu_or_gpus(device: str, workers: int, expected: str) -> None:
+    assert devices(device, workers) == expected
 
 
 def test_ctrl_c_stops_it_too(start_server: Callable[..., Server]) -> None:
