@@ -1,6 +1,7 @@
 """Load on loopback: `mpir serve` against a plain FastAPI around sentence-transformers' CrossEncoder.
 
     python benchmarks/serve.py --json serve.json
+    python benchmarks/serve.py --memory 10000 --documents 1 --sentences 1
 
 The plain server has the same weights, cut out of the bundle as one fp32 checkpoint for each perspective, and calls
 `predict` once for each with all sentences of a request; so it ranks by the same scores, added up. The two servers run
@@ -8,13 +9,15 @@ one after the other, each in a process of its own with the same threads. Clients
 as the last one is answered; all requests differ. No score cache is used.
 
 Figures for each number of clients and documents: requests per second, and the 50th, 95th and 99th percentile of the
-latency. `errors` must be 0. With --memory N, N requests more are sent to mpir, and `memory` has the server's resident
-MiB after the first tenth and at the end.
+latency. `errors` must be 0. --sentences N cuts documents short, for slow machines: the plain server takes minutes for
+32 requests of 100 abstracts on two cores. With --memory N, only mpir is started; the most clients send it N requests of
+the fewest documents, and `memory` has the server's resident MiB after each tenth of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import socket
@@ -24,7 +27,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +41,7 @@ from workload import read_asked, read_documents
 from mpir.cli import guarded
 from mpir.io.write import write_json
 from mpir.text import Document, Question
+from mpir.text.split import sentences
 
 HERE = Path(__file__).parent
 
@@ -52,32 +55,45 @@ def main() -> int:
     )
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32])
     parser.add_argument("--documents", type=int, nargs="+", default=[10, 100])
+    parser.add_argument("--sentences", type=int, metavar="N", help="of each document, the first (default: all)")
     parser.add_argument("--seconds", type=float, default=30.0, help="for each of the loads (%(default)s)")
     parser.add_argument("--threads", type=int, default=default_threads())
-    parser.add_argument("--memory", type=int, default=0, metavar="N", help="requests more, to see memory stay level")
+    parser.add_argument("--memory", type=int, metavar="N", help="instead, see memory over so many requests to mpir")
     parser.add_argument("--json", metavar="FILE")
     return run(parser.parse_args())
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """All loads on both servers."""
-    documents, asked = read_documents(arguments.data), read_asked(arguments.data)
-    found: dict[str, Any] = {"machine": machine(arguments.threads), "loads": []}
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        for name, command in commands(arguments.bundle, folder):
-            with serving(command, arguments.threads) as (process, url):
-                for clients, count in itertools.product(arguments.clients, arguments.documents):
-                    bodies = requests(asked, documents, count)
-                    figures = load(url, bodies, clients, arguments.seconds)
-                    found["loads"].append({"server": name, "clients": clients, "documents": count, **figures})
-                if name == "mpir" and arguments.memory:
-                    found["memory"] = memory(process, url, requests(asked, documents, 10), arguments.memory)
-    columns = ("server", "clients", "documents", "requests/s", "p50 ms", "p95 ms", "p99 ms", "errors")
-    print(table([[str(row[name]) for name in columns] for row in found["loads"]], columns))
+    """All loads on both servers, or one of them for a long time."""
+    documents = [shortened(document, arguments.sentences) for document in read_documents(arguments.data)]
+    asked, measure = read_asked(arguments.data), all_loads if arguments.memory is None else memory
+    found = {"machine": machine(arguments.threads), **measure(arguments, asked, documents)}
     if arguments.json:
         write_json(arguments.json, found)
-    return int(any(row["errors"] for row in found["loads"]))
+    return int(any(row["errors"] for row in found.get("loads", ())))
+
+
+def all_loads(
+    arguments: argparse.Namespace, asked: Sequence[Question], documents: Sequence[Document]
+) -> dict[str, Any]:
+    """What all numbers of clients and documents come to, on either server."""
+    found = []
+    with TemporaryDirectory() as folder:
+        for name, command in commands(arguments.bundle, Path(folder)):
+            with serving(command, arguments.threads) as (_, url):
+                for clients, count in itertools.product(arguments.clients, arguments.documents):
+                    figures = load(url, requests(asked, documents, count), clients, arguments.seconds)
+                    found.append({"server": name, "clients": clients, "documents": count, **figures})
+    columns = ("server", "clients", "documents", "requests/s", "p50 ms", "p95 ms", "p99 ms", "errors")
+    print(table([[str(row[name]) for name in columns] for row in found], columns))
+    return {"loads": found}
+
+
+def shortened(document: Document, count: int | None) -> Document:
+    """A document of the first sentences of its text."""
+    if count is None:
+        return document
+    return Document(document.id, abstract=" ".join(one.text for one in sentences(document)[:count]))
 
 
 def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -88,7 +104,7 @@ def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "plain", [sys.executable, "-c", f"{code}plain_server.main(int(sys.argv[1]), {list(checkpoints)!r})"]
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(command: list[str], threads: int) -> Iterator[tuple[psutil.Process, str]]:
     """A server that is ready, and its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -106,11 +122,10 @@ def serving(command: list[str], threads: int) -> Iterator[tuple[psutil.Process, 
 def wait(url: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until the server is ready. Raises RuntimeError where it ends instead."""
     while process.poll() is None:
-        try:
+        with contextlib.suppress(httpx.TransportError):
             if httpx.get(f"{url}/ready").status_code == 200:
                 return
-        except httpx.TransportError:
-            time.sleep(0.2)
+        time.sleep(0.2)
     raise RuntimeError(f"{process.args}: ended with status {process.returncode}")
 
 
@@ -147,15 +162,30 @@ def load(url: str, bodies: Iterator[dict[str, Any]], clients: int, seconds: floa
     return {"requests/s": rate, "p50 ms": p50, "p95 ms": p95, "p99 ms": p99, "errors": errors}
 
 
-def memory(process: psutil.Process, url: str, bodies: Iterator[dict[str, Any]], count: int) -> dict[str, float]:
-    """The server's resident MiB after the first tenth of so many requests, and after all of them."""
-    found = {}
-    with httpx.Client(timeout=600) as connection:
-        for number, body in enumerate(itertools.islice(bodies, count), 1):
-            connection.post(f"{url}/v1/rerank", json=body).raise_for_status()
-            if number in (count // 10, count):
-                found[f"after {number}"] = round(process.memory_info().rss / 2**20, 1)
-    return found
+def memory(arguments: argparse.Namespace, asked: Sequence[Question], documents: Sequence[Document]) -> dict[str, Any]:
+    """mpir's resident MiB after each tenth of so many requests. Raises httpx.HTTPStatusError where one is refused."""
+    bodies = itertools.islice(requests(asked, documents, min(arguments.documents)), arguments.memory)
+    done, found, lock = itertools.count(1), {}, threading.Lock()
+    tenths = {arguments.memory * tenth // 10 for tenth in range(1, 11)}
+    name, command = next(commands(arguments.bundle, Path()))
+    with serving(command, arguments.threads) as (process, url):
+
+        def client(_: int) -> None:
+            with httpx.Client(timeout=600) as connection:
+                while True:
+                    with lock:
+                        body = next(bodies, None)
+                    if body is None:
+                        return
+                    connection.post(f"{url}/v1/rerank", json=body).raise_for_status()
+                    with lock:
+                        if (number := next(done)) in tenths:
+                            found[number] = round(process.memory_info().rss / 2**20, 1)
+
+        with ThreadPoolExecutor(max(arguments.clients)) as pool:
+            list(pool.map(client, range(max(arguments.clients))))
+    print(table([[str(number), str(mib)] for number, mib in found.items()], (f"requests to {name}", "MiB")))
+    return {"memory": found}
 
 
 if __name__ == "__main__":

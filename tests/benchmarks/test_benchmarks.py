@@ -179,13 +179,29 @@ def test_backends(tiny_bundle: Path, tmp_path: Path) -> None:
     assert "unpadded, fp32" in printed
 
 
-def test_load_on_both_servers(tmp_path: Path) -> None:
+def test_load_on_both_servers(tiny_bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
-    figures, printed = run("serve", tmp_path, "--clients", 2, "--documents", 2, "--seconds", 0.5, "--memory", 10)
+    arguments = ["--bundle", tiny_bundle, "--clients", 2, "--documents", 2, "--sentences", 1, "--seconds", 0.5]
+    figures, printed = run("serve", tmp_path, *arguments)
     assert [(load["server"], load["errors"]) for load in figures["loads"]] == [("mpir", 0), ("plain", 0)]
     assert all(load["requests/s"] > 0 and load["p50 ms"] <= load["p99 ms"] for load in figures["loads"])
-    assert list(figures["memory"]) == ["after 1", "after 10"]
     assert "requests/s" in printed
+
+
+def test_memory_over_many_requests(tiny_bundle: Path, tmp_path: Path) -> None:
+    arguments = ["--bundle", tiny_bundle, "--clients", 3, "--documents", 1, "--memory", 20]
+    figures, printed = run("serve", tmp_path, *arguments)
+    assert list(figures["memory"]) == [str(number) for number in range(2, 21, 2)]
+    assert all(mib > 50 for mib in figures["memory"].values())
+    assert "requests to mpir" in printed
+
+
+def test_documents_are_cut_after_their_first_sentences(measure: ModuleType) -> None:
+    import serve
+
+    document = Document("1", "A trial", "One is here. Two is there.")
+    assert serve.shortened(document, 2).text == "A trial One is here."
+    assert serve.shortened(document, None) is document
 
 
 @pytest.mark.slow
