@@ -74,7 +74,10 @@ def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document
 
 def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
     """What candidates depend on besides the index and BM25's parameters, for what is kept between runs."""
-    return {} if arguments.mode == "bm25" else {"first_stage": dict(index.identity)}
+    found = dict(index.identity)
+    if arguments.mode == "bm25":
+        return {"stop_words": found["stop_words"]} if "stop_words" in found else {}
+    return {"first_stage": found}
 
 
 def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any, get_args
 
 from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors
 from mpir.errors import InputError
+from mpir.text.terms import StopWords
 
 EPILOG = """\
 A PATH is a file or a folder of PubMed XML (.xml, .xml.gz) or JSON lines (.jsonl, .jsonl.gz) with id or pmid, title, and
@@ -19,6 +21,7 @@ examples:
   mpir index abstracts.jsonl --index pubmed-index
   mpir index baseline/ updatefiles/ --index pubmed-index --threads 8
   mpir index abstracts.jsonl --index pubmed-index --dense
+  mpir index reports.jsonl --index reports-index --stop-words not-no
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
 
 --dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made shard by shard: after an
@@ -49,6 +52,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
     )
     parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
+    parser.add_argument(
+        "--stop-words",
+        choices=get_args(StopWords),
+        default="english",
+        help='words that a search leaves out: Lucene\'s English ones, these but for "no" and "not", or none '
+        "(default: english)",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     parser.set_defaults(run=run)
@@ -64,11 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     progress = not arguments.quiet and sys.stderr.isatty()
-    kept = STDIN not in arguments.paths and index_matches(arguments.index, source)
+    kept = STDIN not in arguments.paths and index_matches(arguments.index, source, stop_words=arguments.stop_words)
     if not kept:
         documents = read_corpus(arguments.paths)
+        options: dict[str, Any] = {"threads": arguments.threads, "stop_words": arguments.stop_words}
         with naming_places(arguments.paths):
-            build_index(documents, arguments.index, source=source, threads=arguments.threads, progress=progress)
+            build_index(documents, arguments.index, source=source, progress=progress, **options)
     if arguments.dense:
         how = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
         kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, progress=progress, **how) and kept

@@ -13,9 +13,11 @@ from tqdm import tqdm
 
 from mpir.errors import InputError, OutputError, RepeatedIdError, shown
 from mpir.io.write import atomic_folder
+from mpir.retrieve.analyzer import indexing_options
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record
+from mpir.text.terms import StopWords, stop_words_of
 from mpir.text.types import Document
 
 BATCH = 1000
@@ -28,6 +30,7 @@ def build_index(
     source: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    stop_words: StopWords = "english",
 ) -> IndexInfo:
     """Index title and abstract of every document with Lucene, and store both, so that no second store is needed.
 
@@ -40,20 +43,24 @@ def build_index(
         source: what the documents came from, in JSON-able values; `index_matches` compares it later.
         threads: Lucene's indexing threads; every core by default.
         progress: show a bar on standard error.
+        stop_words: what is left out of texts and queries: Lucene's English ones, these but for "no" and "not"
+            (``not-no``), or ``none``.
 
     Raises:
-        InputError: no documents, an id that occurs twice, or less than one thread.
+        InputError: no documents, an id that occurs twice, less than one thread, or stop words that are no choice.
         OutputError: the folder cannot be written, or holds something other than an index of mpir.
     """
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}; expected at least 1, or none for every core.")
     target = Path(folder)
+    stop_words_of(stop_words)
     _refuse_foreign(target)
     with atomic_folder(target) as temporary:
         lucene = temporary / LUCENE_FOLDER
-        count = _write(documents, lucene, target, threads or os.cpu_count() or 1, progress)
+        options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, temporary)]
+        count = _write(documents, lucene, target, options, progress)
         _check(lucene, count, target)
-        info = describe(temporary, count, dict(source or {}))
+        info = describe(temporary, count, dict(source or {}), stop_words)
         write_info(temporary, info)
     return info
 
@@ -68,10 +75,10 @@ def _refuse_foreign(target: Path) -> None:
         )
 
 
-def _write(documents: Iterable[Document], lucene: Path, target: Path, threads: int, progress: bool) -> int:
+def _write(documents: Iterable[Document], lucene: Path, target: Path, options: list[str], progress: bool) -> int:
     count = 0
     stream = iter(tqdm(documents, desc="Indexing", unit=" documents", disable=not progress))
-    with _indexer(lucene, target, threads) as indexer:
+    with _indexer(lucene, target, options) as indexer:
         while batch := list(islice(stream, BATCH)):
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
@@ -84,8 +91,8 @@ def _write(documents: Iterable[Document], lucene: Path, target: Path, threads: i
 
 
 @contextmanager
-def _indexer(lucene: Path, target: Path, threads: int) -> Iterator[Any]:
-    arguments = ["-input", "", "-collection", "JsonCollection", "-index", str(lucene), "-threads", str(threads)]
+def _indexer(lucene: Path, target: Path, options: list[str]) -> Iterator[Any]:
+    arguments = ["-input", "", "-collection", "JsonCollection", "-index", str(lucene), *options]
     indexer = java_class("io.anserini.index.SimpleIndexer")([*arguments, "-storeRaw"])
     merge = False
     try:

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, shortened, shown
 from mpir.io.files import check_files
+from mpir.retrieve.analyzer import analyzer
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, REMEDY, IndexInfo, read_info
@@ -48,12 +49,14 @@ class LuceneIndex:
         check_files(folder, self.info.files, REMEDY, content=False)
         self._searcher = _open(self._folder, self.info)
         self._searcher.set_bm25(k1, b)
+        self._searcher.set_analyzer(analyzer(self.info.stop_words))
         self.parameters = (k1, b)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The corpus, and BM25's parameters."""
-        return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters)}
+        """The corpus, BM25's parameters, and stop words other than the usual."""
+        unusual = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
+        return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters), **unusual}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents that share a term with the query, best first, each with its score.
@@ -83,7 +86,8 @@ class LuceneIndex:
         if not ids:
             return np.zeros(0)
         with _reading(self._folder):
-            hits = self._searcher.search(_among(without_surrogates(query), list(ids)), len(ids))
+            among = _among(without_surrogates(query), list(ids), self._searcher.get_analyzer())
+            hits = self._searcher.search(among, len(ids))
             found = {str(hit.docid): float(hit.score) for hit in hits}
         return np.array([found.get(without_surrogates(one), 0.0) for one in ids])
 
@@ -121,16 +125,15 @@ class LuceneIndex:
         return min(k, len(self))
 
 
-def _among(query: str, ids: Sequence[str]) -> Any:
+def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:
     """Lucene's query for the terms, among the documents with these ids only."""
-    analyzer = java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
     words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
     occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
     bytes_of = java_class("org.apache.lucene.util.BytesRef")
     for one in ids:
         names.add(bytes_of(without_surrogates(one).encode()))
     both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
-    both.add(words.buildQuery("contents", analyzer, query), occur.MUST)
+    both.add(words.buildQuery("contents", read_by, query), occur.MUST)
     both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)
     return both.build()
 

@@ -13,11 +13,12 @@ from mpir.io.files import are_files, check_files, list_files
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
+from mpir.retrieve.analyzer import ANALYZERS, analyzer_name
 from mpir.retrieve.java import anserini_version
+from mpir.text.terms import StopWords
 from mpir.version import __version__
 
 FORMAT = 1
-ANALYZER = "DefaultEnglishAnalyzer (Porter)"
 LUCENE_FOLDER = "lucene"
 MANIFEST = "manifest.json"
 _log = logging.getLogger(__name__)
@@ -39,11 +40,16 @@ class IndexInfo:
     format: int
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    @property
+    def stop_words(self) -> StopWords:
+        """The words that are no terms of the index."""
+        return ANALYZERS[self.analyzer]
 
-def describe(folder: Path, documents: int, source: Mapping[str, Any]) -> IndexInfo:
+
+def describe(folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords) -> IndexInfo:
     """The manifest of the index that this mpir has built in a folder."""
     files = list_files(folder, (path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"))
-    return IndexInfo(documents, source, __version__, anserini_version(), ANALYZER, FORMAT, files)
+    return IndexInfo(documents, source, __version__, anserini_version(), analyzer_name(stop_words), FORMAT, files)
 
 
 def write_info(folder: Path, info: IndexInfo) -> None:
@@ -65,8 +71,8 @@ def read_info(folder: str | Path) -> IndexInfo:
     return _checked(folder, _read_values(folder))
 
 
-def index_matches(folder: str | Path, source: Mapping[str, Any]) -> bool:
-    """Whether `folder` holds a whole index that was built from the same `source`, so that it can be used again.
+def index_matches(folder: str | Path, source: Mapping[str, Any], *, stop_words: StopWords = "english") -> bool:
+    """Whether `folder` holds a whole index of the same `source` and stop words, so that it can be used again.
 
     Every file is read and its hash compared. An index that cannot be used is logged with what is wrong.
     """
@@ -74,7 +80,7 @@ def index_matches(folder: str | Path, source: Mapping[str, Any]) -> bool:
         return False
     try:
         info = read_info(folder)
-        if fingerprint(info.source) != fingerprint(source):
+        if fingerprint(info.source) != fingerprint(source) or info.stop_words != stop_words:
             return False
         check_files(folder, info.files, REMEDY, content=True)
     except ArtefactError as error:
@@ -91,12 +97,12 @@ def _read_values(folder: Path) -> dict[str, Any]:
 
 
 def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
-    expected = {"format": FORMAT, "anserini": anserini_version(), "analyzer": ANALYZER}
-    for name, value in expected.items():
-        if values.get(name) != value:
+    expected = {"format": [FORMAT], "anserini": [anserini_version()], "analyzer": list(ANALYZERS)}
+    for name, known in expected.items():
+        if values.get(name) not in known:
             raise ArtefactError(
                 f"{folder}: was built with {name} {shown(values.get(name))} (mpir {shown(values.get('mpir'))}), but "
-                f"this mpir reads {value!r}; build it again with `mpir index PATH… --index DIR`."
+                f"this mpir reads {' or '.join(map(repr, known))}; build it again with `mpir index PATH… --index DIR`."
             )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(IndexInfo) if item.name not in values]

@@ -22,12 +22,13 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
     Raises:
         InputError: another name.
     """
-    left_out = _stop_words(stop_words)
+    left_out = stop_words_of(stop_words)
     return [_singular(word) for word in _WORD.findall(text.lower()) if word not in left_out]
 
 
 @cache
-def _stop_words(name: StopWords) -> frozenset[str]:
+def stop_words_of(name: StopWords) -> frozenset[str]:
+    """The words that a choice of stop words leaves out. Raises InputError for another name."""
     from bm25s.stopwords import STOPWORDS_EN
 
     if name not in get_args(StopWords):

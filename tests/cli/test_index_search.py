@@ -59,6 +59,15 @@ def test_an_index_is_kept_until_the_corpus_changes(
     assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
 
 
+def test_other_stop_words_are_another_index(corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for stop_words, kept in (("none", False), ("none", True), ("english", False)):
+        assert mpir("index", corpus, "--index", folder, "--stop-words", stop_words) == 0
+        assert json.loads(capsys.readouterr().out)["kept"] is kept
+        assert mpir("search", "--index", folder, "the in") == 0
+        found = json.loads(capsys.readouterr().out)["documents"]
+        assert [one["id"] for one in found] == (["1"] if stop_words == "none" else [])
+
+
 def test_a_damaged_index_is_built_again(
     corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

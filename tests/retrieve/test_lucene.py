@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import ArtefactError, InputError
-from mpir.retrieve import LuceneIndex, build_index
+from mpir.retrieve import LuceneIndex, build_index, index_matches, read_info
+from mpir.retrieve.java import java_class
+from mpir.text.terms import StopWords, stop_words_of
 from mpir.text.types import Document
 
 
@@ -178,6 +180,40 @@ def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_fold
                 assert len(str(error).splitlines()) == 1
         path.write_bytes(whole)
     assert refused > 20
+
+
+REPORTS = [Document("yes", "", "An effusion is seen."), Document("no", "", "No effusion is seen.")]
+
+
+@pytest.mark.parametrize(("stop_words", "no", "the_verb"), [("not-no", ["no"], []), ("none", ["no"], ["no", "yes"])])
+def test_stop_words_are_a_choice(tmp_path: Path, stop_words: StopWords, no: list[str], the_verb: list[str]) -> None:
+    info = build_index(REPORTS, tmp_path / "index", stop_words=stop_words)
+    assert (info.stop_words, read_info(tmp_path / "index")) == (stop_words, info)
+    with LuceneIndex(tmp_path / "index") as index:
+        assert ids(index.search("NO")) == no
+        assert sorted(ids(index.search("is"))) == the_verb
+        assert ids(index.search("no effusions"))[0] == "no"
+        first, second = index.scores_of("no effusion", ["yes", "no"])
+        assert second > first > 0
+        assert index.identity["stop_words"] == stop_words
+    assert index_matches(tmp_path / "index", {}, stop_words=stop_words)
+    assert not index_matches(tmp_path / "index", {})
+
+
+def test_the_usual_stop_words_are_lucenes_own_and_leave_no_out(tmp_path: Path) -> None:
+    build_index(REPORTS, tmp_path / "index")
+    with LuceneIndex(tmp_path / "index") as index:
+        assert index.search("no") == index.search("is") == []
+        assert len({round(score, 4) for score in index.scores_of("no effusion", ["yes", "no"])}) == 1
+        assert "stop_words" not in index.identity
+    words = java_class("org.apache.lucene.analysis.en.EnglishAnalyzer").ENGLISH_STOP_WORDS_SET
+    assert stop_words_of("english") == set(words.toString().strip("[]").split(", "))
+
+
+def test_stop_words_that_are_no_choice_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):
+        build_index(REPORTS, tmp_path / "index", stop_words="german")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_searching_loads_no_torch_and_prints_nothing_of_its_own(index_folder: Path) -> None:
