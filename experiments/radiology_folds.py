@@ -1,15 +1,18 @@
 """Part C of experiments/radiology.py: folds of findings, as in the paper. It measures agreement with the annotator.
 
 Findings are halved by hash. A bi-encoder trains on the entries of one half, and ranks sentences for the findings of the
-other, which it never saw: "edema" and "no edema" shall bring up what the annotator says affirms and denies it. Finished
-runs are kept in a journal, so that an interrupted comparison goes on.
+other, which it never saw: "edema" and "no edema" shall bring up what the annotator says affirms and denies it. All ways
+to sample see the same entries of a seed, once each. Finished runs are kept in a journal, seed after seed, so that an
+interrupted comparison goes on.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,19 +34,24 @@ from mpir.train.settings import TrainingSettings
 
 Floats = npt.NDArray[np.float64]
 Rows = Iterator[tuple[str, Floats]]
+Record = Mapping[str, Mapping[str, float]]
+"""Measure → query → figure."""
 KINDS: Mapping[str, Callable[[str], bool]] = {
     "findings": lambda query: not query.startswith("no "),
     "denials": lambda query: query.startswith("no "),
     "all": lambda query: True,
 }
 LEAST = 5
+MEASURES = ("AP", "Rprec")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, how often, and on how many sentences it is measured; `settings` are those of a training run.
+    """What is trained, how often, on how much, and what is ranked; `settings` are those of a training run.
 
-    Training starts from `checkpoint`, by default from the start encoder.
+    All systems are tested against the first two `samplings`, the plain ones. Sentences have at most `longest` words,
+    `sentences` of them are ranked, and training sees `entries` of a fold, others for each seed (None: all). It starts
+    from `checkpoint`, by default from the start encoder.
     """
 
     samplings: Sequence[Sampling]
@@ -51,24 +59,39 @@ class Plan:
     sentences: int
     settings: Mapping[str, Any]
     checkpoint: Path | None = None
+    entries: int | None = None
+    longest: int | None = None
+
+    def drawn(self, entries: Sequence[Example], seed: int) -> list[Example]:
+        """The entries that a seed trains on, in random order."""
+        order = np.random.default_rng(seed).permutation(len(entries))
+        return [entries[i] for i in order[: self.entries]]
 
 
 def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
-    """Train and rank for every fold, sampling and seed, and print the means over seeds."""
+    """Train and rank for every seed, fold and sampling, and print the means over seeds."""
     start, entries = Start(plan.checkpoint), read_entries(data / "openi/indiana_reports.csv", lexicon)
+    entries = [one for one in entries if plan.longest is None or len(one.sentence.split()) <= plan.longest]
     texts = sorted({entry.sentence for entry in entries}, key=normalise)
     texts = [texts[i] for i in np.random.default_rng(0).permutation(len(texts))[: plan.sentences]]
-    made_by = {"settings": dict(plan.settings), "sentences": plan.sentences, "entries": len(entries)}
+    made_by = {"settings": dict(plan.settings), "texts": texts, "entries": [plan.entries, len(entries)]}
     journal = Journal(folder / "folds.jsonl", made_by)
-    for fold in HALVES:
+    measured: dict[str, Record] = {}
+    for seed, fold in product(plan.seeds, HALVES):
         judged = _judged([entry for entry in entries if _fold(entry) != fold], texts)
-        mine = [entry for entry in entries if _fold(entry) == fold]
-        for name, ranked in _systems(start, mine, folder / fold, plan, Target(tuple(judged), texts)):
-            if (key := f"{fold} {name}") not in journal.records:
-                found = {q: dict(zip(map(str, range(len(texts))), map(float, row), strict=True)) for q, row in ranked()}
-                journal.add(key, {"ap": evaluate_queries(judged, found, ["AP"])["AP"]})
-                print(key, f"{np.mean(list(journal.records[key]['ap'].values())):.4f}", flush=True)
-    show({key: record["ap"] for key, record in journal.records.items()})
+        target = Target(tuple(judged), texts)
+        mine = plan.drawn([entry for entry in entries if _fold(entry) == fold], seed)
+        settings = TrainingSettings(start.encoder.checkpoint, seed=seed, **plan.settings)
+        for name, ranked in chain(
+            _free(start, target), _sampled(mine, plan.samplings, folder / fold, settings, target)
+        ):
+            if (key := f"{fold}: {name}") not in journal.records:
+                found = {query: {str(i): float(one) for i, one in enumerate(row)} for query, row in ranked()}
+                journal.add(key, evaluate_queries(judged, found, MEASURES))
+                print(key, f"{np.mean(list(journal.records[key]['AP'].values())):.4f}", flush=True)
+            measured[key] = journal.records[key]
+    print(f"{len(entries)} entries, {plan.entries or 'all'} of a fold trained on, {len(texts)} sentences ranked")
+    show(measured, [str(one) for one in plan.samplings[:2]])
     return 0
 
 
@@ -93,24 +116,28 @@ def _judged(entries: Sequence[Example], texts: Sequence[str]) -> dict[str, dict[
     return {query: answers for query, answers in found.items() if len(answers) >= LEAST}
 
 
-def _systems(
-    start: Start, entries: Sequence[Example], folder: Path, plan: Plan, target: Target
-) -> Iterator[tuple[str, Callable[[], Rows]]]:
-    """Every system by name, and what scores the texts (N,) for each query once it is asked."""
+def _free(start: Start, target: Target) -> Iterator[tuple[str, Callable[[], Rows]]]:
+    """What needs no training, by name, and what scores the texts (N,) for each query once it is asked."""
     index = MemoryIndex(target.texts, stop_words="not-no")
     yield 'BM25 that keeps "no"', lambda: ((query, index.scores(query).astype(np.float64)) for query in target.queries)
     yield "start encoder", lambda: _cosines(start.encoder, target)
-    for seed in plan.seeds:
-        settings = TrainingSettings(start.encoder.checkpoint, seed=seed, **plan.settings)
-        for sampling in plan.samplings:
-            place = folder / f"{sampling.negatives}-{sampling.among}-{seed}"
-            yield f"{sampling}, seed {seed}", partial(_trained, entries, sampling, place, settings, target)
+
+
+def _sampled(
+    entries: Sequence[Example], samplings: Sequence[Sampling], folder: Path, settings: TrainingSettings, target: Target
+) -> Iterator[tuple[str, Callable[[], Rows]]]:
+    """The same for what is trained."""
+    for sampling in samplings:
+        place = folder / f"{sampling.negatives}-{sampling.among}-{settings.seed}"
+        yield f"{sampling}, seed {settings.seed}", partial(_trained, entries, sampling, place, settings, target)
 
 
 def _trained(
     entries: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings, target: Target
 ) -> Rows:
-    return _cosines(Encoder(train(entries, sampling, folder, settings)), target)
+    found = list(_cosines(Encoder(train(entries, sampling, folder, settings)), target))
+    shutil.rmtree(folder)  # its figures are all that is wanted of dozens of models
+    yield from found
 
 
 def _cosines(encoder: Encoder, target: Target) -> Rows:
@@ -121,24 +148,55 @@ def _cosines(encoder: Encoder, target: Target) -> Rows:
         yield query, row.astype(np.float64)
 
 
-def show(found: Mapping[str, Mapping[str, float]]) -> None:
-    """AP of findings, denials and all, both folds together, a query's mean over seeds; p against random sampling."""
-    systems: dict[str, dict[str, list[float]]] = {}
-    for key, by_query in found.items():
-        name = key.split(" ", 1)[1].split(", seed")[0]
-        for query, value in by_query.items():
-            systems.setdefault(name, {}).setdefault(query, []).append(value)
-    means = {name: {query: float(np.mean(values)) for query, values in one.items()} for name, one in systems.items()}
-    base = next((name for name in means if name.startswith("random")), next(iter(means)))
-    queries = sorted(set.intersection(*(set(one) for one in means.values())))
-    others = [name for name in means if name != base]
-    values = {name: np.array([one[query] for query in queries]) for name, one in means.items()}
-    p_values = dict(zip(others, holm([randomisation_test(values[base], values[n]) for n in others]), strict=True))
-    rows = []
-    for name in means:
-        kinds = [np.mean([means[name][q] for q in queries if kind(q)]) for kind in KINDS.values()]
-        low, high = bootstrap_interval(values[name])
-        p = f"{p_values[name]:.5f}" if name in p_values else ""
-        rows.append((name, *(f"{value:.4f}" for value in kinds), f"{low:.3f}-{high:.3f}", p))
-    print(f"{len(queries)} queries; p against {base!r}, after Holm")
-    print(tabulate(rows, ("", *KINDS, "all, 95 %", "p"), **TABLE))
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A system's figures (S, Q) by measure, for its seeds and for the queries of both folds."""
+
+    figures: Mapping[str, Floats]
+    queries: Sequence[str]
+
+    @property
+    def precision(self) -> Floats:
+        """AP (Q,), a query's mean over seeds."""
+        return self.figures["AP"].mean(axis=0)
+
+    def row(self) -> tuple[str, ...]:
+        """AP by kind of query, its interval over queries, the lowest and highest of the seeds, and R-precision."""
+        kinds = [np.array([kind(query) for query in self.queries]) for kind in KINDS.values()]
+        low, high = bootstrap_interval(self.precision)
+        seeds = self.figures["AP"].mean(axis=1)
+        spread = f"{seeds.min():.3f}-{seeds.max():.3f}" if len(seeds) > 1 else ""
+        means = (f"{self.precision[kind].mean():.3f}" for kind in kinds)
+        return *means, f"{low:.3f}-{high:.3f}", spread, f"{self.figures['Rprec'].mean():.3f}"
+
+
+def show(records: Mapping[str, Record], against: Sequence[str]) -> None:
+    """AP of findings, denials and all, both folds together, with p against the systems that are named."""
+    seeds: dict[str, dict[str, dict[str, Record]]] = {}
+    for key, record in records.items():
+        fold, name = key.split(": ", 1)
+        system, _, seed = name.partition(", seed ")
+        seeds.setdefault(system, {}).setdefault(seed, {})[fold] = record
+    found = {system: _measured(list(by_seed.values())) for system, by_seed in seeds.items()}
+    p_values = [_tested(found, base) for base in against]
+    rows = [(system, *one.row(), *(p.get(system, "") for p in p_values)) for system, one in found.items()]
+    print(f"{len(next(iter(found.values())).queries)} queries; p after Holm")
+    heads = ("AP", *KINDS, "all, 95 %", "seeds", "R-precision", *(f"p against {base}" for base in against))
+    print(tabulate(rows, heads, **TABLE))
+
+
+def _measured(seeds: Sequence[Mapping[str, Record]]) -> Measured:
+    """A system's figures from the records of its seeds, each by fold."""
+    both = [
+        {name: {q: v for one in by_fold.values() for q, v in one[name].items()} for name in MEASURES}
+        for by_fold in seeds
+    ]
+    queries = list(both[0]["AP"])
+    return Measured({name: np.array([[one[name][q] for q in queries] for one in both]) for name in MEASURES}, queries)
+
+
+def _tested(found: Mapping[str, Measured], base: str) -> dict[str, str]:
+    """p of AP of every other system against one, after Holm."""
+    others = [name for name in found if name != base]
+    p_values = holm([randomisation_test(found[name].precision, found[base].precision) for name in others])
+    return {name: f"{p:.4f}" for name, p in zip(others, p_values, strict=True)}

@@ -2,110 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from free_baselines import Start
-from radiology_data import HALVES, Half, read_openi
+from radiology_data import HALVES, read_openi
+from radiology_systems import (
+    BM25,
+    LEXICON,
+    MEASURES,
+    MINUS,
+    START,
+    TABLE,
+    TRAINED,
+    WITH,
+    Scored,
+    Summed,
+    polarity,
+    scored,
+    sums,
+)
 from tabulate import tabulate
 
 from mpir.annotate import Lexicon, NegEx
-from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.perspectives.negation import NegationPerspective, Several
-from mpir.rank.blend import blend
 from mpir.rank.reranker import Reranker
-from mpir.retrieve import MemoryIndex
-from mpir.retrieve.fusion import scaled_sum
-from mpir.text.split import sentences
 
-Floats = npt.NDArray[np.float64]
-MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")
 TRIGGERS = (("negation",), ("negation", "hedges"), ("negation", "hedges", "radiology"))
 LIKENESS = (None, 0.6, 0.75)
 RULES: tuple[Several, ...] = ("any", "mean", "last")
 WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-BM25, MINUS, START = "BM25", "BM25 minus negated", "start encoder, best sentence"
-FREE = "BM25 + start encoder, z-scores"
-LEXICON, PLAIN, BLEND = "lexicon alone", "BM25 + negation", "default bundle"
-WITH = "default bundle + negation"
-BLENDS = {PLAIN: BM25, WITH: BLEND}
 CASCADE = 0.2
-TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
-Scores = dict[str, Floats]
+AT_ONCE = 100_000
+"""Pairs: a half together, so that each report is read once."""
 Choice = tuple[tuple[str, ...], float | None, Several]
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One half: its queries in order, and scores (Q, D) by system."""
-
-    half: Half
-    scores: Scores
-
-    def measured(self, values: Floats) -> dict[str, Floats]:
-        """Each measure (Q,) of the rankings that scores (Q, D) give; equal ones in the order of ids."""
-        ids = [report.id for report in self.half.reports]
-        run = {
-            label: dict(zip(ids, row.tolist(), strict=True))
-            for label, row in zip(self.half.queries, values, strict=True)
-        }
-        found = evaluate_queries(self.half.judged, run, MEASURES)
-        return {name: np.array(list(by_query.values())) for name, by_query in found.items()}
-
-    def mean_ap(self, values: Floats) -> float:
-        """The mean of AP."""
-        return float(self.measured(values)["AP"].mean())
-
-
-def run(data: Path, lexicon: Path, cache: Path | None) -> int:
-    """Choose on dev, measure on test, print."""
+def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None) -> int:
+    """Choose on dev, measure on test, print. `trained` is the checkpoint of an encoder that has seen dev's reports."""
     halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
-    reranker = Reranker(cache=cache, cascade=CASCADE, style="report")
-    start = Start(folder=None if cache is None else cache / "vectors")
-    found = {name: Scored(halves[name], scored(halves[name], reranker, start)) for name in HALVES}
+    reranker = Reranker(cache=cache, cascade=CASCADE, style="report", pairs_at_once=AT_ONCE)
+    vectors = None if cache is None else cache / "vectors"
+    encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})
+    found = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}
     dev = found["dev"]
     chosen = _choose_rules(dev, phrases)
-    dev.scores[LEXICON] = polarity(dev.half, chosen)
-    weights = {name: _choose_weight(dev, base) for name, base in BLENDS.items()}
+    summed = sums(chosen, reranker.weights, dev.scores)
+    weights = {name: _choose_weight(dev, name, one) for name, one in summed.items()}
     for name, one in found.items():
-        one.scores.update(with_negation(one, polarity(one.half, chosen), weights))
+        column = polarity(one.half, chosen)
+        minus = np.where(column < 0, -1.0, one.scores[BM25])
+        one.scores.update({LEXICON: column, MINUS: minus, **{n: summed[n](one, weights[n]) for n in summed}})
         print_figures(name, one)
     return 0
-
-
-def scored(half: Half, reranker: Reranker, start: Start) -> Scores:
-    """The scores (Q, D) of what needs no lexicon."""
-    queries, texts = list(half.queries.values()), [report.text for report in half.reports]
-    index = MemoryIndex(texts)
-    found = [sentences(report, style="report") for report in half.reports]
-    cosines = start.cosines(queries, [one.text for several in found for one in several])
-    first = np.cumsum([0, *map(len, found[:-1])])
-    blended = reranker.stream_scored(queries, (half.reports for _ in queries))
-    lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
-    nearest = np.maximum.reduceat(cosines, first, axis=1)
-    return {
-        BM25: lexical,
-        START: nearest,
-        FREE: np.stack([scaled_sum(np.column_stack(both), (1, 1)) for both in zip(lexical, nearest, strict=True)]),
-        BLEND: np.stack([blend(one.columns, reranker.weights).documents for one in blended]),
-    }
-
-
-def polarity(half: Half, perspective: NegationPerspective) -> Floats:
-    """The negation column (Q, D) of documents."""
-    texts = [report.text for report in half.reports]
-    return np.stack([perspective.score(query, texts) for query in half.queries.values()])
-
-
-def with_negation(one: Scored, column: Floats, weights: Mapping[str, float]) -> Scores:
-    """What the negation column (Q, D) makes of the others."""
-    blends = {name: one.scores[base] + weights[name] * column for name, base in BLENDS.items()}
-    return {LEXICON: column, MINUS: np.where(column < 0, -1.0, one.scores[BM25]), **blends}
 
 
 def _choose_rules(dev: Scored, phrases: Lexicon) -> NegationPerspective:
@@ -131,10 +83,10 @@ def _best(dev: Scored, phrases: Lexicon, choices: Sequence[Choice]) -> Choice:
     return choices[int(np.argmax(values))]
 
 
-def _choose_weight(dev: Scored, base: str) -> float:
-    values = [dev.mean_ap(dev.scores[base] + weight * dev.scores[LEXICON]) for weight in WEIGHTS]
+def _choose_weight(dev: Scored, name: str, summed: Summed) -> float:
+    values = [dev.mean_ap(summed(dev, weight)) for weight in WEIGHTS]
     rows = [(f"{weight:g}", f"{value:.4f}") for weight, value in zip(WEIGHTS, values, strict=True)]
-    print(tabulate(rows, (f"{base}, weight of negation", "AP, dev"), **TABLE), end="\n\n")
+    print(tabulate(rows, (f"{name}, its weight", "AP, dev"), **TABLE), end="\n\n")
     return WEIGHTS[int(np.argmax(values))]
 
 

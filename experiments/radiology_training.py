@@ -38,12 +38,9 @@ def run(
     data: Path, lexicon: Path, folder: Path, sampling: Sampling, settings: dict[str, Any], *, checkpoint: Path | None
 ) -> int:
     """Train on all entries, and print the separation of the start encoder and of the trained one."""
-    start = Start(checkpoint)
-    examples = read_entries(data / "openi/indiana_reports.csv", lexicon)
-    print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
-    best = train(examples, sampling, folder, TrainingSettings(start.encoder.checkpoint, **settings))
+    best = trained(data, lexicon, folder, sampling, settings, checkpoint=checkpoint)
     rows = []
-    for system, encoder in (("start encoder", start.encoder), (f"trained, {sampling}", Encoder(best))):
+    for system, encoder in (("start encoder", Start(checkpoint).encoder), (f"trained, {sampling}", Encoder(best))):
         gaps, negated = gaps_of(encoder, data / "negex/rsAnnotations-1-120-random.txt")
         for kind, values in (("affirmed", gaps[~negated]), ("negated", gaps[negated])):
             low, high = bootstrap_interval(values)
@@ -53,10 +50,30 @@ def run(
     return 0
 
 
-def read_entries(path: Path, lexicon: Path) -> list[Example]:
-    """A positive pair for every query and every unique sentence that says so; queries of five sentences or more."""
+def trained(
+    data: Path,
+    lexicon: Path,
+    folder: Path,
+    sampling: Sampling,
+    settings: dict[str, Any],
+    *,
+    checkpoint: Path | None,
+    names: Sequence[str] = HALVES,
+) -> Path:
+    """Train on the entries of some halves of OpenI's reports; the folder of the checkpoint."""
+    examples = read_entries(data / "openi/indiana_reports.csv", lexicon, names)
+    print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
+    return train(examples, sampling, folder, TrainingSettings(Start(checkpoint).encoder.checkpoint, **settings))
+
+
+def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> list[Example]:
+    """A positive pair for every query and every unique sentence of some halves that says so; queries of five or more.
+
+    Raises:
+        InputError: as `read_openi`.
+    """
     halves = read_openi(path)
-    reports = [report for name in HALVES for report in halves[name].reports]
+    reports = [report for name in names for report in halves[name].reports]
     texts = list(dict.fromkeys(one.text.lower() for report in reports for one in sentences(report, style="report")))
     found: dict[str, dict[str, None]] = {}
     mentions = annotate(texts, Lexicon.load(lexicon), negation=NegEx.load())

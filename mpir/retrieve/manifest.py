@@ -97,7 +97,7 @@ def _read_values(folder: Path) -> dict[str, Any]:
 
 
 def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
-    expected = {"format": [FORMAT], "anserini": [anserini_version()], "analyzer": list(ANALYZERS)}
+    expected: dict[str, list[Any]] = {"format": [FORMAT], "anserini": [anserini_version()], "analyzer": list(ANALYZERS)}
     for name, known in expected.items():
         if values.get(name) not in known:
             raise ArtefactError(

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker
-from mpir.annotate import NegEx
+from mpir import Document, Perspective, Question, Reranker
+from mpir.annotate import Lexicon, NegEx
 from mpir.errors import InputError
+from mpir.perspectives.negation import NegationPerspective
+from mpir.tune.dataset import Dataset
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"
@@ -80,6 +82,21 @@ def test_judged_rows_have_the_span_of_their_condition(data: ModuleType, tmp_path
     assert [row.is_negated(rules) for row in (first, second)] == [first.negated, second.negated] == [True, False]
 
 
+def test_labels_of_chexperts_form_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, phrases in {"edema": "edema\n", "pleural_effusion": "effusion\n"}.items():
+        path = tmp_path / f"phrases/mention/{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(phrases, encoding="utf-8")
+    rows = [
+        "Reports,No Finding,Edema,Pleural Effusion",
+        "No edema. Small effusion.,1.0,0.0,1.0",
+        "May be edema.,,-1.0,0.0",
+    ]
+    (tmp_path / "labeled_reports.csv").write_text("\n".join(rows), encoding="utf-8")
+    assert script("radiology_chexpert").run(tmp_path) == 0
+    assert capsys.readouterr().out == "CheXpert's 2 labelled reports: 3 of 4 labels agree\n"
+
+
 def test_figures_by_hand(negation: ModuleType) -> None:
     said, gold = np.array([True, True, False, False]), np.array([True, False, True, False])
     assert negation.f_score(said, gold) == 0.5
@@ -98,11 +115,13 @@ def test_folds_are_compared_and_resumed(
     (tmp_path / "openi/indiana_reports.csv").write_text(HEAD + "".join(rows), encoding="utf-8")
     settings = {"max_steps": 2, "batch_size": 4, "precision": "fp32"}
     samplings = [folds.Sampling("random", 4), folds.Sampling("hard", 8)]
-    plan = folds.Plan(samplings, (1, 2), 60, settings, tiny_checkpoint)
+    plan = folds.Plan(samplings, (1, 2), 60, settings, tiny_checkpoint, entries=20, longest=6)
     assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
     first = capsys.readouterr().out
     assert first.count("2 steps") == 8  # two folds, two samplings, two seeds
     assert "hard negatives among 8" in first.splitlines()[-1]
+    assert "20 of a fold trained on" in first
+    assert [path.name for path in (tmp_path / "run").glob("*/*")] == []  # models are not kept
     assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
     again = capsys.readouterr().out
     assert "steps" not in again
@@ -121,13 +140,48 @@ class Count(Perspective):
 def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     data: ModuleType, tiny_checkpoint: Path
 ) -> None:
-    reports = script("radiology_reports")
+    systems, free = script("radiology_systems"), script("free_baselines")
     texts = ["Clear apex.No effusion xx.", "Small effusion.", "Heart is large x."]
     documents = [Document(str(number), abstract=text) for number, text in enumerate(texts)]
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
-    found = reports.scored(half, Reranker(perspectives=[Count()], style="report"), reports.Start(tiny_checkpoint))
+    encoders = {systems.START: free.Start(tiny_checkpoint)}
+    reranker = Reranker(perspectives=[Count()], style="report")
+    found, candidates = systems.scored(half, reranker, encoders)
     assert {values.shape for values in found.values()} == {(2, 3)}
-    assert found[reports.BM25][1].argmax() == 2
-    by_hand = sum((one - one.mean()) / one.std() for one in (found[reports.BM25][0], found[reports.START][0]))
-    np.testing.assert_allclose(found[reports.FREE][0], by_hand)
-    assert reports.Scored(half, found).mean_ap(found[reports.BM25]) == 1.0
+    assert found[systems.BM25][1].argmax() == 2
+    by_hand = sum((one - one.mean()) / one.std() for one in (found[systems.BM25][0], found[systems.START][0]))
+    np.testing.assert_allclose(found[systems.FREE][0], by_hand)
+    one = systems.Scored(half, found, candidates)
+    assert one.mean_ap(found[systems.BM25]) == 1.0
+    polarity = NegationPerspective(Lexicon.of({"effusion": ["effusion"], "heart": ["heart"]}))
+    sums = systems.sums(polarity, reranker.weights, found)
+    assert set(sums) == {"BM25 + negation", "BM25 + start encoder + negation", systems.BY_SENTENCE, systems.WITH}
+    column = [[-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    for name, base in (("BM25 + negation", systems.BM25), (systems.WITH, systems.BLEND)):
+        np.testing.assert_allclose(sums[name](one, 3.0) - found[base], 3.0 * np.array(column))
+    # a half of S_DOC is of sentences, and each of the three best has a third of that
+    by_sentence = sums[systems.BY_SENTENCE](one, 3.0) - found[systems.BLEND]
+    np.testing.assert_allclose(by_sentence[1], [0.0, 0.0, 0.5])
+
+
+def test_the_column_on_scored_questions_changes_what_mentions_their_topics(
+    tmp_path: Path,
+) -> None:
+    bioasq = script("radiology_bioasq")
+    path = tmp_path / "medquad.jsonl"
+    path.write_text("".join(f'{{"focus": "{one}"}}\n' for one in ("Gout Flare", "gout-flare", "HPV")), encoding="utf-8")
+    lexicon = bioasq.topics(path)
+    assert lexicon.concepts == ("gout flare",)
+    texts = ["No gout flare.", "A gout flare x. Nothing.", "Nothing x."]
+    documents = [Document(str(number), "", text, 1.0 + number) for number, text in enumerate(texts)]
+    reranker = Reranker(perspectives=[Count()])
+    questions = [Question("q", "What is gout flare?", documents=("1",)), Question("r", "What is it?", documents=("2",))]
+    asked = [question.body for question in questions]
+    scored = Dataset.collect(zip(questions, reranker.score(asked, [documents] * 2), strict=True))
+    held = {document.id: {**document.sections, "text": document.text} for document in documents}
+    perspective = bioasq.NegationPerspective(lexicon)
+    changed, weights = bioasq._with(scored, held, perspective, "document", reranker.weights)
+    assert changed.columns.document("negation").tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert weights.beta["negation"] == 2.0
+    changed, weights = bioasq._with(scored, held, perspective, "sentence", reranker.weights)
+    assert changed.columns.sentence("negation").tolist() == [-1.0, 1.0, 0.0, 0.0] + [0.0] * 4

@@ -1,0 +1,120 @@
+"""What part B of experiments/radiology.py compares: the scores of reports, without the negation column and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from free_baselines import Start
+from radiology_data import Half
+
+from mpir.evaluate import evaluate_queries
+from mpir.perspectives.base import Level
+from mpir.perspectives.negation import NegationPerspective
+from mpir.rank.blend import blend
+from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Floats
+from mpir.rank.reranker import Reranker
+from mpir.rank.weights import Weights
+from mpir.retrieve import MemoryIndex
+from mpir.retrieve.fusion import scaled_sum
+from mpir.text.split import sentences
+
+MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")
+TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
+BM25, MINUS, LEXICON = "BM25", "BM25 minus negated", "lexicon alone"
+START, TRAINED = "start encoder, best sentence", "trained encoder, best sentence"
+FREE, BLEND = "BM25 + start encoder, z-scores", "default bundle"
+WITH, BY_SENTENCE = "default bundle + negation", "default bundle + negation of sentences"
+ADDED = {
+    "BM25 + negation": BM25,
+    "BM25 + start encoder + negation": FREE,
+    "trained encoder + negation": TRAINED,
+}
+"""What the column is added to as it is, by the name of the sum."""
+BLENDED: Mapping[str, Level] = {BY_SENTENCE: "sentence", WITH: "document"}
+"""The level on which the column stands among the bundle's, as `mpir rerank --lexicon` has it."""
+Scores = dict[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One half: its queries in order, scores (Q, D) by system, and what the default bundle made them from."""
+
+    half: Half
+    scores: Scores
+    candidates: Sequence[Candidates] = ()
+
+    def measured(self, values: Floats) -> dict[str, Floats]:
+        """Each measure (Q,) of the rankings that scores (Q, D) give; equal ones in the order of ids."""
+        ids = [report.id for report in self.half.reports]
+        run = {
+            label: dict(zip(ids, row.tolist(), strict=True))
+            for label, row in zip(self.half.queries, values, strict=True)
+        }
+        found = evaluate_queries(self.half.judged, run, MEASURES)
+        return {name: np.array(list(by_query.values())) for name, by_query in found.items()}
+
+    def mean_ap(self, values: Floats) -> float:
+        """The mean of AP."""
+        return float(self.measured(values)["AP"].mean())
+
+
+Summed = Callable[[Scored, float], Floats]
+"""The scores (Q, D) with the negation column at some weight."""
+
+
+def scored(half: Half, reranker: Reranker, encoders: Mapping[str, Start]) -> tuple[Scores, list[Candidates]]:
+    """The scores (Q, D) of what needs no lexicon, and the bundle's candidates of each query."""
+    queries, texts = list(half.queries.values()), [report.text for report in half.reports]
+    index = MemoryIndex(texts)
+    lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
+    found = {BM25: lexical} | {name: nearest(half, encoder) for name, encoder in encoders.items()}
+    both = zip(lexical, found[START], strict=True)
+    candidates = list(reranker.stream_scored(queries, (half.reports for _ in queries)))
+    found[FREE] = np.stack([scaled_sum(np.column_stack(one), (1, 1)) for one in both])
+    found[BLEND] = np.stack([blend(one.columns, reranker.weights).documents for one in candidates])
+    return found, candidates
+
+
+def nearest(half: Half, encoder: Start) -> Floats:
+    """The cosine (Q, D) of every query with the nearest sentence of every report."""
+    found = [sentences(report, style="report") for report in half.reports]
+    cosines = encoder.cosines(list(half.queries.values()), [one.text for several in found for one in several])
+    first = np.cumsum([0, *map(len, found[:-1])])
+    return np.maximum.reduceat(cosines, first, axis=1)
+
+
+def polarity(half: Half, perspective: NegationPerspective) -> Floats:
+    """The negation column (Q, D) of documents."""
+    texts = [report.text for report in half.reports]
+    return np.stack([perspective.score(query, texts) for query in half.queries.values()])
+
+
+def sums(perspective: NegationPerspective, weights: Weights, systems: Collection[str]) -> dict[str, Summed]:
+    """What adds the negation column to each of the systems, and to the blend by `weights`, by the name of the sum."""
+    added = {name: partial(_added, base, perspective) for name, base in ADDED.items() if base in systems}
+    return added | {name: partial(_blended, level, perspective, weights) for name, level in BLENDED.items()}
+
+
+def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> Floats:
+    return one.scores[base] + weight * polarity(one.half, perspective)
+
+
+def _blended(level: Level, perspective: NegationPerspective, weights: Weights, one: Scored, weight: float) -> Floats:
+    if level == "sentence":
+        weights = replace(weights, alpha={**weights.alpha, perspective.name: weight})
+    else:
+        weights = replace(weights, beta={**weights.beta, perspective.name: weight})
+    return np.stack([blend(_with(perspective, level, part), weights).documents for part in one.candidates])
+
+
+def _with(perspective: NegationPerspective, level: Level, part: Candidates) -> Columns:
+    if level == "sentence":
+        texts = [sentence.text for sentence in part.sentences]
+        return part.columns.with_sentences({perspective.name: perspective.score(part.query, texts)})
+    texts = [document.text for document in part.documents]
+    return part.columns.with_documents({perspective.name: perspective.score(part.query, texts)})
