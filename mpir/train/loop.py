@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError, InputError, MpirError
@@ -36,6 +36,7 @@ from mpir.train.apart import ByToken, ByVector, Compared
 from mpir.train.data import Task, allot, outputs_needed
 from mpir.train.large_batches import backward_in_parts
 from mpir.train.matrices import batch_places, known_positives, own_places, same
+from mpir.train.rate import make_rate
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
 from mpir.train.schedule import Batch, schedule
@@ -83,6 +84,7 @@ class FineTuner:
             if task.sampling or any(loss.in_batch for loss in task.losses)
         }
         self.skipped = 0
+        self.cut: set[str] = set()
         self._pool: list[Example] = []
         self._negatives: dict[int, str | None] = {}
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
@@ -90,7 +92,8 @@ class FineTuner:
         self.optimiser = torch.optim.AdamW(
             self._parameter_groups(), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
         )
-        self.rate = get_linear_schedule_with_warmup(self.optimiser, int(settings.warmup * steps), steps)
+        self.falls = 0
+        self.rate = make_rate(self.optimiser, settings, steps, lambda: self.falls)
         # fp16 gradients may underflow, so the loss is scaled up for them; elsewhere the scaler does nothing.
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=settings.precision == "fp16")
         # A state holds no half-summed gradients, so it is saved after a step of the optimiser only.
@@ -121,6 +124,8 @@ class FineTuner:
                 self._keep_best()
             if last or self.step % self.save_every == 0:
                 self._save_state()
+        if self.cut:
+            log.warning("%d questions are longer than a model of late interaction reads, and were cut", len(self.cut))
         return self.folder / "best"
 
     def load(self, checkpoint: str | Path) -> None:
@@ -180,10 +185,12 @@ class FineTuner:
         return ByToken(questions, texts, self.interaction)
 
     def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
-        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut."""
+        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
         distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
         tokens = late.read(self.tokenizer, distinct, question=question, most=self.settings.max_length)
         first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
+        if question:
+            self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
         reading = token_reading(late, self.tokenizer, question=question)
         for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
             sequences = tokens.sequences(first[chunk])
@@ -366,6 +373,8 @@ class FineTuner:
         self._log(step=self.step, dev=figures, mean=mean)
         log.info("step %d: %s", self.step, figures)
         self.stale = 0 if mean > self.best else self.stale + 1
+        if self.stale and self.settings.quarter_after and self.stale % self.settings.quarter_after == 0:
+            self.falls += 1
         if mean > self.best:
             self.best = mean
             with atomic_folder(self.folder / "best", marker="config.json") as temporary:
@@ -394,6 +403,7 @@ class FineTuner:
             "identity": self._identity(),
             "data": self._data,
             "counters": (self.step, self.best, self.stale),
+            "falls": self.falls,
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "rate": self.rate.state_dict(),
@@ -410,6 +420,7 @@ class FineTuner:
             return
         state = self._read_state(path)
         self.step, self.best, self.stale = state["counters"]
+        self.falls = state.get("falls", 0)
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.rate.load_state_dict(state["rate"])

@@ -35,6 +35,9 @@ class TrainingSettings:
     weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
     adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")
     warmup: float = _setting(0.06, "part of the steps in which the learning rate rises; then it falls to 0")
+    quarter_after: int | None = _setting(
+        None, "looks at dev without a new best after which the learning rate falls to a quarter; else evenly to 0", 1
+    )
     max_length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
     gradient_accumulation_steps: int = _setting(1, "batches whose gradients are added up for one step", 1)
     seed: int = _setting(1, "of the order, the sampling and the heads")

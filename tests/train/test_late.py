@@ -1,6 +1,7 @@
 """Late interaction and TK by the trainer: scores by hand, all kinds of losses, and the bundle that comes of it."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,21 @@ def test_a_cross_encoder_and_two_late_interactions_share_one_checkpoint(tiny_che
     for index in (0, 2):
         values = found[index].score_pairs([(row.question, row.sentence) for row in rows])[0]
         np.testing.assert_allclose(values, trained.outputs(rows, [index])[:, 0], rtol=0.01, atol=0.02)
+
+
+def test_a_question_that_is_cut_is_counted(
+    tiny_checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = mixture(tmp_path, {"losses": ["ranknet"], "late": {"form": "states", "query_length": 16}})
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    long = " ".join(["blood"] * 30)
+    lines = [json.dumps({**row, "question": long if row["id"] == "q3" else QUESTION}) + "\n" for row in rows]
+    (tmp_path / "rows.jsonl").write_text("".join(lines))
+    trained = tuner(path, tiny_checkpoint)
+    with caplog.at_level(logging.WARNING):
+        trained.run()
+    assert trained.cut == {long}
+    assert "1 questions are longer than a model of late interaction reads, and were cut" in caplog.text
 
 
 def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:

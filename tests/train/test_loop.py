@@ -121,6 +121,42 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     assert weights[0] == weights[1]
 
 
+def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looks 2 and 3 bring nothing new, nor do 5 and 6; the fall counts from the step after the next."""
+    settings = replace(
+        settings,
+        gradient_accumulation_steps=1,
+        warmup=0.2,
+        evaluate_every=1,
+        max_steps=10,
+        quarter_after=2,
+        save_every=1,
+    )
+    tasks, figures = read_mixture(mixture), [0.5, 0.4, 0.5, 0.6, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1]
+    rates: list[float] = []
+
+    def tuner(stop: int) -> FineTuner:
+        made = FineTuner(settings, tasks, tmp_path / "run")
+        original = made._train_step
+
+        def step(batch: Any) -> float:
+            if made.step == stop:
+                raise KeyboardInterrupt
+            rates.append(made.optimiser.param_groups[0]["lr"] / settings.learning_rate)
+            return original(batch)
+
+        monkeypatch.setattr(made, "_train_step", step)
+        monkeypatch.setattr(made, "evaluate", lambda: {"relevance": figures[made.step - 1]})
+        return made
+
+    with pytest.raises(KeyboardInterrupt):
+        tuner(stop=5).run()
+    tuner(stop=99).run()
+    assert rates == [0, 0.5, 1, 1, 1 / 4, 1 / 4, 1 / 4, 1 / 16, 1 / 16, 1 / 64]
+
+
 def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
     other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
