@@ -140,13 +140,14 @@ def maxsim_alone(
         from sentence_transformers.util import maxsim as theirs
 
         return lambda _: theirs(queries, found).numpy().astype(float)
+    from mpir.models.interaction import scores
+
     lengths = torch.tensor([len(vector) for vector in found])
 
     @torch.inference_mode()
     def run(_: Sequence[str]) -> Scores:
-        flat = torch.cat(found)
-        scores = [one.encoder.interaction(query, flat, lengths) for query in queries]
-        return np.asarray(torch.stack(scores).numpy().astype(float))
+        values = scores(one.encoder.interaction, queries, torch.cat(found), lengths)
+        return np.asarray(values.numpy().astype(float))
 
     return run
 

@@ -49,7 +49,7 @@ class TKConfig(PreTrainedConfig):  # type: ignore[misc]
 class Kernels(nn.Module):
     """How a question's word vectors meet those of documents; all have length 1, so products are cosines.
 
-    K_i^k = Σ_j exp(−(q_i·d_j − μ_k)² / 2σ²)        s = Σ_k w_k Σ_i ln max(a_k·K_i^k, 1e-10)
+    K_i^k = Σ_j exp(−(q_i·d_j − μ_k)² / 2σ²)        s = Σ_i s_i        s_i = Σ_k w_k ln max(a_k·K_i^k, 1e-10)
     """
 
     def __init__(self, sigma: float) -> None:
@@ -57,13 +57,12 @@ class Kernels(nn.Module):
         self.sigma = sigma
         self.scale, self.weight = nn.Parameter(torch.ones(len(MUS))), nn.Parameter(torch.zeros(len(MUS)))
 
-    def forward(self, question: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
-        """Scores (D,) from (Q, W) and (T, W), the documents' one after the other, each so long (D,)."""
-        cosines = documents.float() @ question.float().T
+    def forward(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
+        """What each token (N, W) finds in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
+        cosines = documents.float() @ tokens.float().T
         near = (torch.exp((cosines - mu).square() / (-2 * self.sigma**2)) for mu in MUS)
         counts = torch.stack([torch.segment_reduce(one, "sum", lengths=lengths, axis=0) for one in near], dim=2)
-        logarithms = torch.log((self.scale * counts).clamp(min=LEAST)).sum(dim=1)
-        return logarithms @ self.weight
+        return torch.log((self.scale * counts).clamp(min=LEAST)) @ self.weight
 
 
 class _Base(PreTrainedModel):  # type: ignore[misc]

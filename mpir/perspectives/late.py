@@ -102,10 +102,12 @@ class LatePerspective(Perspective):
         """Scores (N,) of texts for a question, of several passages the best."""
         import torch
 
+        from mpir.models.interaction import scores
+
         passages = [one for passages in texts for one in passages]
         lengths, flat = torch.tensor([len(one) for one in passages]), torch.cat(passages)
         with torch.inference_mode():
-            found = torch.stack([self.encoder.interaction(one, flat, lengths) for one in question]).amax(dim=0)
+            found = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
         first = np.cumsum([0, *(len(passages) for passages in texts)])[:-1]
         best: npt.NDArray[np.float64] = np.maximum.reduceat(found.double().numpy(), first)
         return best

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from mpir.models.interaction import Interaction
+from mpir.models.interaction import Interaction, scores
 from mpir.train.matrices import Places
 
 
@@ -52,7 +52,7 @@ class ByToken(NamedTuple):
         rows: dict[int, list[int]] = {}
         for row, question in enumerate(self.left):
             rows.setdefault(id(question), []).append(row)
-        found = [self._meet(self.left[own[0]], own) for own in rows.values()]
+        found = [self.all([self.left[own[0]]], own)[0] for own in rows.values()]
         order = torch.tensor([row for own in rows.values() for row in own], device=found[0].device)
         return torch.cat(found)[order.argsort()]
 
@@ -63,9 +63,6 @@ class ByToken(NamedTuple):
 
     def all(self, questions: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:
         """Scores (Q, C) of questions and the texts of rows."""
-        return torch.stack([self._meet(question, candidates) for question in questions])
-
-    def _meet(self, question: Tensor, rows: Sequence[int]) -> Tensor:
-        texts = [self.right[row] for row in rows]
-        lengths = torch.tensor([len(text) for text in texts], device=question.device)
-        return self.interaction(question, torch.cat(texts), lengths)
+        texts = [self.right[row] for row in candidates]
+        lengths = torch.tensor([len(text) for text in texts], device=texts[0].device)
+        return scores(self.interaction, questions, torch.cat(texts), lengths)

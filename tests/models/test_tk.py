@@ -66,13 +66,13 @@ def test_kernels_by_hand() -> None:
     cosines = [[[1.0, 0.0], [0.0, 0.6]], [[-1.0], [-1.0]]]
     expected = []
     for document in cosines:
-        score = 0.0
-        for k, mu in enumerate(MUS):
-            for row in document:
-                count = sum(np.exp(-((one - mu) ** 2) / 0.02) for one in row)
-                score += (k / 10 - 0.3) * np.log(max((0.5 + k / 10) * count, 1e-10))
-        expected.append(score)
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4)
+        each = []
+        for row in document:
+            counts = [sum(np.exp(-((one - mu) ** 2) / 0.02) for one in row) for mu in MUS]
+            logarithms = [np.log(max((0.5 + k / 10) * count, 1e-10)) for k, count in enumerate(counts)]
+            each.append(sum((k / 10 - 0.3) * one for k, one in enumerate(logarithms)))
+        expected.append(each)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4)  # what each token of the question finds
 
 
 def test_places_are_told_apart_by_sines_and_cosines() -> None:
@@ -111,7 +111,7 @@ def test_company_order_and_batches_change_no_score(tk: Path) -> None:
             torch.nn.functional.normalize(model.encoder(**tokenizer([text], return_tensors="pt")).last_hidden_state[0])
             for text in PAIRS[0]
         ]
-        expected = model.interaction(*states, torch.tensor([len(states[1])]))
+        expected = model.interaction(*states, torch.tensor([len(states[1])])).sum(dim=1)
     assert values[0] == pytest.approx(float(expected[0]), rel=1e-5)
 
 

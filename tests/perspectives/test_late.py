@@ -12,8 +12,9 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from mpir.cli import main
 from mpir.errors import ArtefactError, InputError
+from mpir.models import interaction
 from mpir.models.encoder import Encoder
-from mpir.models.interaction import maxsim
+from mpir.models.interaction import maxsim, scores
 from mpir.models.late import FORMS, LateInteraction
 from mpir.perspectives import Loading, ScoreCache, late, score_pairs
 from mpir.perspectives.base import build
@@ -62,9 +63,35 @@ def loaded(checkpoint: Path, **options: object) -> LatePerspective:
 def test_maxsim_by_hand() -> None:
     question = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     documents = torch.tensor([[0.5, -1.0], [-3.0, 0.25], [2.0, 2.0], [-1.0, -1.0]])
-    found = maxsim(question, documents, torch.tensor([2, 1, 1]))
+    lengths = torch.tensor([2, 1, 1])
     # the first document: 0.5 of its first token, 2 · 0.25 of its second
-    assert found.tolist() == [0.5 + 0.5, 2.0 + 4.0, -1.0 - 2.0]
+    assert maxsim(question, documents, lengths).tolist() == [[0.5, 0.5], [2.0, 4.0], [-1.0, -2.0]]
+    assert scores(maxsim, [question], documents, lengths).tolist() == [[1.0, 6.0, -3.0]]
+
+
+@pytest.mark.parametrize("products", [1, 40, 10**6])
+def test_many_questions_at_once_score_as_each_alone(products: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interaction, "PRODUCTS", products)
+    questions, documents, lengths = some_vectors()
+    found = scores(maxsim, questions, torch.cat(documents), lengths)
+    expected = [[(one @ other.T).max(dim=1).values.sum().item() for other in documents] for one in questions]
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+
+
+def test_it_equals_the_maxsim_of_sentence_transformers() -> None:
+    peer = pytest.importorskip("sentence_transformers.util", reason="needs sentence-transformers")
+    questions, documents, lengths = some_vectors()
+    found = scores(maxsim, questions, torch.cat(documents), lengths)
+    np.testing.assert_allclose(found.numpy(), peer.maxsim(questions, documents).numpy(), rtol=1e-5)
+
+
+def some_vectors() -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
+    """Three questions and four documents of random tokens, and the documents' lengths."""
+    generator = torch.Generator().manual_seed(1)
+    questions, documents = (
+        [torch.randn(length, WIDTH, generator=generator) for length in lengths] for lengths in ((3, 1, 5), (7, 2, 1, 4))
+    )
+    return questions, documents, torch.tensor([len(one) for one in documents])
 
 
 def reference(checkpoint: Path, question: str, text: str, form: LateInteraction) -> float:
