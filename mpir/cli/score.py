@@ -29,6 +29,9 @@ example:
   mpir tune scored --output weights.json
 
 With --mode hybrid, candidates have BM25 and vectors as columns, and tuning finds a weight for each.
+
+Questions with judgements in a file of their own, such as TripClick's or TREC's:
+  mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
 """
 
 
@@ -41,7 +44,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--questions", nargs="+", required=True, metavar="FILE", help="BioASQ questions with gold")
+    parser.add_argument(
+        "--questions", nargs="+", required=True, metavar="FILE", help="BioASQ questions with gold; with --qrels any"
+    )
+    parser.add_argument("--qrels", nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0")
     parser.add_argument("--index", required=True, metavar="DIR", help="index that `mpir index` made")
     parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="folder for the scored questions")
     parser.add_argument(
@@ -75,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
     check_options(arguments)
     check_replaceable(arguments.output, MARKER)
-    questions = _read(arguments.questions)
+    questions = _read(arguments.questions, arguments.qrels)
     with closing(open_first_stage(arguments)) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
@@ -97,21 +103,42 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(paths: list[str]) -> list[Question]:
-    from mpir.corpora.bioasq import read_questions
-
+def _read(paths: list[str], qrels: list[str]) -> list[Question]:
     questions: dict[str, Question] = {}
     for path in paths:
-        for question in read_questions(path):
+        for question in _questions_of(path):
             if question.id in questions:
                 raise InputError(f"{path}: the question {shown(question.id)} is in an earlier file, too; give it once.")
             questions[question.id] = question
+    for path in qrels:
+        _add_gold(questions, path)
     if not any(question.documents or question.snippets for question in questions.values()):
         raise InputError(
             f"{', '.join(paths)}: none of the {len(questions)} questions has golden documents or snippets, which "
-            "tuning needs; give training or golden files, not test files."
+            "tuning needs; give training or golden files, not test files, or their judgements with --qrels."
         )
     return list(questions.values())
+
+
+def _questions_of(path: str) -> list[Question]:
+    from mpir.corpora.bioasq import read_questions
+    from mpir.corpora.texts import read_queries
+    from mpir.text import Question
+
+    if path.removesuffix(".gz").endswith(".json"):
+        return read_questions(path)
+    return [Question(identifier, text) for identifier, text in read_queries(path)]
+
+
+def _add_gold(questions: dict[str, Question], path: str) -> None:
+    """Documents of a grade above 0 join the golden ones of the questions that are there."""
+    from mpir.corpora.trec import read_qrels
+
+    for name, grades in read_qrels(path).items():
+        if name in questions:
+            relevant = (document for document, grade in grades.items() if grade > 0)
+            gold = dict.fromkeys((*(questions[name].documents or ()), *relevant))
+            questions[name] = replace(questions[name], documents=tuple(gold))
 
 
 def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 Queries are arguments, or lines on standard input: plain text, or JSON objects with "query" (or "body") and an optional
-"id". A terminal shows a table; a pipe carries one JSON object for each query, in the order of the queries:
+"id"; or all those of --questions: BioASQ's JSON, JSON lines, lines of id and text, or TREC's topics. A terminal shows a
+table; a pipe carries one JSON object for each query, in the order of the queries:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
 
 --mode dense searches by vectors, which `mpir index --dense` has made, and --mode hybrid by BM25 and by vectors: their
@@ -50,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
     )
+    parser.add_argument("--questions", metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics")
     parser.add_argument("--index", required=True, metavar="DIR", help="folder that `mpir index` made")
     parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
     add_first_stage_options(parser)
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     whole_number("--k", arguments.k)
     as_json = arguments.json or not sys.stdout.isatty()
-    queries = _given(arguments.queries) if arguments.queries else _read()
+    queries = _queries(arguments)
     with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
             found = index.search_batch([query for _, query in batch], arguments.k)
@@ -77,6 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
                 text = _line(identity, query, documents, nearest) if as_json else _table(query, documents, nearest)
                 print(text, flush=True)
     return 0
+
+
+def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield (id, query) from where they are. Raises InputError for two places."""
+    if arguments.questions and arguments.queries:
+        raise InputError("both --questions and queries are given; give one of them.")
+    if arguments.questions:
+        from mpir.corpora.texts import read_queries
+
+        return read_queries(arguments.questions)
+    return _given(arguments.queries) if arguments.queries else _read()
 
 
 def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -94,6 +94,20 @@ def test_a_pipe_in_and_out(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert (third["id"], third["documents"]) == ("4", [])
 
 
+def test_all_queries_of_a_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TripClick's topics, whose numbers are kept."""
+    topics = tmp_path / "topics.head.val.txt"
+    topics.write_text("<top>\n<num> Number: 70\n<title> statins\n</top>\n<top> <num> 71 <title> brca1 </top>\n")
+    assert mpir("search", "--index", folder, "--questions", topics) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["id"], one["query"], one["documents"][0]["id"]) for one in found] == [
+        ("70", "statins", "2"),
+        ("71", "brca1", "1"),
+    ]
+    with pytest.raises(InputError, match="both --questions and queries are given; give one of them"):
+        mpir("search", "--index", folder, "--questions", topics, "more")
+
+
 def test_a_terminal_shows_a_table(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

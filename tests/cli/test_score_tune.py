@@ -189,6 +189,24 @@ def test_gold_outside_the_index(
         assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
 
 
+def test_questions_and_judgements_in_trecs_files(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TripClick's topics in both packagings, and qrels in which the fourth document was seen and not clicked."""
+    (tmp_path / "topics.head.val.txt").write_text("<top>\n<num> Number: 7\n<title> heart risk\n</top>\n")
+    (tmp_path / "topics.tail.val.tsv").write_text("8\tgene in a trial\n9\tcell\n")
+    (tmp_path / "qrels").write_text("7 0 0 1\n7 0 3 0\n8 0 2 2\nother 0 1 1\n")
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    files = [str(tmp_path / name) for name in ("topics.head.val.txt", "topics.tail.val.tsv")]
+    assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), "--gold-in-index", *options]) == 0
+    found = Dataset.load(tmp_path / "scored").questions
+    assert [(one.id, one.body, one.documents) for one in found] == [
+        ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
+    (tmp_path / "qrels").write_text("other 0 1 1\n")
+    assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2
+    assert "none of the 3 questions has golden documents" in capsys.readouterr().err
+
+
 def test_a_folder_of_the_users_is_not_replaced(
     work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
