@@ -10,7 +10,8 @@ question and each document that is relevant to it, up to --negatives documents a
 candidates, without everything in the question's relevant pool, whatever its grade (Hofstätter et al. 2022);
 --keep-judged lets judged documents without relevance be negatives. Candidates are found by --index, whose vectors may
 be those of an encoder of a former round, stand in a TREC run, or are drawn from a corpus at random. --skip leaves out
-the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own way.
+the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own way, and
+unfiltered leaves the relevant pool in, to see what that costs.
 
 What is relevant says --qrels or, in BioASQ's questions, their golden documents. Questions of the files of --evaluation
 are refused by id and by text. Triples are shuffled on disk and the first --number kept. A run's lines stand query by

@@ -2,7 +2,8 @@
 
 After Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022): negatives are sampled
 from BM25's best candidates, whatever their rank, once everything in the query's relevant pool is out, *regardless of
-its grade*. The collection's own recipe, unclicked results above a click, is there to compare with.
+its grade*. To compare with, there are the same sample with everything but the positive itself in it, and the
+collection's own recipe, unclicked results above a click.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-Recipe = Literal["filtered", "above-click"]
+Recipe = Literal["filtered", "unfiltered", "above-click"]
 Judged = Mapping[str, int]
 """A query's judgements: document id to grade, above 0 for what was clicked."""
 Sampler = Callable[[Sequence[str], Judged, str, np.random.Generator, int], list[str]]
@@ -48,8 +49,14 @@ def _filtered(
     candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
 ) -> list[str]:
     """A sample, without replacement, of the candidates that are not in the relevant pool."""
-    free = [name for name in candidates if name not in pool]
-    return [free[i] for i in generator.choice(len(free), min(count, len(free)), replace=False).tolist()]
+    return _sample([name for name in candidates if name not in pool], generator, count)
+
+
+def _unfiltered(
+    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
+) -> list[str]:
+    """A sample, without replacement, of the candidates but for the positive; others that were clicked are among it."""
+    return _sample([name for name in candidates if name != positive], generator, count)
 
 
 def _above_click(
@@ -59,7 +66,11 @@ def _above_click(
     if positive not in candidates:
         return []
     above = [name for name in candidates[: candidates.index(positive)] if pool.get(name, 0) <= 0]
-    return [above[i] for i in generator.choice(len(above), min(count, len(above)), replace=False).tolist()]
+    return _sample(above, generator, count)
 
 
-SAMPLERS: dict[str, Sampler] = {"filtered": _filtered, "above-click": _above_click}
+def _sample(names: Sequence[str], generator: np.random.Generator, count: int) -> list[str]:
+    return [names[i] for i in generator.choice(len(names), min(count, len(names)), replace=False).tolist()]
+
+
+SAMPLERS: dict[str, Sampler] = {"filtered": _filtered, "unfiltered": _unfiltered, "above-click": _above_click}

@@ -236,3 +236,14 @@ def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
     assert figures["times_the_cross_encoder"]["TK"] == pytest.approx(ratio)
     assert figures.get("maxsim_max_difference", 0.0) < 1e-3
     assert "pairs a second" in printed
+
+
+@pytest.mark.slow
+def test_click_triples(tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "click_triples.py"), "--queries", "30"]
+    done = subprocess.run([*command, "--candidates", "40"], capture_output=True, text=True, check=True)
+    # two clicks of each query, with twenty negatives each
+    assert "triples.tsv: 1200 triples of 30 judged questions" in done.stdout
+    assert done.stdout.splitlines()[-1].split("|")[1].strip() == "30"
+    refused = subprocess.run([*command, "--candidates", "5"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, "--candidates at least 18" in refused.stderr) == (2, True)

@@ -45,6 +45,12 @@ def test_the_relevant_pool_is_out_whatever_its_grade() -> None:
     assert negatives(kept, "d2") == set(CANDIDATES) - {"d2"}
 
 
+def test_unfiltered_negatives_are_everything_but_the_positive() -> None:
+    found = triples_of("q", CANDIDATES, JUDGED, seed=1, recipe="unfiltered")
+    assert negatives(found, "d2") == set(CANDIDATES) - {"d2"}
+    assert negatives(found, "elsewhere") == set(CANDIDATES)
+
+
 def test_a_sample_is_without_replacement_and_by_the_seed_and_the_query_alone() -> None:
     found = triples_of("q", CANDIDATES, JUDGED, seed=1, negatives=3)
     assert len(found) == 6
