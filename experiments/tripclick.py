@@ -2,14 +2,19 @@
 
     python experiments/tripclick.py                              (a sample written for mpir: the whole way in small)
     python experiments/tripclick.py --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
+    python experiments/tripclick.py --bioasq ../shared/data --checkpoint ENCODER --output runs/standin
 
 BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
 BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them
 by its mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After
 Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/tripclick.md. TK
-begins from the word vectors of --vectors, or from some that are trained on the documents.
+begins from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for
+the collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py).
 
-Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted.
+Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted, and may add models,
+queries and documents. --queries, --words, --depth and --train make it as small as a machine needs:
+
+    … --queries 20 --depth 50 --words 60 --faster 10 --train --max-steps 100 --batch-size 32 --max-length 64
 """
 
 from __future__ import annotations
@@ -21,11 +26,12 @@ from contextlib import closing
 from pathlib import Path
 
 from tripclick_prepare import Prepared, prepare, prepare_sample
-from tripclick_ranking import NAMES, Scored, ensembles, runs_of, scored, tuned
+from tripclick_ranking import NAMES, by_depth, limited, scored, summary, systems, tuned
 
 from mpir.cli import INTERRUPTED, guarded
 from mpir.cli import main as mpir
 from mpir.errors import InputError, MpirError
+from mpir.io.read import read_json
 from mpir.perspectives import Perspective, ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
 from mpir.tasks.tripclick import read_groups, table
@@ -38,73 +44,120 @@ SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30
 def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tripclick", type=Path, metavar="BENCHMARK", help="the collection (default: the sample)")
-    parser.add_argument("--checkpoint", help="encoder to start from, with --tripclick: a folder or a hub name")
+    parser.add_argument("--models", nargs="+", choices=list(NAMES), default=list(NAMES), help="default: all")
+    add_options(parser)
+    return guarded("tripclick", lambda: run(parser.parse_args()))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is trained on and reranked, and how."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--tripclick", type=Path, metavar="BENCHMARK", help="the collection (default: the sample)")
+    source.add_argument("--bioasq", type=Path, metavar="DATA", help="the folder with bioasq/ and pubmed/: a stand-in")
+    parser.add_argument("--reported", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
+    parser.add_argument("--checkpoint", help="encoder to start from, but for the sample: a folder or a hub name")
     parser.add_argument("--vectors", type=Path, help="word vectors for TK (default: trained on the documents)")
     parser.add_argument("--output", type=Path, default=Path("runs/tripclick"), help="%(default)s")
     parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
+    parser.add_argument("--queries", type=int, help="rerank for so many queries of a group (default: all)")
+    parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
     parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
+    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
+    parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")
     parser.add_argument("--triples", type=int, default=10_000_000, help="at most (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of training (%(default)s)")
+    parser.add_argument("--faster", type=float, default=1.0, help="times the published learning rates (%(default)s)")
     parser.add_argument("--device", default="auto", help="%(default)s")
-    return guarded("tripclick", lambda: run(parser.parse_args()))
+    parser.add_argument("--train", nargs=argparse.REMAINDER, default=[], help="the rest are options of `mpir train`")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole way; 0 is the exit status. Raises MpirError for a user's mistake."""
-    if arguments.tripclick and not arguments.checkpoint:
-        raise InputError("--tripclick wants an encoder to start from; name one with --checkpoint.")
-    if arguments.depth < 1:
-        raise InputError(f"--depth is {arguments.depth}; expected at least 1.")
-    sample = arguments.tripclick is None
-    prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
-    if not (prepared.data / "triples.tsv").is_file():
-        _triples(prepared, arguments.triples)
-    perspectives = [_trained(name, prepared, arguments, SMALL if sample else []) for name in NAMES]
-    groups, held = (read_groups(prepared.folder, split) for split in (arguments.split, "val"))
+    check(arguments)
+    prepared = make_ready(arguments)
+    perspectives = {name: trained(name, prepared, arguments) for name in arguments.models}
+    parts = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
+    groups, held = (limited(read_groups(prepared.folder, split), most) for split, most in parts)
     with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
         found, dev = (
-            [scored(group, index, perspectives, arguments.depth, cache) for group in part] for part in (groups, held)
+            [scored(group, index, perspectives, arguments.depth, cache, words=arguments.words) for group in part]
+            for part in (groups, held)
         )
-    title = "a sample written for mpir, which says nothing about quality" if sample else str(arguments.tripclick)
-    print(f"\nReranking BM25's {arguments.depth} best, split {arguments.split}: {title}.\n")
-    print(table(groups, _systems(found, tuned(held, dev))))
+    weights = tuned(held, dev)
+    rows = systems(found, weights)
+    depths = by_depth(groups, found, lambda parts: systems(parts, weights))
+    print(f"\n{title(arguments)}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
+    print(f"\nnDCG@10, mean of the groups, by the number of documents that are reranked:\n\n{depths}")
     return 0
 
 
-def _systems(found: list[Scored], weights: list[float]) -> dict[str, list[dict[str, dict[str, float]]]]:
-    """Every column alone, and the ensembles: a run for each group."""
-    alone = {"BM25": 0} | {label: place for place, label in enumerate(NAMES.values(), 1)}
-    systems = {
-        name: [runs_of(part, [row[:, place] for row in part.scores]) for part in found] for name, place in alone.items()
-    }
-    per_group = [ensembles(part, weights) for part in found]
-    return systems | {name: [one[name] for one in per_group] for name in per_group[0]}
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse what cannot be done before anything is. Raises InputError."""
+    if (arguments.tripclick or arguments.bioasq) and not arguments.checkpoint:
+        option = "--tripclick" if arguments.tripclick else "--bioasq"
+        raise InputError(f"{option} wants an encoder to start from; name one with --checkpoint.")
+    for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
+        if (value := getattr(arguments, name)) is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')} is {value}; expected at least 1.")
 
 
-def _triples(prepared: Prepared, number: int) -> None:
+def make_ready(arguments: argparse.Namespace) -> Prepared:
+    """The collection, indexed, and its triples; whatever is there already is not made again."""
+    sample = not (arguments.tripclick or arguments.bioasq)
+    prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
+    if not (prepared.data / "triples.tsv").is_file():
+        sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
+    return prepared
+
+
+def title(arguments: argparse.Namespace) -> str:
+    """What a table is about, and under which settings."""
+    what = f"Reranking BM25's {arguments.depth} best, split {arguments.split}, seed {arguments.seed}"
+    if arguments.tripclick:
+        return f"{what}: {arguments.tripclick}."
+    if not arguments.bioasq:
+        return f"{what}: a sample written for mpir, which says nothing about quality."
+    how = " ".join(arguments.train) or "the mixtures' settings"
+    most = f"{arguments.queries or 'all'} questions of each group, {arguments.words or 'all'} words of a document"
+    return (
+        f"{what}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; {most}; "
+        f"learning rates × {arguments.faster:g}, {how}."
+    )
+
+
+def sample_triples(prepared: Prepared, *options: object) -> None:
     """Sample the training triples by the script that does so. Raises MpirError where it ends with an error."""
     qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
-    command = [sys.executable, ROOT / "data_scripts/triples.py", "--index", prepared.index_folder, "--qrels", *qrels]
+    command = [sys.executable, ROOT / "data_scripts/triples.py", *options, "--qrels", *qrels]
     files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
-    done = subprocess.run([str(part) for part in (*command, *files, "--number", number)], check=False)
+    done = subprocess.run([str(part) for part in (*command, *files)], check=False)
+    if done.returncode == INTERRUPTED:
+        raise KeyboardInterrupt
     if done.returncode:
         raise MpirError(f"{prepared.data}: the triples could not be sampled; see the message above.")
 
 
-def _trained(name: str, prepared: Prepared, arguments: argparse.Namespace, options: list[str]) -> Perspective:
+def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Perspective:
     """A model's perspective, trained unless it has been."""
-    folder = arguments.output / name
+    folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
     if not (folder / "bundle/bundle.json").is_file():
         mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
         start = prepared.words if name == "tk" else prepared.encoder
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
-        command = ["train", *files, "--checkpoint", start, "--device", arguments.device, *options]
-        status = mpir([str(part) for part in command])
+        command = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
+        status = mpir([str(part) for part in (*command, *_settings(mixture, prepared, arguments))])
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status:
             raise MpirError(f"{folder}: {name} could not be trained; see the message above.")
     return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
+
+
+def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
+    """What is other than in the mixture: options of `mpir train`."""
+    small = SMALL if prepared.is_sample else []
+    rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
+    return ["--learning-rate", rate, *small, *arguments.train]
 
 
 if __name__ == "__main__":

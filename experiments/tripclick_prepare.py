@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tripclick_bioasq import write_bioasq
 from tripclick_sample import write_encoder, write_sample
 
 from mpir.corpora import corpus_fingerprint, read_corpus
@@ -21,6 +22,7 @@ from mpir.tasks.tripclick import read_groups
 DEV_QUERIES, DEV_DEPTH = 200, 50
 """What a run looks at to choose its best checkpoint: so many queries of each group, so many documents of each."""
 WIDTH = 300
+"""Dimensions of TK's word vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,17 @@ class Prepared:
     data: Path
     encoder: str
     words: Path
+    is_sample: bool = False
 
 
 def prepare(arguments: argparse.Namespace) -> Prepared:
     """Whatever is not there yet. Raises InputError for a broken or missing file of the collection."""
-    return _prepare(arguments.tripclick, arguments.output, arguments.checkpoint, arguments.vectors)
+    folder = arguments.tripclick
+    if arguments.bioasq:
+        folder = arguments.output / f"bioasq-{arguments.reported}"
+        if not folder.is_dir():
+            write_bioasq(arguments.bioasq, folder, arguments.reported)
+    return _prepare(folder, arguments.output, arguments.checkpoint, arguments.vectors, dev_depth=arguments.dev_depth)
 
 
 def prepare_sample(output: Path) -> Prepared:
@@ -46,11 +54,18 @@ def prepare_sample(output: Path) -> Prepared:
         write_sample(folder)
     if not encoder.is_dir():
         write_encoder(list(read_corpus([folder / "documents"])), encoder)
-    return _prepare(folder, output, str(encoder), None, least=1, width=40)
+    return replace(_prepare(folder, output, str(encoder), None, least=1, width=40), is_sample=True)
 
 
 def _prepare(
-    folder: Path, output: Path, encoder: str, vectors: Path | None, *, least: int = 5, width: int = WIDTH
+    folder: Path,
+    output: Path,
+    encoder: str,
+    vectors: Path | None,
+    *,
+    least: int = 5,
+    width: int = WIDTH,
+    dev_depth: int = DEV_DEPTH,
 ) -> Prepared:
     corpus = _corpus(folder)
     groups = read_groups(folder, "train")
@@ -65,7 +80,7 @@ def _prepare(
     (data / "documents").unlink(missing_ok=True)
     (data / "documents").symlink_to(corpus.resolve(), target_is_directory=True)
     with LuceneIndex(output / "index") as index:
-        _dev_rows(folder, index, data / "dev.jsonl")
+        _dev_rows(folder, index, data / "dev.jsonl", dev_depth)
     words = output / "tk-start"
     if not words.is_dir():
         if vectors is None and not (output / "vectors" / MADE_BY).is_file():
@@ -82,12 +97,12 @@ def _corpus(folder: Path) -> Path:
     raise InputError(f"{folder}: holds no documents; expected documents/docs_grp_00.txt … or docs.tsv.")
 
 
-def _dev_rows(folder: Path, index: LuceneIndex, path: Path) -> None:
+def _dev_rows(folder: Path, index: LuceneIndex, path: Path, depth: int) -> None:
     """Rows to choose the best checkpoint by: BM25's best of validation queries, of which one at least is relevant."""
     with atomic_write(path) as stream:
         for group in read_groups(folder, "val"):
             part = list(group.queries)[:DEV_QUERIES]
-            for query, documents in zip(part, index.search_batch([q.body for q in part], k=DEV_DEPTH), strict=True):
+            for query, documents in zip(part, index.search_batch([q.body for q in part], k=depth), strict=True):
                 grades = group.qrels.get(query.id, {})
                 labels = [float(grades.get(one.id, 0) > 0) for one in documents]
                 if len(set(labels)) == 2:

@@ -2,46 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from tabulate import tabulate
+from tqdm import tqdm
 
 from mpir.evaluate import evaluate_run
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.retrieve import LuceneIndex
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
-from mpir.tasks.tripclick import Group
+from mpir.tasks.tripclick import SUMMARY, Group, means
 
 Floats = npt.NDArray[np.float64]
 NAMES = {"tk": "TK", "colbert": "ColBERT", "dot": "DOT", "cat": "CAT"}
 """The models, by their mixture and by their name in the paper."""
 TRIALS, SEED = 200, 1
 MAIN = "nDCG@10"
+DEPTHS = (10, 20, 50, 100, 200, 500)
+"""How many documents are reranked, for the table of depths."""
+Systems = dict[str, list[dict[str, dict[str, float]]]]
+"""A run for each group, by the name of a system."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The candidates of each query, and their scores (D, 1 + models): BM25 first, then as in NAMES."""
+    """The candidates of each query, best first, and their scores (D, 1 + models): BM25 first, then the models."""
 
+    models: Sequence[str]
     queries: Sequence[str]
     documents: Sequence[Sequence[str]]
     scores: Sequence[Floats]
 
 
+def limited(groups: Sequence[Group], most: int | None) -> list[Group]:
+    """The groups with their first judged queries alone, so many of each; all of them for None."""
+    found = []
+    for group in groups:
+        queries = [query for query in group.queries if query.id in group.qrels][:most]
+        found.append(Group(group.name, queries, {query.id: group.qrels[query.id] for query in queries}))
+    return found
+
+
 def scored(
-    group: Group, index: LuceneIndex, perspectives: Sequence[Perspective], depth: int, cache: ScoreCache
+    group: Group,
+    index: LuceneIndex,
+    models: Mapping[str, Perspective],
+    depth: int,
+    cache: ScoreCache,
+    *,
+    words: int | None = None,
 ) -> Scored:
-    """Every model's scores of BM25's best documents for each judged query; they are kept as they come."""
-    queries = [query for query in group.queries if query.id in group.qrels]
-    found = index.search_batch([query.body for query in queries], k=depth)
-    pairs = [(query.body, one.text) for query, part in zip(queries, found, strict=True) for one in part]
-    models = [score_pairs([one], pairs, cache=cache, progress=True).values[:, 0] for one in perspectives]
-    ends = np.cumsum([len(part) for part in found])[:-1]
-    bm25 = np.array([one.score or 0.0 for part in found for one in part])
-    columns = np.split(np.column_stack([bm25, *models]), ends)
-    return Scored([query.id for query in queries], [[one.id for one in part] for part in found], columns)
+    """Every model's scores of BM25's best documents for each query; they are kept as they come.
+
+    With `words`, models read that many of a document, title included (the paper: 200 tokens).
+    """
+    found = index.search_batch([query.body for query in group.queries], k=depth)
+    rows = []
+    both = zip(group.queries, found, strict=True)
+    for query, part in tqdm(both, group.name, len(found), unit="query", disable=not sys.stderr.isatty()):
+        pairs = [(query.body, cut(one.text, words)) for one in part]
+        bm25 = np.array([one.score or 0.0 for one in part])
+        rows.append(np.column_stack([bm25, score_pairs(list(models.values()), pairs, cache=cache).values]))
+    documents = [[one.id for one in part] for part in found]
+    return Scored(list(models), [query.id for query in group.queries], documents, rows)
+
+
+def cut(text: str, words: int | None) -> str:
+    """The first words of a text; all of them for None."""
+    return text if words is None else " ".join(text.split()[:words])
+
+
+def at_depth(found: Scored, depth: int) -> Scored:
+    """The same with BM25's best documents alone, so many of each query."""
+    documents = [names[:depth] for names in found.documents]
+    return Scored(found.models, found.queries, documents, [scores[:depth] for scores in found.scores])
+
+
+def columns(found: Sequence[Scored]) -> Systems:
+    """BM25 and every model alone."""
+    names = ["BM25", *(NAMES.get(name, name) for name in found[0].models)]
+    return {
+        name: [runs_of(part, [scores[:, place] for scores in part.scores]) for part in found]
+        for place, name in enumerate(names)
+    }
+
+
+def systems(found: Sequence[Scored], weights: Sequence[float]) -> Systems:
+    """Every column alone, and the ensembles."""
+    per_group = [ensembles(part, weights) for part in found]
+    return columns(found) | {name: [one[name] for one in per_group] for name in per_group[0]}
 
 
 def runs_of(found: Scored, scores: Sequence[Floats]) -> dict[str, dict[str, float]]:
@@ -52,7 +105,7 @@ def runs_of(found: Scored, scores: Sequence[Floats]) -> dict[str, dict[str, floa
 
 def ensembles(found: Scored, weights: Sequence[float]) -> dict[str, dict[str, dict[str, float]]]:
     """The models' mean of z-scores and their reciprocal rank fusion; and all columns by the weights that were tuned."""
-    equal = [1.0] * len(NAMES)
+    equal = [1.0] * len(found.models)
     fused = {
         "mean of scaled scores": [scaled_sum(scores[:, 1:], equal) for scores in found.scores],
         "reciprocal rank fusion": [reciprocal_rank_fusion(_ranks(scores[:, 1:])) for scores in found.scores],
@@ -63,7 +116,7 @@ def ensembles(found: Scored, weights: Sequence[float]) -> dict[str, dict[str, di
 
 def tuned(groups: Sequence[Group], found: Sequence[Scored]) -> list[float]:
     """The weights, of z-scores, that have the best mean nDCG@10 over the groups: all equal, each alone, or drawn."""
-    count = 1 + len(NAMES)
+    count = 1 + len(found[0].models)
     drawn = np.random.default_rng(SEED).dirichlet(np.ones(count), TRIALS)
     trials = np.concatenate([np.full((1, count), 1 / count), np.eye(count), drawn])
     figures = [
@@ -71,6 +124,22 @@ def tuned(groups: Sequence[Group], found: Sequence[Scored]) -> list[float]:
     ]
     best: list[float] = trials[int(np.argmax(figures))].tolist()
     return best
+
+
+def summary(groups: Sequence[Group], rows: Systems) -> str:
+    """A row for each system with its measures, as means of the groups."""
+    found = {name: means(groups, runs) for name, runs in rows.items()}
+    cells = [[name, *(f"{value:.3f}" for value in one.values())] for name, one in found.items()]
+    return tabulate(cells, ["", *SUMMARY.values()], tablefmt="github", disable_numparse=True)
+
+
+def by_depth(groups: Sequence[Group], found: Sequence[Scored], ranked: Callable[[Sequence[Scored]], Systems]) -> str:
+    """A row for each system, and a column for each number of documents that are reranked, up to those that were."""
+    most = max(len(names) for part in found for names in part.documents)
+    depths = [*(depth for depth in DEPTHS if depth < most), most]
+    at = [ranked([at_depth(part, depth) for part in found]) for depth in depths]
+    cells = [[name, *(f"{means(groups, one[name])[MAIN]:.3f}" for one in at)] for name in at[0]]
+    return tabulate(cells, ["", *map(str, depths)], tablefmt="github", disable_numparse=True)
 
 
 def _figure(group: Group, found: Scored, weights: Sequence[float]) -> float:

@@ -16,6 +16,8 @@ from mpir.text.types import Question
 
 MEASURES = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "Judged@10": "J@10"}
 """Names for ir_measures, and for people. Gains are the grades; a document of grade 1 or more is relevant."""
+SUMMARY = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "AP@10": "AP@10", "Judged@10": "J@10"}
+"""What is looked at where there is one figure for all groups."""
 Run = Mapping[str, Mapping[str, float]]
 
 
@@ -74,6 +76,12 @@ def table(groups: Sequence[Group], systems: Mapping[str, Sequence[Run]]) -> str:
         rows.append([name, *(f"{value:.3f}" for found in figures for value in found)])
     header = ["", *(f"{group.name} {measure}" for group in groups for measure in MEASURES.values())]
     return tabulate(rows, header, tablefmt="github", disable_numparse=True)
+
+
+def means(groups: Sequence[Group], runs: Sequence[Run]) -> dict[str, float]:
+    """The measures of SUMMARY for a system with one run for each group: the mean of the groups, which count alike."""
+    found = [evaluate_run(group.qrels, run, list(SUMMARY)) for group, run in zip(groups, runs, strict=True)]
+    return {measure: sum(one[measure] for one in found) / len(found) for measure in SUMMARY}
 
 
 def _first(root: Path, group: str, names: Sequence[str]) -> Path:

@@ -1,6 +1,8 @@
 """The TripClick experiment: ensembles by hand, and the whole way on the sample, which is not gone twice."""
 
+import json
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ def test_ensembles_by_hand(folder: Path) -> None:
     """Two documents, of which BM25 and one model prefer the first, and three models the second."""
     script = runpy.run_path(str(folder / "tripclick_ranking.py"))
     scores = np.array([[9.0, 5.0, 0.1, 0.0, 1.0], [2.0, 1.0, 0.9, 8.0, 3.0]])
-    found = script["Scored"](["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
+    found = script["Scored"](list(script["NAMES"]), ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
     systems = script["ensembles"](found, [1.0, 0.0, 0.0, 0.0, 0.0])
     assert systems["mean of scaled scores"] == {"q": {"a": pytest.approx(-2), "b": pytest.approx(2)}}
     fused = systems["reciprocal rank fusion"]["q"]
@@ -37,6 +39,80 @@ def test_ensembles_by_hand(folder: Path) -> None:
     best = script["ensembles"](found, weights)["tuned blend"]["q"]
     assert best["a"] > best["b"]  # what equal weights get wrong
     assert sum(weights) == pytest.approx(1)
+
+
+def test_what_is_reranked_is_limited_by_queries_words_and_depth(folder: Path) -> None:
+    """TK alone, whose best stands third in BM25's order, so that nothing is found before three are reranked."""
+    script = runpy.run_path(str(folder / "tripclick_ranking.py"))
+    names, scores = ["a", "b", "c"], np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 9.0]])
+    queries = [Question("nobody", "?"), Question("p", "?"), Question("q", "?")]
+    group = Group("head", queries, {"p": {"c": 1}, "q": {"c": 1}})
+    (one,) = script["limited"]([group], 1)
+    assert ([query.id for query in one.queries], one.qrels) == (["p"], {"p": {"c": 1}})
+    assert [query.id for query in script["limited"]([group], None)[0].queries] == ["p", "q"]
+    found = script["Scored"](["tk"], ["p"], [names], [scores])
+    shallow = script["systems"]([script["at_depth"](found, 2)], [0.0, 1.0])
+    assert shallow["TK"] == [{"p": {"a": 1.0, "b": 0.0}}]
+    assert list(shallow)[:2] == ["BM25", "TK"]
+    script["by_depth"].__globals__["DEPTHS"] = (2,)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in
+            script["by_depth"]([one], [found], script["columns"]).splitlines()]  # fmt: skip
+    assert rows[0] == ["", "2", "3"]
+    assert rows[2] == ["BM25", "0.000", "0.500"]
+    assert rows[3] == ["TK", "0.000", "1.000"]
+    assert script["cut"]("a b  c\nd", 3) == "a b c"
+    assert script["cut"]("a b  c\nd", None) == "a b  c\nd"
+
+
+def bioasq(folder: Path) -> Path:
+    """BioASQ and PubMed in small: a word of each question is in three, two or one of the abstracts."""
+    (folder / "bioasq").mkdir()
+    (folder / "pubmed").mkdir()
+    texts = ["heart gene", "heart gene", "heart zinc", "cell"]
+    abstracts = [{"pmid": f"{i}", "title": f"on {text}", "abstract": f"a\t{text}"} for i, text in enumerate(texts)]
+    write_lines(folder / "pubmed/abstracts.jsonl", [*abstracts, {"pmid": "9", "title": "", "abstract": ""}])
+    asked = {"heart": ["0", "77"], "gene": ["1"], "zinc": ["2"]}
+    ids: dict[str, list[str]] = {}
+    for split, count in (("train", 40), ("dev", 2), ("test", 1)):
+        questions = [
+            {"id": f"{split}{word}{i}", "body": f"{split} {word} {i}", "type": "list",
+             "documents": [f"http://x/{name}" for name in names]}
+            for word, names in asked.items() for i in range(count)
+        ]  # fmt: skip
+        if split == "train":
+            questions += [{**questions[0], "id": "leaked", "body": "Dev heart 0?"},
+                          {**questions[0], "id": "unanswerable", "documents": ["http://x/77"]}]  # fmt: skip
+        ids[split] = [one["id"] for one in questions]
+        name = "training.json" if split == "train" else f"{split}_golden.json"
+        (folder / "bioasq" / name).write_text(json.dumps({"questions": questions}))
+    (folder / "bioasq/splits.json").write_text(json.dumps(ids))
+    return folder
+
+
+def write_lines(path: Path, records: list[dict[str, str]]) -> None:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+
+
+def test_the_stand_in_has_tripclicks_formats_and_its_groups_go_by_the_rarest_word(folder: Path, tmp_path: Path) -> None:
+    script = runpy.run_path(str(folder / "tripclick_bioasq.py"))
+    benchmark = script["write_bioasq"](bioasq(tmp_path), tmp_path / "benchmark", "dev")
+    documents = list(read_corpus([benchmark / "documents"]))
+    first = [(one.id, one.title, one.abstract) for one in documents[:2]]
+    assert first == [("0", "on heart gene", "a heart gene"), ("1", "on heart gene", "a heart gene")]
+    assert len(documents) == 4  # the empty one is no document
+    parts = {split: read_groups(benchmark, split) for split in ("train", "val", "test")}
+    for groups in parts.values():
+        assert [{query.body.split()[1] for query in group.queries} for group in groups] == [
+            {"heart"},
+            {"gene"},
+            {"zinc"},
+        ]
+    head = parts["test"][0]
+    assert head.qrels == {"devheart0": {"0": 1}, "devheart1": {"0": 1}}  # 77 is not at hand
+    names = [{query.id for group in groups for query in group.queries} for groups in parts.values()]
+    assert [len(one) for one in names] == [30, 90, 6]
+    assert not names[0] & names[1]
+    assert not {"leaked", "unanswerable"} & (names[0] | names[1])
 
 
 def test_the_sample_is_in_the_published_formats(folder: Path, tmp_path: Path) -> None:
@@ -110,6 +186,40 @@ def test_the_whole_way_is_gone_once(
     ]
     assert len(made) == 4
     assert made == {path: path.stat().st_mtime_ns for path in made}
+    cost = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/tripclick.py", tmp_path, "--documents", "9", "--words", "20"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cost.splitlines() if line.startswith("|")]
+    assert [row[0] for row in rows[2:]] == ["TK", "ColBERT", "DOT", "CAT"]
+    assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in rows[2:])
+
+
+@pytest.mark.slow
+def test_negatives_of_every_recipe_train_a_model_each(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("gensim", reason="needs the extra sia")
+    pytest.importorskip("pyserini", reason="needs the extra lucene")
+    script = runpy.run_path(str(folder / "tripclick_negatives.py"))
+    script["trained"].__globals__["SMALL"][1] = "4"
+    options = ["--output", str(tmp_path), "--depth", "20", "--device", "cpu"]
+    monkeypatch.setattr(sys, "argv", ["x", *options])
+    assert script["main"]() == 0
+    lines = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    recipes = ["random", "BM25-500", "BM25-20", "unfiltered", "mined"]
+    assert [name for name in lines if name in ("BM25", *recipes)] == ["BM25", *recipes] * 2
+    triples = {name: read_rows(tmp_path / f"negatives/{name}/data/triples.tsv") for name in recipes}
+    judged = {row[:2] for row in triples["unfiltered"]}
+    assert all(judged >= {row[:2] for row in rows} for rows in triples.values())  # the same positives
+    assert len({frozenset(rows) for rows in triples.values()}) == len(recipes)
+    monkeypatch.setattr(sys, "argv", ["x", *options, "--recipes", "mined"])
+    assert script["main"]() == 2
+    assert "mined negatives are found by the model that BM25-500 gives; name both" in capsys.readouterr().err
+
+
+def read_rows(path: Path) -> set[tuple[str, ...]]:
+    return {tuple(line.split("\t")) for line in path.read_text().splitlines()}
 
 
 def test_true_data_want_an_encoder_and_documents(
@@ -118,6 +228,7 @@ def test_true_data_want_an_encoder_and_documents(
     script: dict[str, Any] = runpy.run_path(str(folder / "tripclick.py"))
     for options, message in (
         ([], "--tripclick wants an encoder to start from; name one with --checkpoint"),
+        (["--checkpoint", "x", "--queries", "0"], "--queries is 0; expected at least 1"),
         (["--checkpoint", "x"], "holds no documents; expected documents/docs_grp_00.txt"),
         (["--checkpoint", "x", "--depth", "0"], "--depth is 0; expected at least 1"),
     ):
