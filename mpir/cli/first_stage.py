@@ -29,10 +29,9 @@ def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode
     parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
     parser.add_argument(
         "--dense-weight",
-        type=float,
-        default=0.5,
+        default="0.5",
         metavar="W",
-        help="of the vectors in --fusion sum, 0 to 1; BM25 has the rest (default: 0.5)",
+        help="of the vectors in --fusion sum, 0 to 1, BM25 having the rest, or a file of tuned weights (default: 0.5)",
     )
     parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
     parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
@@ -48,16 +47,40 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     """
     from mpir.retrieve import HybridRetriever, LuceneIndex
 
-    if not 0 <= arguments.dense_weight <= 1:
-        raise InputError(f"--dense-weight is {arguments.dense_weight}; expected a number from 0 to 1.")
+    weight = dense_weight(arguments.dense_weight)
     if arguments.mode == "dense":
         return open_dense(arguments.index, arguments.encoder)
     lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
     if arguments.mode == "bm25":
         return lexical
-    weights = [1 - arguments.dense_weight, arguments.dense_weight]
     dense = open_dense(arguments.index, arguments.encoder)
-    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=weights)
+    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+def dense_weight(given: str) -> float:
+    """The vectors' share of a weighted sum: a number from 0 to 1, or their share of what tuning gave both.
+
+    `mpir tune --normalise zscore` weighs the same z-scores, so that its β of ``bm25`` and ``dense`` are such weights.
+
+    Raises:
+        InputError: another number, no such file, or weights of other scales or columns.
+    """
+    from mpir.rank.weights import Weights
+
+    try:
+        share = float(given)
+    except ValueError:
+        tuned = Weights.load(given)
+        both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
+        if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
+            raise InputError(
+                f"{given}: weighs {', '.join(tuned.beta)} by normalise {shown(tuned.normalise)}; --dense-weight takes "
+                "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
+            ) from None
+        return both[1] / sum(both)
+    if not 0 <= share <= 1:
+        raise InputError(f"--dense-weight is {share}; expected a number from 0 to 1, or a file of tuned weights.")
+    return share
 
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:

@@ -19,11 +19,11 @@ _JSONL = (".jsonl", ".jsonl.gz")
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, TripClick, or stdin (``-``).
+    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, TripClick, MS MARCO, stdin (``-``).
 
     Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
-    passed over. TripClick's files go by their names, such as docs_grp_00.txt and docs.tsv (tripclick.py). All XML
-    files count as one collection in which later files update earlier ones.
+    passed over. TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
+    (tripclick.py). All XML files count as one collection in which later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is

@@ -1,13 +1,15 @@
-"""TripClick's files, in both packagings that are published: TREC-like text, and tab-separated lines.
+"""TripClick's files, in both packagings that are published: TREC-like text, and tab-separated lines; MS MARCO's too.
 
     documents/docs_grp_00.txt, …      <DOC> <DOCNO> 7 </DOCNO> <TITLE>…</TITLE> <URL>…</URL> <TEXT>…</TEXT> </DOC>
     docs.tsv                          id ⇥ title <eot> text
+    collection.tsv                    id ⇥ text, MS MARCO's passages
     topics.head.val.txt               <top> <num> Number: 7 <title> text <desc> … </top>
-    topics.head.val.tsv               id ⇥ text
+    topics.head.val.tsv               id ⇥ text, as MS MARCO's queries.dev.small.tsv
     tuples.head.val.top200.tsv        query id ⇥ document id ⇥ query ⇥ passage
 
 Triples have a reader of their own (triples.py); qrels and runs are TREC's (trec.py). Every reader streams: the
-documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web Search Engine" (2021).
+documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web Search Engine" (2021); Bajaj
+et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset" (2016).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from mpir.io.read import read_lines
 from mpir.text.types import Document, Question
 
 GROUPS = ("head", "torso", "tail")
-DOCUMENTS = ("docs_grp_*.txt", "docs_grp_*.txt.gz", "docs.tsv", "docs.tsv.gz")
+DOCUMENTS = tuple(
+    f"{name}{packed}" for name in ("docs_grp_*.txt", "docs.tsv", "collection.tsv") for packed in ("", ".gz")
+)
 """How files of documents are called; in a folder, these are a corpus."""
 SEPARATOR = "<eot>"
 _DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL)
@@ -42,7 +46,7 @@ class Tuple(NamedTuple):
 
 
 def is_documents(path: str | Path) -> bool:
-    """Whether a file is called as TripClick's files of documents are."""
+    """Whether a file is called as TripClick's or MS MARCO's files of documents are."""
     return any(fnmatch(Path(path).name, pattern) for pattern in DOCUMENTS)
 
 

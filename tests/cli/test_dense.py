@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from mpir.cli import main
-from mpir.rank.weights import Weights
+from mpir.rank.weights import Normalise, Weights
 from mpir.retrieve.dense import from_vectors
 from mpir.tune.dataset import Dataset
+from mpir.tune.space import Space
 
 pytest.importorskip("faiss")
 CORPUS = [
@@ -87,6 +88,40 @@ def test_vectors_are_kept_while_corpus_and_encoder_stay(
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
 
 
+def test_tuned_weights_fuse_the_first_stage(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], bundle: Path
+) -> None:
+    """The weights of a point of the space that `mpir tune --normalise zscore` searches are those of the sum."""
+    space = Space.of(hybrid_scored(index, bundle, tmp_path).columns, normalise="zscore")
+    shares = dict.fromkeys(space.names, 0.0) | {"relevance": 1.0, "bm25": 0.1, "dense": 0.3, "w1": 0.6}
+    tuned = space.weights(space.coordinates(np.array(list(shares.values()))))
+    tuned.save(tmp_path / "tuned.json")
+    expected = tuned.beta["dense"] / (tuned.beta["dense"] + tuned.beta["bm25"])
+    capsys.readouterr()
+    found = []
+    for weight in (tmp_path / "tuned.json", expected):
+        options = ["--mode", "hybrid", "--fusion", "sum", "--dense-weight", str(weight)]
+        assert main(["search", "--index", str(index), *options, "blood of patients"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["documents"])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("beta", "normalise"),
+    [({"bm25": 1.0, "dense": 1.0}, "none"), ({"bm25": 1.0}, "zscore"), ({"bm25": 0.0, "dense": 0.0}, "zscore")],
+)
+def test_weights_that_are_no_weights_of_both(
+    beta: dict[str, float], normalise: Normalise, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Weights({"relevance": 1.0}, beta=beta, normalise=normalise).save(tmp_path / "w.json")
+    options = ["--index", str(tmp_path), "--mode", "hybrid", "--dense-weight", str(tmp_path / "w.json")]
+    assert main(["search", *options, "aspirin"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert "w.json: weighs bm25" in said
+    assert "`mpir tune --normalise zscore` found" in said
+
+
 def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["search", "--index", str(index), "--mode", "hybrid", "--fusion", "sum", "gene"]
     for weight, column in (("0", "bm25"), ("1", "dense")):
@@ -120,6 +155,11 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             ["index", "{corpus}", "--index", "{index}", "--dense", "--factory", "X", "--encoder", "{bundle}"],
             "make",
         ),
+        (
+            ["index", "{twice}", "--index", "{index}", "--dense", "--encoder", "{bundle}"],
+            "twice.jsonl:1 and {twice}:3: the document id 'a' occurs more than once",
+        ),
+        (["index", "{empty}", "--index", "{index}", "--dense", "--encoder", "{bundle}"], "there is not one document"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -134,12 +174,18 @@ def test_mistakes_are_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     places = {"corpus": corpus, "bundle": bundle, "index": index, "tiny": tiny_bundle, "bare": tmp_path / "bare"}
-    places["other"] = other_encoder(bundle, tmp_path)
+    places |= {"other": other_encoder(bundle, tmp_path), "twice": tmp_path / "twice.jsonl"}
+    places["empty"] = tmp_path / "empty.jsonl"
+    places["twice"].write_text("".join(json.dumps(one) + "\n" for one in (*CORPUS[:2], CORPUS[0])))
+    places["empty"].write_text("\n")
+    before = sorted(tmp_path.rglob("*"))
     assert main(["index", str(corpus), "--index", str(places["bare"]), "--quiet"]) == 0
     assert main([argument.format(**places) for argument in arguments]) == 2
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mpir: ")]
     assert len(said) == 1
-    assert message in said[0]
+    assert message.format(**places) in said[0]
+    bare = [path for path in sorted(tmp_path.rglob("*")) if places["bare"] not in (path, *path.parents)]
+    assert bare == before  # nothing half-written, and what was there stays
 
 
 @pytest.mark.parametrize(
@@ -181,6 +227,14 @@ def other_encoder(bundle: Path, folder: Path) -> Path:
 
 
 def test_both_scores_are_columns_to_tune(index: Path, bundle: Path, tmp_path: Path) -> None:
+    found = hybrid_scored(index, bundle, tmp_path)
+    assert found.columns.layout.documents == ("bm25", "dense")
+    assert len(found.columns.documents) == 6
+    assert np.ptp(found.columns.document("dense")) > 0
+
+
+def hybrid_scored(index: Path, bundle: Path, tmp_path: Path) -> Dataset:
+    """Two questions whose candidates BM25 and vectors found."""
     asked = {"q1": "aspirin", "q2": "blood"}
     questions = [
         {"id": one, "body": body, "type": "yesno", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/a"]}
@@ -188,11 +242,9 @@ def test_both_scores_are_columns_to_tune(index: Path, bundle: Path, tmp_path: Pa
     ]
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     arguments = ["--questions", tmp_path / "questions.json", "--index", index, "--output", tmp_path / "scored"]
-    assert main(["score", *map(str, arguments), "--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu"]) == 0
-    found = Dataset.load(tmp_path / "scored")
-    assert found.columns.layout.documents == ("bm25", "dense")
-    assert len(found.columns.documents) == 6
-    assert np.ptp(found.columns.document("dense")) > 0
+    options = ["--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu", "--no-agreement"]
+    assert main(["score", *map(str, arguments), *options]) == 0
+    return Dataset.load(tmp_path / "scored")
 
 
 def test_the_weight_of_the_vectors_is_an_option(

@@ -52,6 +52,17 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["collection.tsv", "collection.tsv.gz"])
+def test_ms_marcos_passages_and_queries(tmp_path: Path, name: str) -> None:
+    """Quotation marks and doubled spaces are the text's own; the queries' name has several suffixes."""
+    written(tmp_path, name, '0\tThe "heart" pumps blood.\n7\tZinc  for colds.\n')
+    (tmp_path / "queries.dev.small.tsv").write_text("1048585\twhat does the heart do\n2\tzinc\n")
+    expected = [Document("0", "", 'The "heart" pumps blood.'), Document("7", "", "Zinc  for colds.")]
+    assert list(read_corpus([tmp_path])) == expected
+    topics = read_topics(tmp_path / "queries.dev.small.tsv")
+    assert [(one.id, one.body) for one in topics] == [("1048585", "what does the heart do"), ("2", "zinc")]
+
+
 @pytest.mark.parametrize("name", ["docs_grp_00.txt", "docs_grp_15.txt.gz"])
 def test_documents_in_trecs_form(tmp_path: Path, name: str) -> None:
     found = list(read_documents(written(tmp_path, name, DOCUMENTS)))
