@@ -2,7 +2,7 @@
 
 from mpir.evaluate.bioasq import QuestionMeasures, evaluate, question_measures
 from mpir.evaluate.ir import evaluate_queries, evaluate_run
-from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate.significance import bootstrap_interval, grouped_t_test, holm, randomisation_test
 
 __all__ = [
     "QuestionMeasures",
@@ -10,6 +10,7 @@ __all__ = [
     "evaluate",
     "evaluate_queries",
     "evaluate_run",
+    "grouped_t_test",
     "holm",
     "question_measures",
     "randomisation_test",

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mpir.errors import InputError
@@ -123,6 +124,43 @@ def test_bundles(tiny_bundle: Path, tmp_path: Path) -> None:
     assert list(figures["bundles"]) == [str(tiny_bundle)]
     assert figures["bundles"][str(tiny_bundle)]["ratio"]["median"] == 1
     assert "missing is left out: ArtefactError" in printed
+
+
+def test_triples_of_any_number_take_the_memory_of_a_block(tmp_path: Path) -> None:
+    figures, printed = run("triples", tmp_path, "--triples", 500, 2000)
+    assert [one["triples"] for one in figures["rows"]] == [500, 2000]
+    assert all(one["check_seconds"] > 0 and one["batch_seconds"] > 0 for one in figures["rows"])
+    assert "| 2,000" in printed
+
+
+def test_vectors_grow(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    from mpir.retrieve.dense import from_vectors
+
+    vectors = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    from_vectors(vectors, [str(i) for i in range(300)], tmp_path / "i")
+    arguments = ["--indexes", tmp_path / "i", "--sizes", 200, 1000, "--kinds", "Flat", "SQ8"]
+    figures, printed = run("vector_growth", tmp_path, *arguments)
+    rows = {(one["vectors"], one["kind"]): one for one in figures["rows"]}
+    assert set(rows) == {(size, kind) for size in (200, 1000) for kind in ("Flat", "SQ8")}
+    assert rows[1000, "Flat"]["recall@10"] == rows[1000, "Flat"]["recall@100"] == 1  # repeated, but none twice
+    assert 64 <= rows[1000, "Flat"]["bytes_per_vector"] < 70
+    assert rows[1000, "SQ8"]["bytes_per_vector"] < 20
+    assert rows[1000, "SQ8"]["recall@10"] > 0.8
+    assert "Flat, on paper" in printed
+
+
+def test_encoding(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    arguments = ["--checkpoint", tiny_checkpoint, "--documents", 4, "--rounds", 1, "--length", 32]
+    figures, printed = run("encoding", tmp_path, *arguments)
+    assert set(figures["works"]) == {"documents", "sentences"}
+    for one in figures["works"].values():
+        assert one["least_cosine"]["mpir, fp32"] > 0.99999
+        assert one["least_cosine"]["mpir, bf16"] > 0.99
+        assert is_spread(one["times_peer_fp32"]["mpir, bf16"])
+    assert "times the peer's fp32" in printed
 
 
 def test_pairs_differ_and_begin_with_the_golden_documents(workload: ModuleType) -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from mpir.errors import InputError
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval, grouped_t_test, holm, randomisation_test
 
 
 def test_randomisation_by_hand():
@@ -22,6 +22,34 @@ def test_randomisation_agrees_with_scipy():
     )
     assert randomisation_test(first, second) == pytest.approx(exact.pvalue, abs=0.01)
     assert randomisation_test(first, second) == randomisation_test(second, first)
+
+
+def test_groups_of_one_question_are_scipys_paired_test():
+    generator = np.random.default_rng(1)
+    first, second = generator.random(12), generator.random(12) + 0.2
+    expected = stats.ttest_rel(first, second).pvalue
+    assert grouped_t_test(first, second, groups=12) == pytest.approx(expected)
+    assert grouped_t_test(second, first, groups=12, seed=7) == pytest.approx(expected)
+
+
+def test_groups_are_means_and_depend_on_the_seed():
+    # Two groups of two: differences are (1 + 2)/2 and (3 + 4)/2, or in other pairs; t has one degree of freedom.
+    first = np.array([1.0, 2.0, 3.0, 4.0])
+    found = {round(grouped_t_test(first, np.zeros(4), groups=2, seed=seed), 6) for seed in range(20)}
+    possible = [stats.ttest_1samp(pair, 0).pvalue for pair in ([1.5, 3.5], [2.0, 3.0])]
+    assert found <= {0.0, *(round(p, 6) for p in possible)}  # 0: both groups have 2.5
+    assert len(found) == 3
+
+
+def test_groups_that_do_not_vary():
+    assert grouped_t_test(np.ones(20), np.ones(20)) == 1
+    assert grouped_t_test(np.ones(20), np.zeros(20)) == 0
+
+
+@pytest.mark.parametrize(("first", "second", "groups"), [([1.0] * 9, [1.0] * 9, 10), ([1.0, 2.0], [1.0], 2)])
+def test_groups_without_questions(first: list[float], second: list[float], groups: int):
+    with pytest.raises(InputError, match="give both systems the same questions"):
+        grouped_t_test(first, second, groups=groups)
 
 
 def test_equal_systems_do_not_differ_and_p_is_never_zero():

@@ -1,0 +1,132 @@
+"""Making vectors: mpir's encoder against sentence-transformers' `encode`, on the same texts with the same weights.
+
+    python benchmarks/encoding.py --data ../shared/data --checkpoint FOLDER_OR_HUB_NAME --json encoding.json
+
+Whole abstracts (title and text) and single sentences, cut at the same length by both; the checkpoint is a
+sentence-transformers model of mean states and unit vectors, such as all-MiniLM-L6-v2. The peer has its defaults (fp32,
+batches of 32, sorted by length) and the same with bfloat16 weights. Every contender has a process of its own, and they
+take turns. Vectors must agree: the least cosine to the peer's fp32 vectors is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from peers import load_quietly
+from workload import read_documents
+
+from mpir.cli import guarded
+from mpir.io.write import write_json
+from mpir.text.split import sentences
+
+Floats = npt.NDArray[np.float32]
+PEER, OWN = "sentence-transformers", "mpir"
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
+
+
+def main() -> int:
+    """Read arguments, measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--checkpoint", required=True, help="a sentence encoder's folder or hub name")
+    parser.add_argument("--documents", type=int, default=200, help="(%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
+    parser.add_argument("--length", type=int, default=512, help="most tokens of a text (%(default)s)")
+    parser.add_argument("--threads", type=int, default=default_threads(), help="of each (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    return guarded("encoding", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A table for documents and one for sentences."""
+    facts = machine(arguments.threads)
+    documents = read_documents(arguments.data, arguments.documents, partial=False)
+    works = {
+        "documents": [one.text for one in documents],
+        "sentences": [sentence.text for one in documents for sentence in sentences(one)],
+    }
+    with ExitStack() as stack:
+        makers = {OWN: own, PEER: peer}
+        contenders = {
+            f"{who}, {precision}": (makers[who], arguments.checkpoint, precision, arguments.length)
+            for who in makers
+            for precision in PRECISIONS
+        }
+        workers, _, notes = start_all(stack, contenders, arguments.threads, works["documents"][:2])
+        found = {
+            name: figures(alternate(workers, arguments.rounds, texts), len(texts)) for name, texts in works.items()
+        }
+        peaks = {name: worker.peak_mib() for name, worker in workers.items()}
+    report(found, peaks, [describe(facts), *notes])
+    if arguments.json:
+        write_json(arguments.json, {"machine": facts, "works": found, "peak_mib": peaks})
+    return 0
+
+
+def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:
+    """mpir's encoder; of a text in several passages the first counts, as the peer cuts there."""
+    from mpir.models.encoder import Encoder
+
+    encoder = Encoder(checkpoint, device="cpu", precision=precision, max_length=length)
+
+    def encode(texts: Sequence[str]) -> Floats:
+        vectors, text_of = encoder.vectors(texts)
+        return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
+
+    return encode
+
+
+def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:
+    """sentence-transformers with its defaults, but for the precision."""
+    load_quietly()
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(checkpoint, device="cpu", model_kwargs={"dtype": PRECISIONS[precision]})
+    model.max_seq_length = length
+    return lambda texts: np.asarray(model.encode(list(texts), normalize_embeddings=True), np.float32)
+
+
+def figures(timed: dict[str, Any], count: int) -> dict[str, Any]:
+    """Texts a second, ratios to the peer round by round, and the least cosine to the peer's fp32 vectors."""
+    rates = {name: [count / one.seconds for one in found] for name, found in timed.items()}
+    base = timed.get(f"{PEER}, fp32")
+    values: dict[str, Any] = {"texts": count, "texts_per_second": {name: spread(one) for name, one in rates.items()}}
+    for against in ("fp32", "bf16"):
+        rivals = rates.get(f"{PEER}, {against}", [])
+        values[f"times_peer_{against}"] = {
+            name: spread(a / b for a, b in zip(one, rivals, strict=True)) for name, one in rates.items() if rivals
+        }
+    if base:
+        values["least_cosine"] = {
+            name: float((one[0].value * base[0].value).sum(axis=1).min()) for name, one in timed.items()
+        }
+    return values
+
+
+def report(found: dict[str, Any], peaks: dict[str, float], notes: Sequence[str]) -> None:
+    """Print the tables."""
+    print("\n".join(notes))
+    for work, one in found.items():
+        rows = [cells(name, one, peaks[name]) for name in one["texts_per_second"]]
+        heads = ("", "texts/s", "times the peer's fp32", "times its bf16", "least cosine", "peak MiB")
+        print(f"\n{one['texts']} {work}\n\n{table(rows, heads)}")
+
+
+def cells(name: str, one: dict[str, Any], peak: float) -> tuple[str, ...]:
+    """A contender's row."""
+    times = (one[f"times_peer_{precision}"].get(name) for precision in PRECISIONS)
+    shown = (show(ratio, 2) if ratio else "" for ratio in times)
+    cosine = f"{one['least_cosine'][name]:.6f}" if "least_cosine" in one else ""
+    return name, show(one["texts_per_second"][name], 1), *shown, cosine, f"{peak:,.0f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

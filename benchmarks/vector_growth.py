@@ -1,0 +1,168 @@
+"""How an index of vectors grows: building, bytes, memory, speed, and what it finds, from a thousand to a million.
+
+    python benchmarks/vector_growth.py --indexes runs/dense/nfcorpus/dense runs/dense/med/dense
+
+The vectors are those of flat dense indexes, as often repeated as it takes, with noise and scaled to length 1 again: as
+many as are wanted, none of them twice. Queries are some of them with noise of their own. Indexes are built from a file
+of the vectors and searched as mpir does it: in segments of 8,192 documents, mapped from the disk. Building and
+searching have a process each; its peak counts pages of mapped files, which the system can take back. Seconds are of the
+processor. HNSW is built up to --hnsw-up-to vectors. The last rows are a straight line through the two largest sizes:
+arithmetic on paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from measure import Worker, describe, helper, machine, table
+from vector_index import overlap, stored
+
+from mpir.cli import guarded
+from mpir.io.write import write_json
+from mpir.retrieve.dense import DenseIndex, from_vectors
+
+SIZES = (1_000, 10_000, 60_000, 1_000_000)
+KINDS = {"Flat": "", "SQ8": "", "IVF64,SQ8": "nprobe=8", "PQ48": "", "HNSW32": "efSearch=128"}
+PIECE, QUERIES, NOISE, DEPTHS, PAPER = 50_000, 50, 0.02, (10, 100), 36_000_000
+Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
+
+
+def main() -> int:
+    """Read arguments, measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--indexes", nargs="+", type=Path, required=True, help="flat dense indexes of one encoder")
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="vectors (%(default)s)")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="default: all")
+    parser.add_argument("--hnsw-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="%(default)s")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    return guarded("vector_growth", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A row for each size and kind."""
+    facts, found = machine(arguments.threads), []
+    base = np.concatenate([part for folder in arguments.indexes for part in stored(folder)])
+    queries = with_noise(base[:: max(1, len(base) // QUERIES)][:QUERIES], 0)
+    for size in arguments.sizes:
+        with TemporaryDirectory() as folder:
+            exact = write_vectors(base, size, queries, Path(folder) / "vectors.npy")
+            for kind in arguments.kinds:
+                if size <= arguments.hnsw_up_to or not kind.startswith("HNSW"):
+                    costs = measured(kind, Path(folder), queries, exact, threads=arguments.threads)
+                    found.append({"vectors": size, "kind": kind, **costs})
+                    print(*row(found[-1]), sep="\t", file=sys.stderr)
+    print(describe(facts))
+    peaks = "peak MiB building", "peak MiB searching"
+    heads = ("vectors", "kind", "built, s", "bytes a vector", *peaks, "queries/s", *(f"recall@{k}" for k in DEPTHS))
+    print(table([row(one) for one in [*found, *on_paper(found)]], heads))
+    if arguments.json:
+        write_json(arguments.json, {"machine": facts, "rows": found})
+    return 0
+
+
+def write_vectors(base: Floats, size: int, queries: Floats, path: Path) -> Rows:
+    """Write so many vectors, one piece in memory; the exact nearest (Q, k) of each query."""
+    file = np.lib.format.open_memmap(path, "w+", np.float32, (size, base.shape[1]))
+    k, begin = min(max(DEPTHS), size), 0
+    best, place = np.full((len(queries), k), -np.inf), np.zeros((len(queries), k), np.int64)
+    for piece in pieces(base, size):
+        file[begin : begin + len(piece)] = piece
+        scores = np.concatenate([best, queries @ piece.T], axis=1)
+        rows = np.concatenate([place, np.tile(np.arange(begin, begin + len(piece)), (len(queries), 1))], axis=1)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        best, place = (np.take_along_axis(one, order, axis=1) for one in (scores, rows))
+        begin += len(piece)
+    file.flush()
+    return place
+
+
+def pieces(base: Floats, size: int) -> Iterator[Floats]:
+    """So many vectors, made of the base's."""
+    for begin in range(0, size, PIECE):
+        rows = np.arange(begin, min(begin + PIECE, size))
+        yield base[rows] if rows[-1] < len(base) else with_noise(base[rows % len(base)], begin + 1)
+
+
+def with_noise(vectors: Floats, seed: int) -> Floats:
+    """Vectors of length 1 near others."""
+    moved = vectors + np.random.default_rng(seed).normal(scale=NOISE, size=vectors.shape).astype(np.float32)
+    return moved / np.linalg.norm(moved, axis=1, keepdims=True)
+
+
+def measured(kind: str, folder: Path, queries: Floats, exact: Rows, *, threads: int) -> dict[str, Any]:
+    """What one kind costs and finds."""
+    with Worker(helper, threads=threads) as builder:
+        seconds, size = builder.call(build, folder / "vectors.npy", folder / "index", kind).value
+        building = builder.peak_mib()
+    with Worker(searcher, folder / "index", KINDS[kind], threads=threads) as one:
+        one.call(queries)  # pages come from the disk the first time
+        found, searching = one.call(queries).value
+        costs = {"built_seconds": seconds, "bytes_per_vector": size, "building_mib": building}
+        costs |= {"searching_mib": one.peak_mib(), "queries_per_second": len(queries) / searching}
+    shutil.rmtree(folder / "index")
+    return costs | {f"recall@{k}": overlap(found, exact, k) for k in DEPTHS}
+
+
+def build(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
+    """Make an index; the processor's seconds, and bytes a vector on the disk."""
+    began, count = time.process_time(), len(np.load(vectors, mmap_mode="r"))
+    from_vectors(vectors, [f"{i:08d}" for i in range(count)], folder, factory=kind)
+    size = sum(path.stat().st_size for path in folder.rglob("*.faiss"))
+    return time.process_time() - began, size / count
+
+
+def searcher(folder: Path, parameters: str) -> Callable[[Floats], tuple[Rows, float]]:
+    """Opens an index; the places (Q, k) that a search finds, and the processor's seconds it took."""
+    index = DenseIndex(folder, parameters=parameters)
+
+    def search(queries: Floats) -> tuple[Rows, float]:
+        began = time.process_time()
+        found = index.search_vectors(queries, max(DEPTHS))
+        seconds = max(time.process_time() - began, 1e-9)
+        return np.array([[int(one.id) for one in hits] for hits in found]), seconds
+
+    return search
+
+
+def on_paper(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the two largest sizes of a kind say of all of PubMed; of queries, their seconds are on the line."""
+    rows = []
+    for kind in KINDS:
+        same = [one for one in found if one["kind"] == kind][-2:]
+        if len(same) == 2 and not kind.startswith("HNSW"):
+            rows.append({"kind": f"{kind}, on paper"} | extended(*same))
+    return rows
+
+
+def extended(small: dict[str, Any], large: dict[str, Any]) -> dict[str, Any]:
+    """A straight line through two sizes."""
+
+    def at(value: Callable[[dict[str, Any]], float]) -> float:
+        slope = (value(large) - value(small)) / (large["vectors"] - small["vectors"])
+        return value(large) + slope * (PAPER - large["vectors"])
+
+    line = {name: at(lambda one: one[name]) for name in ("built_seconds", "building_mib", "searching_mib")}  # noqa: B023
+    speed = 1 / at(lambda one: 1 / one["queries_per_second"])
+    return {"vectors": PAPER, "bytes_per_vector": large["bytes_per_vector"], "queries_per_second": speed, **line}
+
+
+def row(one: dict[str, Any]) -> tuple[str, ...]:
+    """A row of the table."""
+    shares = (f"{one[f'recall@{k}']:.3f}" if f"recall@{k}" in one else "" for k in DEPTHS)
+    peaks = (f"{one[name]:,.0f}" for name in ("bytes_per_vector", "building_mib", "searching_mib"))
+    speed = f"{one['queries_per_second']:,.2f}"
+    return f"{one['vectors']:,}", one["kind"], f"{one['built_seconds']:,.1f}", *peaks, speed, *shares
+
+
+if __name__ == "__main__":
+    sys.exit(main())

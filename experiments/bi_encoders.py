@@ -1,0 +1,129 @@
+"""Bi-encoders trained in one way or another, and what each finds: shared by dense_grids.py and msmarco.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.cli import INTERRUPTED
+from mpir.cli import main as mpir
+from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.errors import MpirError
+from mpir.evaluate import evaluate_queries, grouped_t_test, holm, randomisation_test
+from mpir.evaluate.ir import Qrels
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.models.encoder import Encoder
+from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.retrieve import DenseIndex, Retriever
+from mpir.retrieve.dense import build_dense, dense_matches
+
+MEASURES = {"AP": "MAP", "Rprec": "R-prec", "R@100": "R@100", "R@1000": "R@1000", "RR@10": "MRR@10"}
+MEASURES |= {"nDCG@10": "nDCG@10"}
+DEPTH, GROUPINGS = 1000, 100
+Values = dict[str, npt.NDArray[np.float64]]
+"""Measure → its figure for each query (Q,), in the order of the queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to train a bi-encoder. `train` are the files of a mixture (docs/training.md), `settings` its numbers."""
+
+    checkpoint: str
+    losses: tuple[str, ...]
+    train: Sequence[Mapping[str, Any]]
+    dev: str | Mapping[str, Any]
+    settings: Mapping[str, Any]
+    pooling: str = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Queries with judgements, and the files of the documents among which they are searched for."""
+
+    queries: Mapping[str, str]
+    qrels: Qrels
+    corpus: Sequence[Path]
+
+
+def trained(way: Way, data: Path, output: Path, *, device: str = "auto") -> Path:
+    """The checkpoint that a way of training ends with; an interrupted run goes on, a finished one is not repeated.
+
+    Raises:
+        MpirError: the training failed, and has said why.
+    """
+    perspective = {"name": "dense", "losses": way.losses, "pooling": way.pooling, "train": way.train, "dev": way.dev}
+    write_json(output / "mixture.json", {"settings": way.settings, "perspectives": [perspective]})
+    files = ["--mixture", output / "mixture.json", "--data", data, "--output", output, "--device", device]
+    status = mpir([str(part) for part in ("train", "--checkpoint", way.checkpoint, *files, "--quiet")])
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status:
+        raise MpirError(f"{output}: could not be trained; see the message above.")
+    return output / "best"
+
+
+def searched(
+    asked: Asked, checkpoint: str | Path, pooling: str, folder: Path, *, length: int, device: str = "auto"
+) -> Values:
+    """What an encoder finds, query by query; its vectors and figures are kept in the folder.
+
+    Documents are read in passages of `length` tokens, of which the nearest counts; queries likewise.
+    """
+    encoder = PooledEncoder(Encoder(checkpoint, max_length=length, device=device), Pooling(pooling))
+    source = corpus_fingerprint(asked.corpus)
+    if not dense_matches(folder, source, encoder.identity, factory="Flat", sentences=False):
+        build_dense(read_corpus(asked.corpus), folder, encoder, texts=False, source=source, progress=True)
+    with DenseIndex(folder, encoder) as index:
+        return found_by(index, asked)
+
+
+def found_by(stage: Retriever, asked: Asked) -> Values:
+    """The measures of a first stage, query by query."""
+    lists = stage.search_batch(list(asked.queries.values()), DEPTH)
+    run = {
+        name: {one.id: -float(rank) for rank, one in enumerate(found)}
+        for name, found in zip(asked.queries, lists, strict=True)
+    }
+    by_query = evaluate_queries(asked.qrels, run, list(MEASURES))
+    return {measure: np.array([values[name] for name in asked.queries]) for measure, values in by_query.items()}
+
+
+def kept(path: Path, identity: object, make: Callable[[], Values]) -> Values:
+    """The figures in a file, made and written where it has none, or those of something else."""
+    mark = fingerprint(identity)
+    if path.is_file() and (known := read_json(path)).get("of") == mark:
+        return {name: np.array(values) for name, values in known["values"].items()}
+    values = make()
+    write_json(path, {"of": mark, "values": {name: one.tolist() for name, one in values.items()}}, indent=None)
+    return values
+
+
+def rows_of(systems: Mapping[str, Values], main: str, shown: Sequence[str]) -> list[list[str]]:
+    """A row for each system: means, and p-values against the first one, by both tests on `main`.
+
+    The t-test is over ten groups of queries, as the thesis had it: its p depends on how they are drawn, so the median
+    and the range of a hundred drawings are shown. The randomisation test is over all queries, with Holm's correction.
+    """
+    baseline, *others = systems
+    differences = {name: (systems[name][main], systems[baseline][main]) for name in others}
+    exact = dict(zip(others, holm([randomisation_test(*pair) for pair in differences.values()]), strict=True))
+    rows = []
+    for name, values in systems.items():
+        cells = [f"{values[measure].mean():.4f}" for measure in shown]
+        rows.append(
+            [name, *cells, *((spread(*differences[name]), f"{exact[name]:.4f}") if name in exact else ("", ""))]
+        )
+    return rows
+
+
+def spread(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> str:
+    """The p-values of the thesis's test over many drawings of its groups: median and range."""
+    found = [grouped_t_test(first, second, seed=seed) for seed in range(GROUPINGS)]
+    return f"{np.median(found):.4f} ({min(found):.4f}–{max(found):.4f})"

@@ -1,0 +1,111 @@
+"""What dense_grids.py trains on and searches: BioASQ's questions, and the whole abstracts that answer them."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bi_encoders import Asked
+
+from mpir.cli import main as mpir
+from mpir.corpora import read_jsonl, read_questions
+from mpir.corpora.bioasq import DOCUMENT_URL
+from mpir.errors import MpirError
+from mpir.io.read import read_json
+from mpir.io.write import atomic_write, write_json
+from mpir.text import Document, Question
+from mpir.train.leakage import EvaluationQuestions
+
+TRIPLES = Path(__file__).parents[1] / "data_scripts/triples.py"
+NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
+"""Where negatives come from, and what data_scripts/triples.py is told for that; mined are the encoder's own."""
+PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
+
+
+def prepare(data: Path, folder: Path, encoder: str, size: int, seed: int) -> list[Question]:
+    """Write questions, documents and triples that are not there yet; the dev questions with what answers them.
+
+    `size` documents are searched: all that are golden for dev questions, and others drawn by the seed. Trained is on
+    the golden documents of the training questions, whose negatives are golden documents of other questions.
+    """
+    documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
+    dev, train = (_answered(part, documents) for part in _split(data))
+    needed = dict.fromkeys(name for question in dev for name in question.documents or ())
+    others = [name for name in documents if name not in needed]
+    drawn = random.Random(seed).sample(others, min(len(others), max(0, size - len(needed))))
+    _write_documents(folder / "pool.jsonl", [documents[name] for name in (*needed, *drawn)])
+    golden = dict.fromkeys(name for question in train for name in question.documents or ())
+    _write_documents(folder / "train.jsonl", [documents[name] for name in golden])
+    _write_questions(folder / "train.json", train)
+    _write_dev_rows(folder / "dev.jsonl", dev, documents)
+    for name, options in NEGATIVES.items():
+        if not (folder / f"{name}.tsv").is_file():
+            _sample(folder, name, options, encoder, seed)
+    return dev
+
+
+def asked(dev: Sequence[Question], folder: Path) -> Asked:
+    """The dev questions, searched for in the pool."""
+    qrels = {question.id: dict.fromkeys(question.documents or (), 1) for question in dev}
+    return Asked({question.id: question.body for question in dev}, qrels, [folder / "pool.jsonl"])
+
+
+def _split(data: Path) -> tuple[list[Question], list[Question]]:
+    """Dev questions, and those of training that are none of dev's or test's, by id or by text."""
+    splits, files = read_json(data / "bioasq/splits.json"), sorted((data / "bioasq").glob("*_golden.json"))
+    golden = {question.id: question for path in files for question in read_questions(path)}
+    held = [golden[name] for part in ("dev", "test") for name in splits[part] if name in golden]
+    evaluation, mine = EvaluationQuestions((one.id, one.body) for one in held), set(splits["train"])
+    found = [one for one in read_questions(data / "bioasq/training.json") if one.id in mine]
+    dev = [golden[name] for name in splits["dev"] if name in golden]
+    return dev, [one for one in found if not evaluation.holds(one.id, one.body)]
+
+
+def _answered(questions: Iterable[Question], documents: Mapping[str, Document]) -> list[Question]:
+    """The questions that some of the documents answer, with these alone."""
+    there = {one.id: tuple(name for name in one.documents or () if name in documents) for one in questions}
+    return [Question(one.id, one.body, one.type, there[one.id]) for one in questions if there[one.id]]
+
+
+def _write_documents(path: Path, documents: Iterable[Document]) -> None:
+    if not path.is_file():  # its time of change is part of what an index is known by
+        with atomic_write(path) as stream:
+            for one in documents:
+                stream.write(json.dumps({"id": one.id, "title": one.title, "abstract": one.abstract}) + "\n")
+
+
+def _write_questions(path: Path, questions: Iterable[Question]) -> None:
+    values = [
+        {"id": one.id, "body": one.body, "type": one.type}
+        | {"documents": [f"{DOCUMENT_URL}{name}" for name in one.documents or ()]}
+        for one in questions
+    ]
+    write_json(path, {"questions": values})
+
+
+def _write_dev_rows(path: Path, dev: Sequence[Question], documents: Mapping[str, Document]) -> None:
+    """A few rows that a run looks at once, at its end: nothing is chosen by them."""
+    with atomic_write(path) as stream:
+        for one, other in zip(dev[:DEV_ROWS], [*dev[1:], dev[0]], strict=False):
+            for label, question in ((1.0, one), (0.0, other)):
+                text = documents[(question.documents or ("",))[0]].text
+                row = {"id": one.id, "question": one.body, "sentence": text, "label": label}
+                stream.write(json.dumps(row) + "\n")
+
+
+def _sample(folder: Path, name: str, options: Sequence[str], encoder: str, seed: int) -> None:
+    """Write the triples of one kind. Raises MpirError where a step ends with an error, which it has told."""
+    index, corpus = folder / "index", folder / "train.jsonl"
+    vectors = ["--dense", "--encoder", encoder] if "dense" in options else []
+    if "--random" not in options and mpir(["index", str(corpus), "--index", str(index), *vectors, "--quiet"]):
+        raise MpirError(f"{index}: could not be made; see the message above.")
+    source = ["--corpus", corpus] if "--random" in options else ["--index", index]
+    amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", seed]
+    files = ["--questions", folder / "train.json", "--output", folder / f"{name}.tsv"]
+    command = [sys.executable, TRIPLES, *source, *options, *files, *amounts]
+    if subprocess.run([str(part) for part in command], check=False).returncode:
+        raise MpirError(f"{folder / name}.tsv: the triples could not be made; see the message above.")
