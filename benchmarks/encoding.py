@@ -2,10 +2,11 @@
 
     python benchmarks/encoding.py --data ../shared/data --checkpoint FOLDER_OR_HUB_NAME --json encoding.json
 
-Whole abstracts (title and text) and single sentences, cut at the same length by both; the checkpoint is a
-sentence-transformers model of mean states and unit vectors, such as all-MiniLM-L6-v2. The peer has its defaults (fp32,
-batches of 32, sorted by length) and the same with bfloat16 weights. Every contender has a process of its own, and they
-take turns. Vectors must agree: the least cosine to the peer's fp32 vectors is printed.
+Whole abstracts (title and text), single sentences, and eight texts of 64 tokens; what is longer than --length is cut
+before, since mpir would read it in passages. The checkpoint is a sentence-transformers model of mean states and unit
+vectors, such as all-MiniLM-L6-v2. The peer has its defaults (fp32, batches of 32, sorted by length) and the same with
+bfloat16 weights. Every contender has a process of its own, and they take turns. Vectors must agree: the least cosine to
+the peer's fp32 vectors is printed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from mpir.io.write import write_json
 from mpir.text.split import sentences
 
 Floats = npt.NDArray[np.float32]
+SHORT, FEW = 64, 8
+"""The tokens and texts of a batch as a thesis timed it."""
 PEER, OWN = "sentence-transformers", "mpir"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 
@@ -46,12 +49,14 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """A table for documents and one for sentences."""
+    """A table for each kind of text."""
     facts = machine(arguments.threads)
     documents = read_documents(arguments.data, arguments.documents, partial=False)
+    texts = [one.text for one in documents]
     works = {
-        "documents": [one.text for one in documents],
-        "sentences": [sentence.text for one in documents for sentence in sentences(one)],
+        "documents": cut(texts, arguments.checkpoint, arguments.length),
+        "sentences": cut([part.text for one in documents for part in sentences(one)], arguments.checkpoint, 128),
+        f"texts of {SHORT} tokens": cut(texts, arguments.checkpoint, SHORT)[:FEW],
     }
     with ExitStack() as stack:
         makers = {OWN: own, PEER: peer}
@@ -71,17 +76,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
+    """The texts as far as so many tokens reach, the special ones included."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    most = length - tokenizer.num_special_tokens_to_add()
+    found = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    return [
+        text if len(spans) <= most else text[: spans[most - 1][1]] for text, spans in zip(texts, found, strict=True)
+    ]
+
+
 def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:
-    """mpir's encoder; of a text in several passages the first counts, as the peer cuts there."""
+    """mpir's encoder; a text has one vector, as none is longer than a passage."""
     from mpir.models.encoder import Encoder
 
     encoder = Encoder(checkpoint, device="cpu", precision=precision, max_length=length)
-
-    def encode(texts: Sequence[str]) -> Floats:
-        vectors, text_of = encoder.vectors(texts)
-        return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
-
-    return encode
+    return lambda texts: encoder.vectors(texts)[0]
 
 
 def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:

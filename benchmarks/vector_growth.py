@@ -6,8 +6,8 @@ The vectors are those of flat dense indexes, as often repeated as it takes, with
 many as are wanted, none of them twice. Queries are some of them with noise of their own. Indexes are built from a file
 of the vectors and searched as mpir does it: in segments of 8,192 documents, mapped from the disk. Building and
 searching have a process each; its peak counts pages of mapped files, which the system can take back. Seconds are of the
-processor. HNSW is built up to --hnsw-up-to vectors. The last rows are a straight line through the two largest sizes:
-arithmetic on paper.
+processor. HNSW, which is slow to build, and faiss alone with all in memory, the peer, are measured up to --others-up-to
+vectors. The last rows are a straight line through the two largest sizes: arithmetic on paper.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ from vector_index import overlap, stored
 from mpir.cli import guarded
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
+from mpir.retrieve.dense.engine import faiss
 
 SIZES = (1_000, 10_000, 60_000, 1_000_000)
-KINDS = {"Flat": "", "SQ8": "", "IVF64,SQ8": "nprobe=8", "PQ48": "", "HNSW32": "efSearch=128"}
+PEER = "Flat, faiss alone"
+KINDS = {"Flat": "", "SQ8": "", "IVF64,SQ8": "nprobe=8", "PQ48": "", "HNSW32": "efSearch=128", PEER: ""}
+BOUNDED = ("HNSW32", PEER)
 PIECE, QUERIES, NOISE, DEPTHS, PAPER = 50_000, 50, 0.02, (10, 100), 36_000_000
 Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
 
@@ -42,7 +45,7 @@ def main() -> int:
     parser.add_argument("--indexes", nargs="+", type=Path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="vectors (%(default)s)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="default: all")
-    parser.add_argument("--hnsw-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
+    parser.add_argument("--others-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="%(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return guarded("vector_growth", lambda: run(parser.parse_args()))
@@ -57,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         with TemporaryDirectory() as folder:
             exact = write_vectors(base, size, queries, Path(folder) / "vectors.npy")
             for kind in arguments.kinds:
-                if size <= arguments.hnsw_up_to or not kind.startswith("HNSW"):
+                if size <= arguments.others_up_to or kind not in BOUNDED:
                     costs = measured(kind, Path(folder), queries, exact, threads=arguments.threads)
                     found.append({"vectors": size, "kind": kind, **costs})
                     print(*row(found[-1]), sep="\t", file=sys.stderr)
@@ -102,9 +105,11 @@ def with_noise(vectors: Floats, seed: int) -> Floats:
 def measured(kind: str, folder: Path, queries: Floats, exact: Rows, *, threads: int) -> dict[str, Any]:
     """What one kind costs and finds."""
     with Worker(helper, threads=threads) as builder:
-        seconds, size = builder.call(build, folder / "vectors.npy", folder / "index", kind).value
+        make = build_alone if kind == PEER else build
+        seconds, size = builder.call(make, folder / "vectors.npy", folder / "index", kind).value
         building = builder.peak_mib()
-    with Worker(searcher, folder / "index", KINDS[kind], threads=threads) as one:
+    search = (searcher_alone,) if kind == PEER else (searcher, KINDS[kind])
+    with Worker(search[0], folder / "index", *search[1:], threads=threads) as one:
         one.call(queries)  # pages come from the disk the first time
         found, searching = one.call(queries).value
         costs = {"built_seconds": seconds, "bytes_per_vector": size, "building_mib": building}
@@ -134,12 +139,34 @@ def searcher(folder: Path, parameters: str) -> Callable[[Floats], tuple[Rows, fl
     return search
 
 
+def build_alone(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
+    """The peer's index of them: the whole file in memory at once."""
+    began, values = time.process_time(), np.load(vectors)
+    index = faiss().IndexFlatIP(values.shape[1])
+    index.add(values)
+    folder.mkdir()
+    faiss().write_index(index, str(folder / "index"))
+    return time.process_time() - began, (folder / "index").stat().st_size / len(values)
+
+
+def searcher_alone(folder: Path) -> Callable[[Floats], tuple[Rows, float]]:
+    """The peer's index, read into memory."""
+    index = faiss().read_index(str(folder / "index"))
+
+    def search(queries: Floats) -> tuple[Rows, float]:
+        began = time.process_time()
+        found = index.search(queries, max(DEPTHS))[1]
+        return found, max(time.process_time() - began, 1e-9)
+
+    return search
+
+
 def on_paper(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the two largest sizes of a kind say of all of PubMed; of queries, their seconds are on the line."""
     rows = []
     for kind in KINDS:
         same = [one for one in found if one["kind"] == kind][-2:]
-        if len(same) == 2 and not kind.startswith("HNSW"):
+        if len(same) == 2 and kind not in BOUNDED:
             rows.append({"kind": f"{kind}, on paper"} | extended(*same))
     return rows
 

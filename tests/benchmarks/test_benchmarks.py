@@ -140,10 +140,12 @@ def test_vectors_grow(tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     from_vectors(vectors, [str(i) for i in range(300)], tmp_path / "i")
-    arguments = ["--indexes", tmp_path / "i", "--sizes", 200, 1000, "--kinds", "Flat", "SQ8"]
+    kinds = ["Flat", "SQ8", "Flat, faiss alone"]
+    arguments = ["--indexes", tmp_path / "i", "--sizes", 200, 1000, "--kinds", *kinds, "--others-up-to", 200]
     figures, printed = run("vector_growth", tmp_path, *arguments)
     rows = {(one["vectors"], one["kind"]): one for one in figures["rows"]}
-    assert set(rows) == {(size, kind) for size in (200, 1000) for kind in ("Flat", "SQ8")}
+    assert set(rows) == {(200, kind) for kind in kinds} | {(1000, "Flat"), (1000, "SQ8")}
+    assert rows[200, "Flat, faiss alone"]["recall@10"] == 1
     assert rows[1000, "Flat"]["recall@10"] == rows[1000, "Flat"]["recall@100"] == 1  # repeated, but none twice
     assert 64 <= rows[1000, "Flat"]["bytes_per_vector"] < 70
     assert rows[1000, "SQ8"]["bytes_per_vector"] < 20
@@ -153,9 +155,12 @@ def test_vectors_grow(tmp_path: Path) -> None:
 
 def test_encoding(tiny_checkpoint: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
-    arguments = ["--checkpoint", tiny_checkpoint, "--documents", 4, "--rounds", 1, "--length", 32]
+    arguments = ["--checkpoint", tiny_checkpoint, "--documents", 4, "--rounds", 1, "--length", 64]
     figures, printed = run("encoding", tmp_path, *arguments)
-    assert set(figures["works"]) == {"documents", "sentences"}
+    assert {name: one["texts"] for name, one in figures["works"].items() if name != "sentences"} == {
+        "documents": 4,
+        "texts of 64 tokens": 4,
+    }
     for one in figures["works"].values():
         assert one["least_cosine"]["mpir, fp32"] > 0.99999
         assert one["least_cosine"]["mpir, bf16"] > 0.99

@@ -1,0 +1,99 @@
+"""A first pass by vectors: the texts that are read are the scored ones, and there is a table for each first pass."""
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.rank.columns import Columns, Layout
+from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {"a": "aspirin thin blood. the gene", "b": "heart risk. no trial", "c": "the cell. aspirin", "d": "a. placebo"}
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+
+    def load(*arguments: object) -> dict[str, Any]:
+        monkeypatch.setattr(sys, "argv", ["cascade_vectors.py", *map(str, arguments)])
+        return runpy.run_path(str(ROOT / "experiments/cascade_vectors.py"))
+
+    return load
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Dataset:
+    """Two questions with two documents each, which have two sentences each."""
+    questions = tuple(
+        Question(f"q{i}", body, documents=(name,), snippets=(Snippet(name, "abstract", "abstract", 0, 5, "x"),))
+        for i, (body, name) in enumerate([("does aspirin thin blood", "a"), ("is aspirin a placebo", "c")])
+    )
+    spans = [(0, text.index(".") + 1, text.index(".") + 2, len(text)) for text in TEXTS.values()]
+    columns = Columns(
+        Layout(("bm25",), ("relevance",)),
+        documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
+        sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
+        question_of=np.array([0, 0, 1, 1]),
+        document_of=np.repeat(np.arange(4), 2),
+        questions=2,
+    )
+    (tmp_path / "corpus.jsonl").write_text(
+        "".join(json.dumps({"id": name, "abstract": text}) + "\n" for name, text in TEXTS.items())
+    )
+    return Dataset(
+        questions,
+        columns,
+        np.array(list(TEXTS)),
+        np.array(["abstract"] * 8),
+        np.array([begin for one in spans for begin in one[::2]]),
+        np.array([end for one in spans for end in one[1::2]]),
+        np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
+        np.zeros(8, bool),
+        np.zeros(4, bool),
+    ).save(tmp_path / "scored")
+
+
+def test_the_scored_sentences_are_read(script: Callable[..., Any], scored: Dataset, tmp_path: Path) -> None:
+    loaded = script()
+    corpus = [str(tmp_path / "corpus.jsonl")]
+    expected = [part.strip() for text in TEXTS.values() for part in text.replace(".", ".\n").split("\n")]
+    assert loaded["sentence_texts"](scored, corpus) == expected
+    assert loaded["question_of_sentences"](scored).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_table_for_words_vectors_and_both(
+    script: Callable[..., Any],
+    scored: Dataset,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    where = ["--scored", tmp_path / "scored", "--corpus", tmp_path / "corpus.jsonl", "--output", tmp_path / "out"]
+    assert script(*where, "--encoder", tiny_checkpoint, "--weights", "equal")["main"]() == 0
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "out/tables.md").read_text()
+    heads = [line for line in printed.splitlines() if line.startswith("###")]
+    assert heads == [
+        f"### {values}, {how}"
+        for values in ("words", "vectors", "words and vectors")
+        for how in ("sentence and document", "sentence only")
+    ]
+    assert "2 questions, 20 candidates and 4 sentences each." in printed
+
+
+def test_another_corpus_is_one_sentence(
+    script: Callable[..., Any], scored: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.jsonl").write_text(json.dumps({"id": "a", "abstract": TEXTS["a"]}) + "\n")
+    where = ["--scored", tmp_path / "scored", "--corpus", tmp_path / "other.jsonl", "--output", tmp_path / "out"]
+    assert script(*where, "--weights", "equal")["main"]() == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "other.jsonl: has no document 'b', which was scored" in sentence
