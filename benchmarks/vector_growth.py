@@ -134,7 +134,10 @@ def searcher(folder: Path, parameters: str) -> Callable[[Floats], tuple[Rows, fl
         began = time.process_time()
         found = index.search_vectors(queries, max(DEPTHS))
         seconds = max(time.process_time() - began, 1e-9)
-        return np.array([[int(one.id) for one in hits] for hits in found]), seconds
+        rows = np.full((len(queries), max(DEPTHS)), -1)  # an IVF index may find less
+        for place, hits in enumerate(found):
+            rows[place, : len(hits)] = [int(one.id) for one in hits]
+        return rows, seconds
 
     return search
 

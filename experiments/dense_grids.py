@@ -90,7 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
         systems |= {label: cell_values(arguments, test, cell) for label, cell in cells.items()}
         table = type_table(dev, systems) if name == "types" else rows_of(systems, MAIN, list(SHOWN))
         print(f"\n{name}\n")
-        print(tabulate(table, ["", "questions", *systems] if name == "types" else heads, tablefmt="github"))
+        print(
+            tabulate(
+                table,
+                ["", "questions", *systems] if name == "types" else heads,
+                tablefmt="github",
+                disable_numparse=True,
+            )
+        )
     return 0
 
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         seconds[name] = read_json(folder / "seconds.json")["seconds"]
     heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
     print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.\n")
-    print(tabulate(rows_of(systems, MAIN, list(SHOWN)), heads, tablefmt="github"))
+    print(tabulate(rows_of(systems, MAIN, list(SHOWN)), heads, tablefmt="github", disable_numparse=True))
     print("\nProcessor time: " + ", ".join(f"{name} {one:.0f} s" for name, one in seconds.items()))
     return 0
 

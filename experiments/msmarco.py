@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             way = Way(checkpoint, ("triplet",), [{"triples": str(triples)}], dev, settings(arguments), pooling)
             systems[f"{name}, {pooling}"] = values_of(arguments, test, way, arguments.output / f"{name}-{pooling}")
     heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
-    print(tabulate(rows_of(systems, "RR@10", list(SHOWN)), heads, tablefmt="github"))
+    print(tabulate(rows_of(systems, "RR@10", list(SHOWN)), heads, tablefmt="github", disable_numparse=True))
     return 0
 
 
