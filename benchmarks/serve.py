@@ -98,7 +98,7 @@ def shortened(document: Document, count: int | None) -> Document:
 
 def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
     """The two servers, by name; the port is what is missing."""
-    yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--port"]
+    yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--timeout", "600", "--port"]
     checkpoints = map(str, cut_outputs(bundle, str(folder)))
     code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import plain_server; "
     yield "plain", [sys.executable, "-c", f"{code}plain_server.main(int(sys.argv[1]), {list(checkpoints)!r})"]
@@ -139,20 +139,23 @@ def requests(asked: Sequence[Question], documents: Sequence[Document], count: in
 
 
 def load(url: str, bodies: Iterator[dict[str, Any]], clients: int, seconds: float) -> dict[str, Any]:
-    """What so many clients see, for so long."""
-    lock, latencies, errors = threading.Lock(), [], 0
-    begin = time.perf_counter()
+    """What so many clients see, for so long, or for as long as one request of each takes."""
+    lock, ready, latencies, begin = threading.Lock(), threading.Barrier(clients), [], 0.0
 
     def client(_: int) -> int:
+        nonlocal begin
         failed = 0
-        with httpx.Client(timeout=600) as connection:
-            while time.perf_counter() - begin < seconds:
+        with httpx.Client(timeout=600, verify=False) as connection:
+            ready.wait()
+            begin = begin or time.perf_counter()
+            while True:
                 with lock:
                     body = next(bodies)
                 start = time.perf_counter()
                 failed += connection.post(f"{url}/v1/rerank", json=body).status_code != 200
                 latencies.append(time.perf_counter() - start)
-        return failed
+                if time.perf_counter() - begin > seconds:
+                    return failed
 
     with ThreadPoolExecutor(clients) as pool:
         errors = sum(pool.map(client, range(clients)))
@@ -171,7 +174,7 @@ def memory(arguments: argparse.Namespace, asked: Sequence[Question], documents: 
     with serving(command, arguments.threads) as (process, url):
 
         def client(_: int) -> None:
-            with httpx.Client(timeout=600) as connection:
+            with httpx.Client(timeout=600, verify=False) as connection:
                 while True:
                     with lock:
                         body = next(bodies, None)

@@ -6,15 +6,25 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SCRIPTS = ["experiments/first_stage.py", "experiments/joining.py", "experiments/splitting.py", "experiments/sts.py",
+from tests.experiments.conftest import ROOT, RunScript
+
+SCRIPTS = ["experiments/first_stage.py", "experiments/joining.py", "experiments/splitting.py",
            "experiments/sentence_ranking.py", "data_scripts/training_data.py"]  # fmt: skip
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_folder_that_is_not_there(script: str, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there(run_script: RunScript, script: str, tmp_path: Path) -> None:
     options = ["--data", tmp_path / "nowhere", *(["--output", tmp_path] if "training" in script else [])]
-    done = subprocess.run([sys.executable, ROOT / script, *options], capture_output=True, text=True, check=False)
+    done = run_script(script, *options)
     assert done.returncode == 2
     (sentence,) = done.stderr.splitlines()
     assert sentence.startswith(f"{Path(script).stem}: {tmp_path / 'nowhere'}")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """The system's own error closes standard output, so this has a process of its own."""
+    command = [sys.executable, ROOT / "experiments/sts.py", "--data", tmp_path / "nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith(f"sts: {tmp_path / 'nowhere'}")

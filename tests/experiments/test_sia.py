@@ -3,12 +3,13 @@
 import json
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.experiments.conftest import RunScript
 
 SCRIPT = Path(__file__).parents[2] / "experiments/sia.py"
 sys.path.insert(0, str(SCRIPT.parent))  # as it is when the script is run: it imports the script beside it
@@ -30,15 +31,17 @@ def test_a_sample_holds_whole_questions() -> None:
     assert {len(rows) for rows in samples[1:]} == {2, 3, 4}
 
 
-def test_the_script_writes_every_perspective_for_each_file_and_the_mean(tiny_bundle: Path, tmp_path: Path) -> None:
+def test_the_script_writes_every_perspective_for_each_file_and_the_mean(
+    run_script: RunScript, tiny_bundle: Path, tmp_path: Path
+) -> None:
     texts = [("q1", "aspirin"), ("q1", "no gene"), ("q2", "blood cell"), ("q2", "the trial")]
     paths = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
     for path, grades in zip(paths, ([4, 0, 3, 1], [0, 4, 1, 2]), strict=True):
         rows = zip(texts, grades, strict=True)
         lines = (json.dumps({"id": i, "question": i, "sentence": text, "label": n}) for (i, text), n in rows)
         path.write_text("\n".join(lines))
-    command = [sys.executable, str(SCRIPT), "--rows", *map(str, paths), "--bundle", str(tiny_bundle)]
-    done = subprocess.run([*command, "--json", str(tmp_path / "out.json")], check=False, capture_output=True, text=True)
+    options = ["--rows", *paths, "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
+    done = run_script("experiments/sia.py", *options)
     assert done.returncode == 0, done.stderr
     one, other, mean = json.loads((tmp_path / "out.json").read_text()).values()
     assert set(one) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in one.values())
@@ -59,12 +62,6 @@ def write_annotated(folder: Path, label: str = "E") -> Path:
     return folder
 
 
-def annotated(folder: Path, bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the script on a folder of annotated sets."""
-    command = [sys.executable, str(SCRIPT), "--annotated", str(folder), "--bundle", str(bundle), *options]
-    return subprocess.run(command, check=False, capture_output=True, text=True)
-
-
 def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
     found = MODULE["read_annotated"](write_annotated(tmp_path), "test")
     assert {name: [row.label for row in rows] for name, rows in found.items()} == {
@@ -76,18 +73,22 @@ def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
     assert found["HealthVer"][0].sentence == "blood cell" and found["HealthVer"][0].group == "gene"
 
 
-def test_the_script_measures_on_annotated_sets(tiny_bundle: Path, tmp_path: Path) -> None:
-    done = annotated(write_annotated(tmp_path), tiny_bundle, "--json", str(tmp_path / "out.json"))
+def test_the_script_measures_on_annotated_sets(run_script: RunScript, tiny_bundle: Path, tmp_path: Path) -> None:
+    options = ["--annotated", write_annotated(tmp_path), "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
+    done = run_script("experiments/sia.py", *options)
     assert done.returncode == 0, done.stderr
     assert list(json.loads((tmp_path / "out.json").read_text())) == ["SciTail", "TREC-QA", "HealthVer", "mean"]
 
 
-def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(tiny_bundle: Path, tmp_path: Path) -> None:
-    done = annotated(write_annotated(tmp_path / "data", "maybe"), tiny_bundle)
+def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(
+    run_script: RunScript, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    folder = write_annotated(tmp_path / "data", "maybe")
+    done = run_script("experiments/sia.py", "--annotated", folder, "--bundle", tiny_bundle)
     assert done.returncode == 2
     path = tmp_path / "data/scitail/test.jsonl"
     assert done.stderr == f"sia: {path}:1: gold_label is 'maybe'; expected one of E, N.\n"
-    alone = subprocess.run([sys.executable, str(SCRIPT)], check=False, capture_output=True, text=True)
+    alone = run_script("experiments/sia.py")
     assert alone.returncode == 2 and "give --rows FILE" in alone.stderr
 
 
