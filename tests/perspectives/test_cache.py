@@ -204,7 +204,7 @@ def damage(path: Path, begin: int, content: bytes) -> None:
         stream.write(content)
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", os.urandom(100_000)])
+@pytest.mark.parametrize("content", [b"", b"no database", os.urandom(100_000)], ids=["empty", "text", "noise"])
 def test_another_file_in_its_place_is_made_anew(
     cache: ScoreCache, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
