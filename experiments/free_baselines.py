@@ -32,14 +32,24 @@ class Start:
     def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """Unit vectors (R, W) of texts or their passages, and the text (R,) of each; read once for the same texts."""
         if self.folder is None:
-            return self.encoder.vectors(texts)
+            return self._read(texts)
         path = self.folder / f"{fingerprint([self.encoder.identity, list(texts)])}.npz"
         if not path.exists():
-            vectors, text_of = self.encoder.vectors(texts)
+            vectors, text_of = self._read(texts)
             with atomic_write(path, binary=True) as stream:
                 np.savez(stream, vectors=vectors.astype(np.float16), text_of=text_of)
         with np.load(path) as kept:
             return kept["vectors"].astype(np.float32), kept["text_of"]
+
+    def _read(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        """The same, of equal texts the first alone being read."""
+        number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        vectors, text_of = self.encoder.vectors(list(number))
+        first = np.append(np.searchsorted(text_of, np.arange(len(number))), len(text_of))
+        own = np.array([number[text] for text in texts], np.int64)
+        counts = np.diff(first)[own]
+        rows = np.repeat(first[own] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return vectors[rows], np.repeat(np.arange(len(texts)), counts)
 
     def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
         """Cosines (Q, N) of every query with every text, of a text in several passages the highest."""

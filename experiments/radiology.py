@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder with negex/ and openi/; of bioasq, with medquad/ and pubmed/")
     parser.add_argument("--lexicon", type=Path, default=LEXICON, help="findings and their phrases (the sample's)")
     parser.add_argument("--cache", type=Path, help="folder where scores are kept between runs")
+    parser.add_argument("--without-bundle", action="store_true", help="reports without the default bundle's rows")
     parser.add_argument("--scored", type=Path, help="questions that `mpir score` wrote, for bioasq")
     group = parser.add_argument_group("reports, folds and separation")
     group.add_argument("--output", type=Path, help="folder of the training run")
@@ -87,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.part == "separation":
         return radiology_training.run(data, lexicon, _output(arguments), **how)
     trained = arguments.output and radiology_training.trained(data, lexicon, arguments.output, names=("dev",), **how)
-    return radiology_reports.run(data / "openi", lexicon, arguments.cache, trained)
+    return radiology_reports.run(
+        data / "openi", lexicon, arguments.cache, trained, without_bundle=arguments.without_bundle
+    )
 
 
 def _output(arguments: argparse.Namespace) -> Path:

@@ -17,7 +17,6 @@ from radiology_systems import (
     START,
     TABLE,
     TRAINED,
-    WITH,
     Scored,
     Summed,
     polarity,
@@ -41,16 +40,16 @@ AT_ONCE = 100_000
 Choice = tuple[tuple[str, ...], float | None, Several]
 
 
-def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None) -> int:
+def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None, *, without_bundle: bool = False) -> int:
     """Choose on dev, measure on test, print. `trained` is the checkpoint of an encoder that has seen dev's reports."""
     halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
-    reranker = Reranker(cache=cache, cascade=CASCADE, style="report", pairs_at_once=AT_ONCE)
+    reranker = None if without_bundle else Reranker(cache=cache, cascade=CASCADE, style="report", pairs_at_once=AT_ONCE)
     vectors = None if cache is None else cache / "vectors"
     encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})
     found = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}
     dev = found["dev"]
     chosen = _choose_rules(dev, phrases)
-    summed = sums(chosen, reranker.weights, dev.scores)
+    summed = sums(chosen, reranker and reranker.weights, dev.scores)
     weights = {name: _choose_weight(dev, name, one) for name, one in summed.items()}
     for name, one in found.items():
         column = polarity(one.half, chosen)
@@ -91,10 +90,11 @@ def _choose_weight(dev: Scored, name: str, summed: Summed) -> float:
 
 
 def print_figures(name: str, one: Scored) -> None:
-    """Every measure of every system, AP with its interval, and p of AP against the full blend after Holm."""
+    """Every measure of every system, AP with its interval, and p of AP against the last system after Holm."""
+    last = next(reversed(one.scores))
     measured = {system: one.measured(values) for system, values in one.scores.items()}
-    others = [system for system in measured if system != WITH]
-    tests = [randomisation_test(measured[WITH]["AP"], measured[system]["AP"]) for system in others]
+    others = [system for system in measured if system != last]
+    tests = [randomisation_test(measured[last]["AP"], measured[system]["AP"]) for system in others]
     p_values = dict(zip(others, holm(tests), strict=True))
     rows = [
         (
@@ -106,5 +106,5 @@ def print_figures(name: str, one: Scored) -> None:
         for system, values in measured.items()
     ]
     half = one.half
-    print(f"{name}: {len(half.queries)} queries, {len(half.reports)} reports; p against {WITH!r}, after Holm")
+    print(f"{name}: {len(half.queries)} queries, {len(half.reports)} reports; p against {last!r}, after Holm")
     print(tabulate(rows, ("", *MEASURES, "AP, 95 %", "p"), **TABLE), end="\n\n")

@@ -67,15 +67,17 @@ Summed = Callable[[Scored, float], Floats]
 """The scores (Q, D) with the negation column at some weight."""
 
 
-def scored(half: Half, reranker: Reranker, encoders: Mapping[str, Start]) -> tuple[Scores, list[Candidates]]:
-    """The scores (Q, D) of what needs no lexicon, and the bundle's candidates of each query."""
+def scored(half: Half, reranker: Reranker | None, encoders: Mapping[str, Start]) -> tuple[Scores, list[Candidates]]:
+    """The scores (Q, D) of what needs no lexicon, and the candidates of each query that a bundle has scored, if any."""
     queries, texts = list(half.queries.values()), [report.text for report in half.reports]
     index = MemoryIndex(texts)
     lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
     found = {BM25: lexical} | {name: nearest(half, encoder) for name, encoder in encoders.items()}
     both = zip(lexical, found[START], strict=True)
-    candidates = list(reranker.stream_scored(queries, (half.reports for _ in queries)))
     found[FREE] = np.stack([scaled_sum(np.column_stack(one), (1, 1)) for one in both])
+    if reranker is None:
+        return found, []
+    candidates = list(reranker.stream_scored(queries, (half.reports for _ in queries)))
     found[BLEND] = np.stack([blend(one.columns, reranker.weights).documents for one in candidates])
     return found, candidates
 
@@ -94,9 +96,13 @@ def polarity(half: Half, perspective: NegationPerspective) -> Floats:
     return np.stack([perspective.score(query, texts) for query in half.queries.values()])
 
 
-def sums(perspective: NegationPerspective, weights: Weights, systems: Collection[str]) -> dict[str, Summed]:
-    """What adds the negation column to each of the systems, and to the blend by `weights`, by the name of the sum."""
-    added = {name: partial(_added, base, perspective) for name, base in ADDED.items() if base in systems}
+def sums(perspective: NegationPerspective, weights: Weights | None, systems: Collection[str]) -> dict[str, Summed]:
+    """What adds the negation column to each of the systems, and to a blend by `weights`, by the name of the sum."""
+    added: dict[str, Summed] = {
+        name: partial(_added, base, perspective) for name, base in ADDED.items() if base in systems
+    }
+    if weights is None:
+        return added
     return added | {name: partial(_blended, level, perspective, weights) for name, level in BLENDED.items()}
 
 

@@ -128,6 +128,16 @@ def test_folds_are_compared_and_resumed(
     assert first.endswith(again)
 
 
+def test_equal_texts_are_read_once_and_have_equal_vectors(tiny_checkpoint: Path) -> None:
+    start = script("free_baselines").Start(tiny_checkpoint)
+    texts = ["gene " * 600, "cell", "gene " * 600, "blood", "cell"]  # the first is read in passages
+    vectors, text_of = start.vectors(texts)
+    expected, of = start.encoder.vectors(texts)
+    assert text_of.tolist() == of.tolist()
+    assert len(text_of) > len(texts)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
 class Count(Perspective):
     """How often a sentence has an x."""
 
