@@ -44,7 +44,7 @@ SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30
 def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", choices=list(NAMES), default=list(NAMES), help="default: all")
+    parser.add_argument("--models", nargs="*", choices=list(NAMES), default=list(NAMES), help="default: all")
     add_options(parser)
     return guarded("tripclick", lambda: run(parser.parse_args()))
 

@@ -92,7 +92,9 @@ def columns(found: Sequence[Scored]) -> Systems:
 
 
 def systems(found: Sequence[Scored], weights: Sequence[float]) -> Systems:
-    """Every column alone, and the ensembles."""
+    """Every column alone, and the ensembles, where there is a model."""
+    if not found[0].models:
+        return columns(found)
     per_group = [ensembles(part, weights) for part in found]
     return columns(found) | {name: [one[name] for one in per_group] for name in per_group[0]}
 
