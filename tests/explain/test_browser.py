@@ -249,3 +249,14 @@ def test_an_index_is_searched_by_what_is_chosen(chromium: Any, searching: str) -
         "bm25": {"id 11": first, "id 12": second},
     }
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_violation_of_accessibility_before_anything_is_asked(chromium: Any, searching: str, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = chromium.new_page(color_scheme=scheme, viewport={"width": 360, "height": 800}, bypass_csp=True)
+    page.goto(f"{searching}/explain")
+    results = axe.Axe().run(page)
+    assert results.response["violations"] == [], results.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
