@@ -54,7 +54,7 @@ clients: .venv/ready .clients/today/ready .clients/langchain/ready  ## other rer
 
 .clients/%/ready: tests/clients/%.txt
 	$(PYTHON) -m venv .clients/$*
-	.clients/$*/bin/python -m pip install --quiet --requirement $<
+	.clients/$*/bin/python -m pip install --quiet $(TORCH_INDEX:%=--extra-index-url %) --requirement $<
 	touch $@
 
 wheel: .venv/ready  ## a wheel, installed in an empty environment and run there
