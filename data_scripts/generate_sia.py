@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from mpir.cli import guarded
-from mpir.errors import InputError
+from mpir.values import perhaps_whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -110,8 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.sia.settings import GenerationSettings
 
     for name in ("limit", "sentences"):
-        if (most := getattr(arguments, name)) is not None and most < 1:
-            raise InputError(f"--{name} is {most}; expected at least 1.")
+        perhaps_whole(f"--{name}", getattr(arguments, name))
     same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]

@@ -46,6 +46,7 @@ from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_write, write_json
 from mpir.train.clicks import SAMPLERS, Judged, triples_of
 from mpir.train.leakage import EvaluationQuestions
+from mpir.values import whole_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
@@ -107,8 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> None:
     """Refuse numbers that are too small, and options that lack others."""
     for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1)):
-        if (value := getattr(arguments, option)) < least:
-            raise InputError(f"--{option} is {value}; expected at least {least}.")
+        whole_number(f"--{option}", getattr(arguments, option), least=least)
     for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
         if getattr(arguments, option) and not getattr(arguments, needed):
             raise InputError(f"--{option} needs --{needed}, which is not given.")

@@ -35,6 +35,7 @@ from mpir.io.read import read_json
 from mpir.perspectives import Perspective, ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
 from mpir.tasks.tripclick import read_groups, table
+from mpir.values import perhaps_whole
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]
@@ -97,8 +98,7 @@ def check(arguments: argparse.Namespace) -> None:
         option = "--tripclick" if arguments.tripclick else "--bioasq"
         raise InputError(f"{option} wants an encoder to start from; name one with --checkpoint.")
     for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
-        if (value := getattr(arguments, name)) is not None and value < 1:
-            raise InputError(f"--{name.replace('_', '-')} is {value}; expected at least 1.")
+        perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name))
 
 
 def make_ready(arguments: argparse.Namespace) -> Prepared:

@@ -21,6 +21,7 @@ from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold
 from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
+from mpir.values import perhaps_whole
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
 Kind = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
@@ -61,11 +62,9 @@ class NegEx:
         self.triggers: dict[str, set[Kind]] = {}
         for phrase, kind in triggers:
             self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, kind, "triggers"))
-        if not self.triggers or (reach is not None and reach < 0):
-            raise InputError(
-                f"NegEx: got {len(self.triggers)} triggers and the reach {reach}; expected some, and at least 0 words."
-            )
-        self.reach = reach
+        if not self.triggers:
+            raise InputError("NegEx: there is no trigger; give one or more, each with its kind.")
+        self.reach = perhaps_whole("reach", reach, least=0)
 
     @classmethod
     def load(cls, *sources: str | Path, reach: int | None = None) -> NegEx:

@@ -15,7 +15,7 @@ from itertools import takewhile
 from mpir.annotate.lexicon import Entry, Lexicon
 from mpir.annotate.match import ExactMatcher, Match
 from mpir.annotate.phrases import ANY_ENDING, fold
-from mpir.errors import InputError
+from mpir.values import real_number, whole_number
 
 GAP = 3
 LIKENESS = 0.6
@@ -34,8 +34,8 @@ class PartialMatcher:
 
     def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS, gap: int = GAP) -> None:
         """Raises InputError unless 0 <= threshold < 1 and gap >= 0."""
-        if not 0 <= threshold < 1 or gap < 0:
-            raise InputError(f"threshold is {threshold} and gap {gap}; expected 0 <= threshold < 1, and at least 0.")
+        real_number("threshold", threshold, "a number from 0 to below 1", lambda one: 0 <= one < 1)
+        whole_number("gap", gap, least=0)
         self.threshold, self.gap = threshold, gap
         self._phrases = [(entry, _WORD.findall(phrase.rstrip(ANY_ENDING))) for phrase, entry in lexicon.phrases.items()]
         self._by_word: dict[str, list[int]] = {}

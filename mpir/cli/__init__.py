@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NoReturn
 
-from mpir.errors import MpirError, OutputError
+from mpir.errors import MpirError, OutputError, shortened
 from mpir.version import __version__
 
 DESCRIPTION = """\
@@ -33,14 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded("mpir", lambda: _run(arguments))
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose messages show the beginning of what was given, where that is long."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message. See `argparse.ArgumentParser.error`."""
+        super().error(shortened(message, 400))
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; what it parses has a `run` to call."""
     # imported here, so that an interrupt while they are is none that Python prints
     from mpir.cli import annotate, bundle, evaluate, explain, index, rerank, score, search, serve, train, tune
 
-    parser = argparse.ArgumentParser(
-        prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (index, search, rerank, annotate, evaluate, score, tune, train, bundle, serve, explain):
@@ -74,7 +81,8 @@ def guarded(name: str, job: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno is None:  # not the system's: some libraries raise it for anything
             raise
-        print(f"{name}: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        place = shortened(str(error.filename or "standard output"), 200)
+        print(f"{name}: {place}: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         return MISTAKE
 
@@ -91,4 +99,5 @@ def _drop_output() -> None:
     """Let go of what could not be written: Python would complain again when it flushes at the end."""
     with suppress(OSError):
         sys.stdout.flush()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # what somebody put in its place may have no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.errors import ArtefactError, InputError, shown
 from mpir.models.pooling import PooledEncoder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.values import real_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
@@ -78,9 +79,8 @@ def dense_weight(given: str) -> float:
                 "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
             ) from None
         return both[1] / sum(both)
-    if not 0 <= share <= 1:
-        raise InputError(f"--dense-weight is {share}; expected a number from 0 to 1, or a file of tuned weights.")
-    return share
+    expected = "a number from 0 to 1, or a file of tuned weights"
+    return real_number("--dense-weight", share, expected, lambda one: 0 <= one <= 1)
 
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
+from mpir.values import perhaps_whole
 
 EPILOG = """\
 A PATH is a file or a folder of PubMed XML (.xml, .xml.gz) or JSON lines (.jsonl, .jsonl.gz) with id or pmid, title, and
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
 
+    threads = perhaps_whole("--threads", arguments.threads)
     source = corpus_fingerprint(arguments.paths)
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
@@ -77,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept = STDIN not in arguments.paths and index_matches(arguments.index, source, stop_words=arguments.stop_words)
     if not kept:
         documents = read_corpus(arguments.paths)
-        options: dict[str, Any] = {"threads": arguments.threads, "stop_words": arguments.stop_words}
+        options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)
     if arguments.dense:

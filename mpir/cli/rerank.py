@@ -122,7 +122,7 @@ def _share(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text[:60]!r} is no share; give a number above 0 and at most 1, and put a QUERY before --cascade"
+            f"{shown(text)} is no share; give a number above 0 and at most 1, and put a QUERY before --cascade"
         ) from None
 
 
@@ -150,16 +150,17 @@ def _column_weight(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(number)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:60]!r} is no column with a number, such as dense=1") from None
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no column with a number, such as dense=1") from None
 
 
 def check_options(arguments: argparse.Namespace) -> None:
     """Refuse model options that are wrong by their form, before anything is read or loaded. Raises InputError."""
-    from mpir.models.options import device_names, precision_name, whole_number
+    from mpir.models.options import device_names, precision_name
     from mpir.rank.cascade import check_share
+    from mpir.values import perhaps_whole
 
     for name in ("top_k", "tokens_per_batch"):
-        whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
+        perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
     device_names(arguments.device)
     precision_name(arguments.precision)
     check_share(arguments.cascade)

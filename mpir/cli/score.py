@@ -14,6 +14,7 @@ from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, 
 from mpir.cli.rerank import add_model_options, check_options, load_reranker
 from mpir.errors import InputError, shown
 from mpir.io.write import check_replaceable
+from mpir.values import whole_number
 
 if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
@@ -77,8 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tasks.bioasq import score_questions
     from mpir.tune.dataset import MARKER, Dataset
 
-    if arguments.candidates < 1:
-        raise InputError(f"--candidates is {arguments.candidates}; expected at least 1.")
+    whole_number("--candidates", arguments.candidates)
     check_options(arguments)
     check_replaceable(arguments.output, MARKER)
     questions = _read(arguments.questions, arguments.qrels)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
 from mpir.errors import InputError, shown
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
-from mpir.models.options import whole_number
 from mpir.text.normalise import without_surrogates
+from mpir.values import whole_number
 
 if TYPE_CHECKING:
     from mpir.text.types import Document, Sentence
@@ -62,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def query_text(text: str) -> str:
     """An argument that is a query, for argparse."""
     if without_surrogates(text) != text:
-        raise argparse.ArgumentTypeError(f"{text!r:.80} is not UTF-8; check the terminal's encoding")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not UTF-8; check the terminal's encoding")
     return text
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
 from mpir.cli.rerank import add_model_options, check_options, load_reranker
-from mpir.errors import InputError
 from mpir.extras import needs
+from mpir.values import real_number, whole_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
@@ -101,8 +101,9 @@ def _service(arguments: argparse.Namespace) -> Service:
 
 def _check(arguments: argparse.Namespace) -> None:
     for name in ("max_documents", "max_body", "queue", "timeout", "grace"):
-        if not getattr(arguments, name) > 0:
-            raise InputError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}; expected more than 0.")
+        real_number(
+            f"--{name.replace('_', '-')}", getattr(arguments, name), "a number above 0", lambda value: value > 0
+        )
     check_options(arguments)
 
 
@@ -124,9 +125,7 @@ def devices(device: str, workers: int) -> str:
 
     A device that is a list already has its workers.
     """
-    if workers < 1:
-        raise InputError(f"--workers is {workers}; expected at least 1.")
-    if workers == 1 or "," in device:
+    if whole_number("--workers", workers) == 1 or "," in device:
         return device
     from mpir.models.lazy import on_cpu
 

@@ -92,6 +92,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
+    from mpir.io.write import check_folder
     from mpir.perspectives.bundle import check_sealed
     from mpir.tune.adoption import adopt, check_folds, cross_validate, signed
     from mpir.tune.alternating import search, settings
@@ -102,8 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output.is_dir():
         raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
-    if arguments.plots and arguments.plots.exists() and not arguments.plots.is_dir():
-        raise OutputError(f"{arguments.plots}: is no folder; give --plots the name of one.")
+    if arguments.plots:
+        check_folder(arguments.plots)
     check_sealed(arguments.output.parent, but=arguments.output.name)
     scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
     objective = Objective(scored, arguments.measure, version=arguments.version)

@@ -53,7 +53,7 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
 
 def _question(record: Any, place: str, *, submission: bool) -> Question:
     if not isinstance(record, dict):
-        raise InputError(f"{place}: expected an object with an id and a body, found {shown(record)}.")
+        raise InputError(f"{place} is {shown(record)}; expected an object with an id and a body.")
     identity = _text(record, "id", place)
     place = f"{place} ({shortened(identity)})"
     documents = _optional(record, "documents", list, place)
@@ -74,7 +74,7 @@ def _question(record: Any, place: str, *, submission: bool) -> Question:
 
 def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
     if not isinstance(record, dict):
-        raise InputError(f"{place}: expected an object with a document and a text, found {shown(record)}.")
+        raise InputError(f"{place} is {shown(record)}; expected an object with a document and a text.")
     begin, end = (_optional(record, key, int, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
     begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
     return Snippet(
@@ -189,11 +189,15 @@ def _validate_id(document: str, place: str) -> None:
 def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, place: str) -> None:
     _validate_id(snippet.document, place)
     if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
-        names = f"{shown(snippet.begin_section)} to {shown(snippet.end_section)}"
-        raise InputError(f"{place}: it runs from section {names}; expected both {TITLE!r} or both {ABSTRACT!r}.")
+        raise InputError(
+            f"{place}: its first section is {shown(snippet.begin_section)} and its last is "
+            f"{shown(snippet.end_section)}; expected {TITLE!r} or {ABSTRACT!r} for both."
+        )
     begin, end = snippet.begin, snippet.end
     if begin is None or end is None or not 0 <= begin < end:
-        raise InputError(f"{place}: the offsets are {shown(begin)} to {shown(end)}; expected 0 <= begin < end.")
+        raise InputError(
+            f"{place}: its begin is {shown(begin)} and its end is {shown(end)}; expected 0 <= begin < end."
+        )
     found = _known_text(sections, snippet)
     found = snippet.text[: end - begin] if found is None else found[begin:end]
     if found != snippet.text or len(snippet.text) != end - begin:

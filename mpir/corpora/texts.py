@@ -97,7 +97,7 @@ def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
         identifier = record.get("id", record.get("_id"))
         if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
             raise InputError(
-                f"{path}:{number}: the id is {shown(identifier)} and the text {shown(text)}; expected an id, and a "
+                f"{path}:{number}: the id is {shown(identifier)} and the text is {shown(text)}; expected an id, and a "
                 f"text under one of {', '.join(QUESTION_KEYS)}."
             )
         yield str(identifier), text

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mpir.errors import InputError, shown
 from mpir.evaluate.spans import spans
 from mpir.text import Question, Snippet
+from mpir.values import one_of
 
 Omitted = Literal["skip", "zero"]
 
@@ -171,10 +172,8 @@ def measurable(question: Question) -> list[Snippet]:
 
 
 def _check_options(version: int, omitted: str) -> None:
-    if version not in DIVISORS:
-        raise InputError(f"version {shown(version)} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
-    if omitted not in {"skip", "zero"}:
-        raise InputError(f"omitted={shown(omitted)} is not known; choose 'skip' (the official reading) or 'zero'.")
+    one_of("the version of the BioASQ measures", version, DIVISORS)
+    one_of("omitted", omitted, ("skip", "zero"))  # the first is the official reading
 
 
 def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:

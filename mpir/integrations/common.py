@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import InputError
-
 if TYPE_CHECKING:
     from mpir.rank.ranking import RankedDocument, Ranking
     from mpir.rank.reranker import Reranker
@@ -51,8 +49,6 @@ class Lazy:
         Raises:
             InputError: as `Reranker.rerank`.
         """
-        if top_k is not None and top_k < 1:
-            raise InputError(f"the number of documents to keep is {top_k}; expected at least 1, or None for all.")
         return self.reranker.rerank(query, documents, top_k=top_k)
 
     def relevance(self, document: RankedDocument) -> float:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shortened
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
@@ -39,8 +39,18 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         ) from error
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror or error}); check the path and its permissions."
+            f"{shortened(str(path), 200)}: cannot be read ({error.strerror or error}); check the path and its "
+            "permissions."
         ) from error
+
+
+def found_file(path: str | Path) -> Path | None:
+    """The path of a file that is there, with ``~`` expanded; None for any other, even one that no file can have."""
+    try:
+        found = Path(path).expanduser()
+        return found if found.is_file() else None
+    except (OSError, RuntimeError):  # a name that is too long, or somebody whose home nobody knows
+        return None
 
 
 def at_terminal(stream: IO[Any] | None) -> bool:

@@ -102,6 +102,19 @@ def check_replaceable(path: str | Path, marker: str) -> None:
         )
 
 
+def check_folder(path: str | Path) -> None:
+    """Refuse, before any work, what files cannot be written into later; the folder itself need not be there yet.
+
+    Raises:
+        OutputError: a file stands at `path` or above it, or a folder that may not be written.
+    """
+    target = Path(path).resolve()
+    there = next(place for place in (target, *target.parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        fault = "may not be written" if there.is_dir() else "is no folder"
+        raise OutputError(f"{path}: nothing can be written there, since {there} {fault}; choose another folder.")
+
+
 def replace_folder(temporary: Path, target: Path) -> None:
     """Put a finished folder in the place of another one beside it, which is removed."""
     _put_in_place(temporary, target)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError, shown
-from mpir.models.options import whole_number
 from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
+from mpir.values import one_of, perhaps_whole, whole_number
 
 Booleans = npt.NDArray[np.bool_]
 TokenName = tuple[str, tuple[int, int]]
@@ -54,11 +54,10 @@ class LateInteraction:
     markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
 
     def __post_init__(self) -> None:
-        if self.form not in NAMES:
-            raise InputError(f"form: {shown(self.form)} is unknown; choose from {', '.join(NAMES)}.")
-        for name, least in (("output", 0), ("width", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
-            if whole_number(name, getattr(self, name), least=least) is None and name != "width":
-                raise InputError(f"{name} is None; expected a whole number of at least {least}.")
+        one_of("form", self.form, NAMES)
+        perhaps_whole("width", self.width, least=0)
+        for name, least in (("output", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
+            whole_number(name, getattr(self, name), least=least)
         for name in ("normalise", "masked", "punctuation"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {shown(getattr(self, name))}; expected true or false.")

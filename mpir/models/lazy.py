@@ -17,9 +17,10 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
-from mpir.models.options import FORMATS, batch_size, device_names, precision_name, whole_number
+from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
+from mpir.values import perhaps_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -87,7 +88,7 @@ class LazyEncoder:
         self.checkpoint = checkpoint
         device, precision = device_names(device), precision_name(precision)
         for name in ("tokens_per_batch", "max_length"):
-            options[name] = whole_number(name, options.get(name))
+            options[name] = perhaps_whole(name, options.get(name))
         if on_cpu(device):
             device, precision = "cpu", cpu_precision(precision)
         self._options = {**options, "device": device, "precision": precision}

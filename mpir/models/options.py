@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from mpir.errors import InputError, shown
+from mpir.values import one_of
 
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Precisions and what torch calls them; "auto" chooses."""
@@ -33,9 +34,8 @@ def precision_name(precision: Any) -> str:
     """The precision as it is; None is "auto". Raises InputError for an unknown one."""
     if precision is None:
         return "auto"
-    if not isinstance(precision, str) or precision not in ("auto", *FORMATS):
-        raise InputError(f"precision {shown(precision)} is unknown; choose auto, {', '.join(FORMATS)}.")
-    return precision
+    one_of("precision", precision, ("auto", *FORMATS))
+    return str(precision)
 
 
 def batch_size(tokens_per_batch: int, max_length: int) -> int:
@@ -46,20 +46,3 @@ def batch_size(tokens_per_batch: int, max_length: int) -> int:
             f"at least {max_length}, or a smaller one for the model."
         )
     return tokens_per_batch
-
-
-def whole_number(name: str, value: Any, *, least: int = 1) -> int | None:
-    """A whole number of any kind (numpy's too) as an int, and None as it is.
-
-    Raises:
-        InputError: something else, or a number below `least`.
-    """
-    if value is None:
-        return None
-    try:
-        number = None if isinstance(value, bool) else value.__index__()
-    except (AttributeError, TypeError):
-        number = None
-    if number is None or number < least:
-        raise InputError(f"{name} is {shown(value)}; expected a whole number of at least {least}.")
-    return int(number)

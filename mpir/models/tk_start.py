@@ -10,11 +10,11 @@ import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError
 from mpir.io.word_vectors import read_word_vectors
 from mpir.io.write import atomic_folder
-from mpir.models.options import whole_number
 from mpir.models.tk import TKConfig, TKModel
+from mpir.values import whole_number
 
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
 WORD = r"[^\W_]+(?:-[^\W_]+)*"
@@ -34,10 +34,8 @@ def make_tk(
         InputError: heads, layers or a feed-forward width below 1.
         OutputError: the folder cannot be written.
     """
-    sizes = {"heads": heads, "layers": layers, "feed_forward": feed_forward}
-    checked = {name: whole_number(name, value) for name, value in sizes.items()}
-    if absent := [name for name, value in checked.items() if value is None]:
-        raise InputError(f"{absent[0]} is None; expected a whole number of at least 1.")
+    for name, value in (("heads", heads), ("layers", layers), ("feed_forward", feed_forward)):
+        whole_number(name, value)
     found = read_word_vectors(vectors)
     if found.vector_size % heads:
         raise ArtefactError(

@@ -19,6 +19,7 @@ from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.scales import LOGIT, TOPS
 from mpir.text.types import Pair
+from mpir.values import one_of
 
 Floats = npt.NDArray[np.float32]
 COSINE = "cosine"
@@ -48,13 +49,10 @@ class BiEncoderPerspective(Perspective):
             InputError: an unknown scale, pooling or similarity, or a scale that the similarity does not have.
         """
         self.pooling = Pooling(pooling, similarity)
-        if scale in SCALES and (similarity == "dot") != (scale == LOGIT):
+        one_of(f"perspective {shown(name)}: scale", scale, SCALES)
+        if (similarity == "dot") != (scale == LOGIT):
             raise InputError(
                 f"perspective {shown(name)}: the similarity {shown(similarity)} has no scale {shown(scale)}."
-            )
-        if scale not in SCALES:
-            raise InputError(
-                f"perspective {shown(name)}: unknown scale {shown(scale)}; choose from {', '.join(SCALES)}."
             )
         self.name, self.encoder, self.scale = name, encoder, scale
 

@@ -25,7 +25,7 @@ from typing import Any, get_args
 
 from mpir.errors import ArtefactError, MpirError, shown
 from mpir.io.hash import sha256
-from mpir.io.read import read_json
+from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
 from mpir.perspectives.base import Level, Loading, Perspective, build
 from mpir.version import __version__
@@ -119,8 +119,8 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     folder = manifest_path.parent
     if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
         raise ArtefactError(
-            f"{manifest_path}: expected format {FORMAT} and a list of perspectives, found format "
-            f"{shown(manifest.get('format'))}; use a bundle made for mpir {__version__}."
+            f"{manifest_path}: its format is {shown(manifest.get('format'))}; expected {FORMAT} and a list of "
+            f"perspectives, so use a bundle made for mpir {__version__}."
         )
     _check_form(manifest, manifest_path)
     for name, expected in (manifest.get("files") or {}).items():
@@ -180,23 +180,23 @@ def _read_card(path: Path) -> str:
 def _locate(which: str | Path) -> Path:
     """The manifest of a bundle. What lies in the current folder never stands in for a shipped bundle of that name."""
     shipped = {path.parent.name: path for path in sorted(SHIPPED.glob(f"*/{MANIFEST}"))}
+    if not isinstance(which, str | Path):
+        raise ArtefactError(f"bundle is {shown(which)}; expected the path of a folder, or one of {', '.join(shipped)}.")
+    found = found_file(which) or found_file(Path(which) / MANIFEST)
     if isinstance(which, str) and not _looks_like_a_path(which):
         if which in shipped:
             return shipped[which]
-        hint = f"; for the folder of that name write ./{which}" if which and Path(which).exists() else ""
+        hint = f"; for the folder of that name write ./{which}" if found else ""
         raise ArtefactError(
             f"bundle {shown(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
             f"{MANIFEST}, such as ./mine{hint}."
         )
-    path = Path(which).expanduser()
-    if path.is_file():
-        return path
-    if (path / MANIFEST).is_file():
-        return path / MANIFEST
-    message = (
-        f"bundle {shown(str(which))} not found; expected a folder with a {MANIFEST}, or one of {', '.join(shipped)}."
-    )
-    raise ArtefactError(message)
+    if found is None:
+        raise ArtefactError(
+            f"bundle {shown(str(which))} not found; expected a folder with a {MANIFEST}, or one of "
+            f"{', '.join(shipped)}."
+        )
+    return found
 
 
 def _looks_like_a_path(which: str) -> bool:

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
-from mpir.errors import InputError, OutputError
+from mpir.errors import OutputError
 from mpir.text.types import Pair
+from mpir.values import whole_number
 from mpir.version import __version__
 
 log = logging.getLogger(__name__)
@@ -67,9 +68,7 @@ class ScoreCache:
             InputError: a limit that is too small to hold anything.
             OutputError: the folder cannot be made or written.
         """
-        if limit < SMALLEST:
-            raise InputError(f"the score cache's limit is {limit} bytes; expected at least {SMALLEST}.")
-        self.folder, self.limit = Path(folder), limit
+        self.folder, self.limit = Path(folder), whole_number("the score cache's limit in bytes", limit, least=SMALLEST)
         self.hits = self.misses = 0
         self._lock = threading.Lock()
         self._stopped = False

@@ -14,6 +14,7 @@ from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
 from mpir.perspectives.scales import SCALES, to_scale
 from mpir.text.types import Pair
+from mpir.values import one_of
 
 
 class CrossEncoderPerspective(Perspective):
@@ -34,10 +35,7 @@ class CrossEncoderPerspective(Perspective):
         Raises:
             InputError: an unknown scale, or an output that the checkpoint does not have.
         """
-        if scale not in SCALES:
-            raise InputError(
-                f"perspective {shown(name)}: unknown scale {shown(scale)}; choose from {', '.join(SCALES)}."
-            )
+        one_of(f"perspective {shown(name)}: scale", scale, SCALES)
         for number in (output, *([] if against is None else [against])):
             if not 0 <= number < encoder.outputs_count:
                 raise InputError(

@@ -18,9 +18,9 @@ from mpir.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
 from mpir.annotate.partial import PartialMatcher
-from mpir.errors import InputError, shown
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.text.split import split
+from mpir.values import one_of
 
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
@@ -54,8 +54,7 @@ class NegationPerspective(Perspective):
         Raises:
             InputError: an unknown rule for several mentions, or a likeness out of bounds.
         """
-        if several not in get_args(Several):
-            raise InputError(f"negation: several is {shown(several)}; choose from {', '.join(get_args(Several))}.")
+        one_of("negation: several", several, get_args(Several))
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)

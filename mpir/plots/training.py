@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
-from mpir.plots.tuning import COLOURS, STYLE
+from mpir.plots.tuning import STYLE, look
 
 POINTS = 40
 """How many windows a loss curve is averaged in."""
@@ -72,19 +71,18 @@ def smooth(values: Sequence[float], points: int = POINTS) -> tuple[npt.NDArray[n
 
 
 def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
-    for colour, (name, found) in zip(cycle(COLOURS), losses.items(), strict=False):
+    for number, (name, found) in enumerate(losses.items()):
         steps = np.array(sorted(found))
         places, means = smooth([found[step] for step in steps])
-        axis.plot(np.interp(places, np.arange(len(steps)), steps), means, color=colour, label=name)
+        axis.plot(np.interp(places, np.arange(len(steps)), steps), means, label=name, **look(number))
     axis.set(xlabel="batch", ylabel="loss (mean of a window)", yscale="log", title="training")
 
 
 def _draw_looks(axis: Any, looks: dict[int, dict[str, float]], names: Sequence[str]) -> None:
     steps = sorted(looks)
-    for colour, name in zip(cycle(COLOURS), names, strict=False):
-        axis.plot(
-            steps, [looks[step].get(name, np.nan) for step in steps], "o-", markersize=3, color=colour, label=name
-        )
+    for number, name in enumerate(names):
+        figures = [looks[step].get(name, np.nan) for step in steps]
+        axis.plot(steps, figures, marker="o", markersize=3, label=name, **look(number))
     means = [looks[step]["mean"] for step in steps]
     if len(names) > 1:
         axis.plot(steps, means, "k--", label="mean")

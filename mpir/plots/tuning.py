@@ -18,6 +18,7 @@ from mpir.tune.space import Space
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 LINES = ("-", "--", "-.", ":")
+HATCHES = ("", "//", "..", "xx")
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -32,10 +33,16 @@ STYLE = {
 }
 
 
-def _look(number: int) -> dict[str, str]:
+def look(number: int) -> dict[str, str]:
     """The colour and the line of one of several; after eight, colours come again with other lines."""
     lap, place = divmod(number, len(COLOURS))
     return {"color": COLOURS[place], "linestyle": LINES[(place + lap) % len(LINES)]}
+
+
+def fill(number: int) -> dict[str, str]:
+    """The colour and the hatching of one of several bars."""
+    lap, place = divmod(number, len(COLOURS))
+    return {"facecolor": COLOURS[place], "edgecolor": "white", "hatch": HATCHES[lap % len(HATCHES)]}
 
 
 @contextmanager
@@ -65,11 +72,11 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[Floats]], measur
         for number, (name, runs) in enumerate(curves.items()):
             length = min(len(run) for run in runs)
             table = np.array([run[:length] for run in runs])
-            steps, look = np.arange(1, length + 1), _look(number)
-            axis.plot(steps, np.median(table, axis=0), label=name, **look)
+            steps, line = np.arange(1, length + 1), look(number)
+            axis.plot(steps, np.median(table, axis=0), label=name, **line)
             if len(runs) > 1:
                 low, high = table.min(axis=0), table.max(axis=0)
-                axis.fill_between(steps, low, high, color=look["color"], alpha=0.15, linewidth=0)
+                axis.fill_between(steps, low, high, color=line["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="evaluations of the objective", ylabel=f"best {measure} so far", xlim=(1, None))
         if len(curves) > 1:
             axis.legend(loc="lower right")
@@ -85,7 +92,7 @@ def weight_paths(path: str | Path, space: Space, found: Found) -> None:
             (axes[0, 1], shares[:, cut:], space.beta.names, "document sum (β, w)"),
         ):
             for number, name in enumerate(names):
-                axis.plot(part[:, number], marker="o", markersize=3, label=name, **_look(number))
+                axis.plot(part[:, number], marker="o", markersize=3, label=name, **look(number))
             axis.set(title=title, xlabel="halves searched", ylim=(-0.03, 1.03))
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend(fontsize=8)
@@ -134,7 +141,7 @@ def shares_at_the_top(path: str | Path, shares: Mapping[str, Floats]) -> None:
         bottom = np.zeros(len(next(iter(shares.values()))))
         for number, (name, part) in enumerate(shares.items()):
             ranks = np.arange(1, len(part) + 1)
-            axis.bar(ranks, 100 * part, bottom=100 * bottom, color=COLOURS[number % len(COLOURS)], label=name)
+            axis.bar(ranks, 100 * part, bottom=100 * bottom, label=name, **fill(number))
             bottom = bottom + part
         axis.set(xlabel="rank of the document", ylabel="part of its score (%)")
         axis.set_xticks(np.arange(1, len(bottom) + 1))
@@ -147,13 +154,13 @@ def learning_curve(path: str | Path, sizes: Sequence[int], curves: Mapping[str, 
     with _figure(path, 6.4, 3.6) as axes:
         axis = axes[0, 0]
         for number, (name, table) in enumerate(curves.items()):
-            look = _look(number)
+            line = look(number)
             if table.ndim == 1:
-                axis.axhline(table[0], label=name, **look)
+                axis.axhline(table[0], label=name, **line)
                 continue
-            axis.plot(sizes, table.mean(axis=1), marker="o", markersize=3, label=name, **look)
+            axis.plot(sizes, table.mean(axis=1), marker="o", markersize=3, label=name, **line)
             low, high = table.min(axis=1), table.max(axis=1)
-            axis.fill_between(sizes, low, high, color=look["color"], alpha=0.15, linewidth=0)
+            axis.fill_between(sizes, low, high, color=line["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="questions tuned on", ylabel=f"test {measure}", xscale="log")
         axis.set_xticks(sizes, [str(size) for size in sizes])
         axis.minorticks_off()

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from mpir.errors import InputError, shown
 from mpir.perspectives.scales import minmax
 from mpir.rank.columns import Floats, Integers
-from mpir.rank.numbers import is_finite
+from mpir.values import real_number
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100
@@ -18,12 +17,8 @@ FEWEST = 100
 
 def check_share(share: float | None) -> float | None:
     """The share as it is, or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
-    if share is not None and not (is_finite(share) and 0 < share <= 1):
-        raise InputError(
-            f"cascade is {shown(share)}; expected the share of sentences to score, above 0 and at most 1 (such as "
-            f"{DEFAULT_SHARE}), or None to score all."
-        )
-    return share
+    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE})"
+    return None if share is None else real_number("cascade", share, expected, lambda value: 0 < value <= 1)
 
 
 def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: float | None) -> Integers:

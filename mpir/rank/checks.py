@@ -41,11 +41,18 @@ def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived])
             )
 
 
+def all_perspectives(given: Any) -> tuple[Perspective, ...]:
+    """Perspectives as they are. Raises InputError for what is none, or no list of them."""
+    if not isinstance(given, Iterable):
+        raise InputError(f"perspectives is {shown(given)}; expected a list of them.")
+    return tuple(map(a_perspective, given))
+
+
 def a_perspective(given: Perspective) -> Perspective:
     """A perspective as it is. Raises InputError for what is none."""
     if not isinstance(given, Perspective) or not isinstance(getattr(given, "name", None), str):
         raise InputError(
-            f"perspectives: {shown(given)} is none; expected an instance of a subclass of mpir.Perspective with a name."
+            f"perspectives: one is {shown(given)}; expected an instance of a subclass of mpir.Perspective with a name."
         )
     return given
 
@@ -53,7 +60,7 @@ def a_perspective(given: Perspective) -> Perspective:
 def a_cache(given: ScoreCache | str | Path | None) -> ScoreCache | None:
     """The cache, opened where it is a folder. Raises InputError for what is neither."""
     if not isinstance(given, ScoreCache | str | Path | None):
-        raise InputError(f"cache is {shown(given)}; expected the path of a folder, an open ScoreCache, or None.")
+        raise InputError(f"cache is {shown(given)}; expected the path of a folder or an open ScoreCache.")
     return ScoreCache(given) if isinstance(given, str | Path) else given
 
 
@@ -65,16 +72,16 @@ def a_pair(given: Any, number: int) -> Pair:
     return found[0], found[1]
 
 
-def several(given: Any) -> list[Any]:
+def several(name: str, given: Any) -> list[Any]:
     """A list of several. Raises InputError as `check_several`."""
-    check_several(given)
+    check_several(name, given)
     return list(given)
 
 
-def check_several(given: Any) -> None:
+def check_several(name: str, given: Any) -> None:
     """Raise InputError for one where several are expected."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{shown(given)} was given where several are expected; for one query use rerank.")
+        raise InputError(f"{name} is {shown(given)}; expected a list of several (for one query use rerank).")
 
 
 def check_even(queries: Sequence[Any], documents: Sequence[Any]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
 from mpir.errors import InputError, RepeatedIdError, shown
-from mpir.rank.numbers import is_finite, is_missing
 from mpir.text import TITLE, Document
+from mpir.values import is_finite, is_missing
 
 DocumentLike = Document | str | Mapping[str, Any] | Any
 READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
@@ -53,8 +53,7 @@ def as_documents(
 def _listed(docs: Any) -> list[Any]:
     if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
         raise InputError(
-            f"docs is a {type(docs).__name__}; expected a list of documents (of a table, such as "
-            "frame.to_dict('records'))."
+            f"docs is {_what(docs)}; expected a list of documents (of a table, such as frame.to_dict('records'))."
         )
     return list(docs)
 
@@ -66,7 +65,7 @@ def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | No
     if len(found) != count:
         raise InputError(f"{name} has {len(found)} entries for {count} documents; give one for each document.")
     if name == "metadata" and (odd := [value for value in found if not isinstance(value, Mapping)]):
-        raise InputError(f"metadata holds {shown(odd[0])}; expected a dictionary for each document.")
+        raise InputError(f"an entry of metadata is {shown(odd[0])}; expected a dictionary for each document.")
     return found
 
 
@@ -141,13 +140,17 @@ def _from_object(doc: Any, place: str) -> Document:
     text = _first(node, OBJECT_TEXTS)
     if not isinstance(text, str):
         raise InputError(
-            f"{place} is {type(doc).__name__}; expected a string, a dictionary, a Document, or an object with a text "
-            f"under one of {', '.join(OBJECT_TEXTS)}."
+            f"{place} is {_what(doc)}; expected a string, a dictionary, a Document, or an object with a text under one "
+            f"of {', '.join(OBJECT_TEXTS)}."
         )
     found = _first(node, OBJECT_METADATA)
     extra = dict(found) if isinstance(found, Mapping) else {}
     title = extra.get(TITLE)
     return Document("", title if isinstance(title, str) else "", text, metadata=extra)
+
+
+def _what(value: Any) -> str:
+    return "missing" if value is None else f"of type {type(value).__name__}"
 
 
 def _first(doc: Any, names: Sequence[str]) -> Any:
@@ -164,7 +167,7 @@ def _check_scores(document: Document, place: str) -> None:
     for name, score in {"": document.score, **document.scores}.items():
         if (name or score is not None) and not is_finite(score):
             raise InputError(
-                f"{place} has the score {name and f'{shown(name)} '}{shown(score)}; expected a finite number or None."
+                f"{place} has the score {name and f'{shown(name)} '}{shown(score)}; expected a finite number, or none."
             )
 
 

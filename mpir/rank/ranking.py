@@ -13,13 +13,12 @@ from tabulate import tabulate
 
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, shown
-from mpir.models.options import whole_number
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
-from mpir.rank.numbers import is_finite
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
+from mpir.values import is_finite, one_of, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -153,7 +152,7 @@ class Ranking:
         heads = ("rank", "document", "score", *columns, "best sentence")
         widths = [None, 24, None, *(None for _ in columns), 72]
         table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
-        return f"{self.query}\n\n{table}" if rows else f"{self.query}\n\n(no documents)"
+        return without_surrogates(f"{self.query}\n\n{table if rows else '(no documents)'}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
@@ -193,8 +192,7 @@ class Ranking:
         """
         import pandas
 
-        if level not in ("documents", "sentences"):
-            raise InputError(f"level is {shown(level)}; expected 'documents' or 'sentences'.")
+        one_of("level", level, ("documents", "sentences"))
         if level == "documents":
             names = list(self.documents[0].scores) if self.documents else []
             heads = ["rank", "id", "index", "title", "score", *names]
@@ -217,7 +215,7 @@ class Ranking:
             InputError: an id or `tag` that holds white space, which no TREC file can have.
         """
         return "".join(
-            run_line(str(query_id), str(d.id), rank, d.score, tag) for rank, d in enumerate(self.documents, 1)
+            run_line(str(query_id), str(d.id), rank, d.score, str(tag)) for rank, d in enumerate(self.documents, 1)
         )
 
     def explain(self, rank: int = 1) -> str:
@@ -226,7 +224,7 @@ class Ranking:
         Raises:
             IndexError: there is no such rank.
         """
-        return explain(self, rank)
+        return without_surrogates(explain(self, rank))
 
 
 def _headline(document: RankedDocument) -> str:

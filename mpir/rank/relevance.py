@@ -9,8 +9,8 @@ from typing import Any
 
 from mpir.errors import ArtefactError, shown
 from mpir.io.hash import fingerprint
-from mpir.rank.numbers import is_finite
 from mpir.rank.weights import Weights
+from mpir.values import is_finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Logistic:
             if not is_finite(value):
                 raise ArtefactError(f"relevance: {name} is {shown(value)}; expected a finite number.")
         if self.slope <= 0:
-            raise ArtefactError(f"relevance: slope is {self.slope}; expected a positive number, or the order turns.")
+            raise ArtefactError(f"relevance: slope is {self.slope}; expected a number above 0, or the order turns.")
 
     def __call__(self, score: float) -> float:
         """The probability of a score."""
@@ -61,16 +61,16 @@ class Relevance:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Relevance:
         """The maps of what `to_dict` gave. Raises ArtefactError naming `source` for another form."""
-        names = {item.name for item in fields(cls)}
+        form = "expected document and sentence, each with slope and intercept, and made_by"
+        if unknown := sorted(set(values) - {item.name for item in fields(cls)}):
+            raise ArtefactError(f"{source}: unknown key {shown(unknown[0])}; {form}.")
         try:
-            if set(values) - names:
-                raise ArtefactError(f"unknown key {shown(sorted(set(values) - names)[0])}")
             maps = {name: Logistic(**values[name]) for name in ("document", "sentence")}
             return cls(**maps, made_by=dict(values.get("made_by", {})))
-        except (KeyError, TypeError, ValueError, ArtefactError) as error:
-            raise ArtefactError(
-                f"{source}: {error}; expected document and sentence, each with slope and intercept, and made_by."
-            ) from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtefactError(f"{source}: {form}, found {shown(dict(values))}.") from error
+        except ArtefactError as error:
+            raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error
 
 
 def fingerprint_of(weights: Weights) -> str:

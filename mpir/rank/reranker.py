@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from mpir.errors import InputError
-from mpir.models.options import device_names, precision_name, whole_number
+from mpir.errors import InputError, shown
+from mpir.models.options import device_names, precision_name
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Level
@@ -21,6 +21,7 @@ from mpir.rank.checks import (
     a_cache,
     a_pair,
     a_perspective,
+    all_perspectives,
     check_even,
     check_names,
     check_options,
@@ -38,6 +39,7 @@ from mpir.rank.weights import Weights
 from mpir.text import Document
 from mpir.text.split import Style
 from mpir.text.types import Pair
+from mpir.values import one_of, perhaps_whole
 
 PAIRS_AT_ONCE = 16_384
 
@@ -96,21 +98,22 @@ class Reranker:
                 not trusted, or a model's option beside `perspectives`, which have their models already.
         """
         self.cascade = check_share(cascade)
-        self.pairs_at_once = whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
+        self.pairs_at_once = perhaps_whole("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = {"device": device, "precision": precision, "tokens_per_batch": tokens_per_batch}
         check_options(perspectives, options)
         opened = open_bundle(bundle) if perspectives is None else None
         if opened is not None and weights is None and opened.weights:
             weights = Weights.from_dict(opened.weights, f"{opened.folder}: weights")
-        self.perspectives = tuple(map(a_perspective, perspectives or ()))
+        self.perspectives = all_perspectives(() if perspectives is None else perspectives)
         if opened is not None:
             self.perspectives = opened.perspectives(
                 device=device_names(device),
                 precision=precision_name(precision),
-                tokens_per_batch=whole_number("tokens_per_batch", tokens_per_batch),
+                tokens_per_batch=perhaps_whole("tokens_per_batch", tokens_per_batch),
                 trust_code=trust_code,
             )
         self.perspectives += tuple(a_perspective(one) for one, _ in beside)
+        one_of("style", style, get_args(Style))
         self.style = style
         if agreement is None and opened is not None:
             agreement = opened.agreement
@@ -189,7 +192,7 @@ class Reranker:
         Raises:
             InputError: what is given are no pairs of texts.
         """
-        given = [a_pair(pair, number) for number, pair in enumerate(pairs)]
+        given = [a_pair(pair, number) for number, pair in enumerate(several("pairs", pairs))]
         found = score_pairs(self.perspectives, given, cache=self.cache, progress=progress)
         report_passages(found.in_passages, "texts")
         return {one.name: found.values[:, column] for column, one in enumerate(self.perspectives)}
@@ -203,9 +206,9 @@ class Reranker:
         progress: bool = False,
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
-        top_k = whole_number("top_k", top_k)
-        asked = several(queries)
-        documents = [as_documents(part) for part in several(docs)]  # all of them before anything is scored
+        top_k = perhaps_whole("top_k", top_k)
+        asked = several("queries", queries)
+        documents = [as_documents(part) for part in several("docs", docs)]  # all of them before anything is scored
         check_even(asked, documents)
         scored = self._stream(asked, documents, progress, blended=True)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
@@ -225,9 +228,9 @@ class Reranker:
         Raises:
             InputError: as `rerank`, once it comes to the query; at once for a single query in place of several.
         """
-        top_k = whole_number("top_k", top_k)
-        for given in (queries, docs):
-            check_several(given)
+        top_k = perhaps_whole("top_k", top_k)
+        check_several("queries", queries)
+        check_several("docs", docs)
         scored = self._stream(queries, map(as_documents, docs), progress, blended=True)
         return (rank(one, self.weights, top_k=top_k) for one in scored)
 
@@ -239,7 +242,7 @@ class Reranker:
         Raises:
             InputError: a query that is no string, documents that are none, or other than one list of them for a query.
         """
-        asked, documents = several(queries), several(docs)
+        asked, documents = several("queries", queries), several("docs", docs)
         check_even(asked, documents)
         return list(self.stream_scored(asked, documents, progress=progress))
 
@@ -247,8 +250,8 @@ class Reranker:
         self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]], *, progress: bool = False
     ) -> Iterator[Candidates]:
         """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`."""
-        for given in (queries, docs):
-            check_several(given)
+        check_several("queries", queries)
+        check_several("docs", docs)
         return self._stream(queries, map(as_documents, docs), progress)
 
     def _stream(
@@ -261,7 +264,7 @@ class Reranker:
             if docs is None:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
-                raise InputError(f"query {number} is {type(query).__name__}; expected a string.")
+                raise InputError(f"query {number} is {shown(query)}; expected a string.")
             waiting.append(gather(query, docs, self.cascade, self.style))
             if blended:
                 self._check_columns(waiting[-1].columns.layout.documents)

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, shown
-from mpir.io.read import read_json
+from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
 from mpir.rank.columns import Layout
-from mpir.rank.numbers import is_finite
+from mpir.values import one_of, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
 BEFORE = "beta_bm25"
@@ -57,7 +57,7 @@ class Weights:
         for name, kind in (("alpha", Mapping), ("beta", Mapping), ("w", Iterable), ("made_by", Mapping)):
             if not isinstance(getattr(self, name), kind):
                 form = "a list of numbers" if name == "w" else "an object"
-                raise InputError(f"weights: {name} is {getattr(self, name)!r:.60}; expected {form}.")
+                raise InputError(f"weights: {name} is {shown(getattr(self, name))}; expected {form}.")
         for name in ("alpha", "beta", "made_by"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "w", tuple(self.w))
@@ -79,11 +79,12 @@ class Weights:
     def _check_names(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
+        for odd in (name for name in (*self.alpha, *self.beta) if not isinstance(name, str)):
+            raise InputError(f"weights: a column is called {shown(odd)}; expected a string.")
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
-            raise InputError(f"weights: a column is called {name!r}, which means another column; rename it.")
-        for name, choices in (("context", (*self.beta, *RECURSIVE)), ("normalise", get_args(Normalise))):
-            if getattr(self, name) not in choices:
-                raise InputError(f"weights: {name} is {getattr(self, name)!r:.60}; choose from {', '.join(choices)}.")
+            raise InputError(f"weights: a column is called {shown(name)}, which means another column; rename it.")
+        one_of("weights: context", self.context, (*self.beta, *RECURSIVE))
+        one_of("weights: normalise", self.normalise, get_args(Normalise))
 
     def _check_numbers(self) -> None:
         values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
@@ -91,8 +92,7 @@ class Weights:
             values |= {f"{half}[{name}]": value for name, value in getattr(self, half).items()}
         values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in values.items():
-            if not is_finite(value):
-                raise InputError(f"weights: {name} is {shown(value)}; expected a finite number.")
+            real_number(f"weights: {name}", value, "a finite number")
 
     @property
     def feedback(self) -> float:
@@ -114,8 +114,8 @@ class Weights:
         if expected < found:
             name = sorted(found - expected)[0]
             raise InputError(
-                f"{source}: {name!r} has the weight {self.alpha[name]:.4g}, but the scores have no such column; score "
-                "with a bundle that has it, or use the weights that belong to this one."
+                f"{source}: {shown(name)} has the weight {self.alpha[name]:.4g}, but the scores have no such column; "
+                "score with a bundle that has it, or use the weights that belong to this one."
             )
         if expected != found:
             raise InputError(
@@ -132,7 +132,7 @@ class Weights:
         used = {name for name, value in self.beta.items() if value} | {self.context} - set(RECURSIVE)
         if missing := sorted(used - set(layout.documents)):
             raise InputError(
-                f"{source}: the weights take the document column {missing[0]!r}, but the documents have "
+                f"{source}: the weights take the document column {shown(missing[0])}, but the documents have "
                 f"{', '.join(layout.documents) or 'none'}; use the weights that belong to the bundle and first stage."
             )
 
@@ -156,18 +156,20 @@ class Weights:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
         """Weights from what `to_dict` gave. Raises InputError naming `source` and the unknown or missing key."""
+        if not isinstance(values, Mapping):
+            raise InputError(f"{source}: they are {shown(values)}; expected an object such as to_dict gives.")
         if BEFORE in values:  # as it was when BM25 was the only column of documents
             values = {**values, "beta": {"bm25": values[BEFORE], **values.get("beta", {})}}
             del values[BEFORE]
         unknown = set(values) - {item.name for item in fields(cls)}
         if unknown or not isinstance(values.get("alpha"), Mapping):
-            fault = f"unknown key {sorted(unknown)[0]!r}" if unknown else "no alpha of the form {perspective: number}"
+            fault = f"unknown key {shown(min(map(str, unknown)))}" if unknown else "no alpha of the form {name: number}"
             known = ", ".join(item.name for item in fields(cls))
             raise InputError(f"{source}: {fault}; a weights file has the keys {known}.")
         try:
             return cls(**values)
         except (InputError, TypeError) as error:
-            raise InputError(f"{source}: {error}") from error
+            raise InputError(f"{source}: {str(error).removeprefix('weights: ')}") from error
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file, atomically."""
@@ -178,9 +180,9 @@ class Weights:
         """Weights by the name of a published set (such as ``rawal-baral-2020``) or from a JSON file."""
         if str(which) in PUBLISHED:
             return PUBLISHED[str(which)]
-        if not Path(which).is_file():
+        if not isinstance(which, str | Path) or found_file(which) is None:
             raise InputError(
-                f"weights {str(which)!r}: no such file; give a JSON file or one of {', '.join(PUBLISHED)}."
+                f"weights {shown(str(which))}: no such file; give a JSON file or one of {', '.join(PUBLISHED)}."
             )
         return cls.from_dict(read_json(which), str(which))
 

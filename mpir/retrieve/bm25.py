@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpir.errors import InputError
+from mpir.values import real_number
 
 DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4
@@ -13,7 +13,5 @@ HIGHEST_K1 = 1000
 def check_parameters(k1: float, b: float) -> None:
     """Refuse what BM25 is not defined for, or what no text can tell apart. Raises InputError unless 0 ≤ k1 ≤ 1000
     and 0 ≤ b ≤ 1."""
-    if not 0 <= k1 <= HIGHEST_K1:
-        raise InputError(f"k1 is {k1}, but BM25 needs k1 between 0 and {HIGHEST_K1}; the default is {DEFAULT_K1}.")
-    if not 0 <= b <= 1:
-        raise InputError(f"b is {b}, but BM25 needs b between 0 and 1; the default is {DEFAULT_B}.")
+    real_number("k1", k1, f"a number from 0 to {HIGHEST_K1}, such as {DEFAULT_K1}", lambda one: 0 <= one <= HIGHEST_K1)
+    real_number("b", b, f"a number from 0 to 1, such as {DEFAULT_B}", lambda one: 0 <= one <= 1)

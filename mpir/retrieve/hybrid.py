@@ -14,6 +14,7 @@ from mpir.errors import InputError, shown
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
+from mpir.values import one_of, whole_number
 
 FUSIONS = ("rrf", "sum")
 DEPTH = 100
@@ -49,14 +50,13 @@ class HybridRetriever:
         names = [one.name for one in retrievers]
         if len(names) < 2 or len(set(names)) < len(names):
             raise InputError(f"hybrid search fuses two or more different first stages, not {', '.join(names)}.")
-        if fusion not in FUSIONS:
-            raise InputError(f"fusion {shown(fusion)} is unknown; choose from {', '.join(FUSIONS)}.")
-        if depth < 1:
-            raise InputError(f"depth is {depth}, but each first stage needs to be asked for at least 1 document.")
+        one_of("fusion", fusion, FUSIONS)
+        depth = whole_number("depth", depth)
         chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]
         if len(chosen) != len(names) or not all(0 <= weight < math.inf for weight in chosen) or not sum(chosen):
             raise InputError(
-                f"weights are {weights}; expected a number of 0 or more for each of {', '.join(names)}, not all 0."
+                f"weights is {shown(weights)}; expected a number of 0 or more for each of {', '.join(names)}, and not "
+                "0 for all."
             )
         self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth
 
@@ -72,8 +72,7 @@ class HybridRetriever:
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order."""
-        if k < 1:
-            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
+        k = whole_number("k", k)
         found = [one.search_batch(queries, max(k, self.depth), progress=progress) for one in self.retrievers]
         return [self._fuse(query, lists, k) for query, *lists in zip(queries, *found, strict=True)]
 

@@ -19,6 +19,7 @@ from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe,
 from mpir.retrieve.record import to_record
 from mpir.text.terms import StopWords, stop_words_of
 from mpir.text.types import Document
+from mpir.values import perhaps_whole
 
 BATCH = 1000
 
@@ -50,8 +51,7 @@ def build_index(
         InputError: no documents, an id that occurs twice, less than one thread, or stop words that are no choice.
         OutputError: the folder cannot be written, or holds something other than an index of mpir.
     """
-    if threads is not None and threads < 1:
-        raise InputError(f"threads is {threads}; expected at least 1, or none for every core.")
+    threads = perhaps_whole("threads", threads)
     target = Path(folder)
     stop_words_of(stop_words)
     _refuse_foreign(target)

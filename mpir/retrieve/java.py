@@ -121,7 +121,7 @@ def _start() -> Any:
     except Exception as error:
         options = shown(os.environ.get(OPTIONS_VARIABLE, ""))
         raise ArtefactError(
-            f"{home}: Java with Anserini did not start ({reason(error)}); check {OPTIONS_VARIABLE} "
+            f"{home}: Java with Anserini did not start ({shortened(reason(error))}); check {OPTIONS_VARIABLE} "
             f"({options}) and JAVA_HOME, and that no other library started Java first."
         ) from error
     return logger

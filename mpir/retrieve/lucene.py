@@ -21,6 +21,7 @@ from mpir.retrieve.manifest import LUCENE_FOLDER, REMEDY, IndexInfo, read_info
 from mpir.retrieve.record import from_record
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
+from mpir.values import whole_number
 
 BATCH = 64
 _MAXIMUM_TERMS = 1_000_000
@@ -120,9 +121,7 @@ class LuceneIndex:
         return (_documents(hits.get(key)) for key in keys)
 
     def _at_most(self, k: int) -> int:
-        if k < 1:
-            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
-        return min(k, len(self))
+        return min(whole_number("k", k), len(self))
 
 
 def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:

@@ -101,8 +101,8 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
     for name, known in expected.items():
         if values.get(name) not in known:
             raise ArtefactError(
-                f"{folder}: was built with {name} {shown(values.get(name))} (mpir {shown(values.get('mpir'))}), but "
-                f"this mpir reads {' or '.join(map(repr, known))}; build it again with `mpir index PATH… --index DIR`."
+                f"{folder}: its {name} is {shown(values.get(name))}, and this mpir reads "
+                f"{' or '.join(map(repr, known))}; build it again with `mpir index PATH… --index DIR`."
             )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(IndexInfo) if item.name not in values]

@@ -9,11 +9,10 @@ from typing import Any
 from mpir.corpora.jsonl import BODY_KEYS
 from mpir.errors import InputError, shown
 from mpir.integrations.common import SENTENCES
-from mpir.models import options
 from mpir.rank.inputs import as_documents
-from mpir.rank.numbers import is_finite
 from mpir.serve.settings import Limits, Refusal
 from mpir.text import TITLE, Document
+from mpir.values import is_finite, perhaps_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def read_query(body: Mapping[str, Any], limits: Limits) -> str:
 def whole_number(body: Mapping[str, Any], name: str, *, least: int = 1) -> int | None:
     """A field that is a whole number of at least `least`, or missing. Raises Refusal."""
     try:
-        return options.whole_number(name, body.get(name), least=least)
+        return perhaps_whole(name, body.get(name), least=least)
     except InputError as error:
         raise Refusal(400, str(error)) from None
 

@@ -30,6 +30,7 @@ from mpir.sia.vectors import Neighbours
 from mpir.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
+from mpir.values import real_number
 from mpir.version import __version__
 
 NEAR = 10
@@ -44,8 +45,8 @@ class Generation:
     ) -> None:
         """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
-        if not 0 < settings.probability <= 1:
-            raise InputError(f"--probability is {settings.probability:g}; expected a number above 0 and at most 1.")
+        share = "a number above 0 and at most 1"
+        real_number("--probability", settings.probability, share, lambda value: 0 < value <= 1)
         self._swapping = self._load_swapping() if "swap" in self.steps else None
         self.space = Workspace(folder, resume=resume, progress=progress)
         self.counts: dict[str, Mapping[str, int]] = {}

@@ -236,11 +236,11 @@ def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
     """
     try:
         state = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else {}
+        if state.get("identity") != identity:
+            return 0
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        torch.set_rng_state(state["random"])
+        return int(state["step"])
     except Exception as error:  # torch raises whatever unpickling runs into
         raise ArtefactError(f"{path}: is damaged and cannot be resumed from; remove it to start anew.") from error
-    if state.get("identity") != identity:
-        return 0
-    for name, part in parts.items():
-        part.load_state_dict(state[name])
-    torch.set_rng_state(state["random"])
-    return int(state["step"])

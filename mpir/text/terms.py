@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, get_args
 
-from mpir.errors import InputError, shown
+from mpir.values import one_of
 
 StopWords = Literal["english", "not-no", "none"]
 NEGATING = frozenset({"no", "not"})
@@ -31,8 +31,7 @@ def stop_words_of(name: StopWords) -> frozenset[str]:
     """The words that a choice of stop words leaves out. Raises InputError for another name."""
     from bm25s.stopwords import STOPWORDS_EN
 
-    if name not in get_args(StopWords):
-        raise InputError(f"stop_words is {shown(name)}; choose from {', '.join(get_args(StopWords))}.")
+    one_of("stop_words", name, get_args(StopWords))
     words = frozenset(STOPWORDS_EN)
     return {"english": words, "not-no": words - NEGATING, "none": frozenset[str]()}[name]
 

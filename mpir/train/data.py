@@ -42,6 +42,7 @@ from mpir.train.retrieval import Retrieval
 from mpir.train.rows import Example, read_rows
 from mpir.train.sampling import Sampling
 from mpir.train.triples import BLOCK, TripleFile
+from mpir.values import real_number, whole_number
 
 Groups = list[list[Example]]
 """Rows by their question."""
@@ -76,6 +77,15 @@ class Task:
         return any(loss.ranking for loss in self.losses)
 
 
+FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "name": (str, "a string"),
+    "losses": (list, "a list of one or more"),
+    "train": (list, "a list of files"),
+    "dev": ((str, dict), "a file of rows, or what is searched for what"),
+}
+"""What a mixture says of each perspective."""
+
+
 def read_mixture(
     path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
 ) -> list[Task]:
@@ -92,7 +102,7 @@ def read_mixture(
     root = Path(path).parent if folder is None else Path(folder)
     reader = _Reader(root, set(without), set(), progress)
     try:
-        tasks = [_task(item, reader, str(path)) for item in declared["perspectives"]]
+        tasks = [_task(item, reader, str(path)) for item in _declared(declared["perspectives"], str(path))]
     except KeyError as error:
         raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/data.py.") from error
     absent = sorted(set(without) - reader.names)
@@ -134,9 +144,8 @@ class _Reader:
         graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
         if graded:
             raise InputError(f"{place}: {graded[0]} learns grades, which triples have none of; choose another loss.")
-        corpus, block = file.get("corpus", []), file.get("block", BLOCK)
-        if not isinstance(block, int) or isinstance(block, bool) or block < 1:
-            raise InputError(f"{place}: {file['triples']}: block is {shown(block)}; expected a whole number above 0.")
+        corpus = file.get("corpus", [])
+        block = whole_number(f"{place}: {file['triples']}: block", file.get("block", BLOCK))
         return TripleFile(
             self.folder / file["triples"],
             questions=self.folder / file["questions"] if "questions" in file else None,
@@ -145,6 +154,22 @@ class _Reader:
             distilled=any(loss.distilled for loss in losses),
             progress=self.progress,
         )
+
+
+def _declared(perspectives: Any, place: str) -> list[dict[str, Any]]:
+    """What is declared for each perspective, of the right types. Raises InputError, or KeyError for a missing key."""
+    if not isinstance(perspectives, list):
+        raise InputError(f"{place}: perspectives is {shown(perspectives)}; expected a list of objects.")
+    for item in perspectives:
+        if not isinstance(item, dict):
+            raise InputError(f"{place}: a perspective is {shown(item)}; expected an object with its name and losses.")
+        for key, (kind, form) in FORM.items():
+            if not item[key] or not isinstance(item[key], kind):
+                raise InputError(f"{place}: {shown(item['name'])}: {key} is {shown(item[key])}; expected {form}.")
+        for file in item["train"]:
+            if not isinstance(file, dict) or not isinstance(file.get("triples") or file["file"], str):
+                raise InputError(f'{place}: a file is {shown(file)}; expected an object such as {{"file": "a.jsonl"}}.')
+    return perspectives
 
 
 def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
@@ -195,7 +220,7 @@ def _check(task: Task, place: str) -> None:
 def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
     """What a perspective is trained by, and what its vectors are."""
     try:
-        losses = tuple(loss_named(text) for text in item["losses"] or [None])
+        losses = tuple(loss_named(text) for text in item["losses"])
         pooling = _pooling(item)
     except InputError as error:
         raise InputError(f"{place}: {error}") from error
@@ -257,11 +282,8 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sam
 
 
 def _epochs(file: dict[str, Any], place: str) -> float:
-    epochs = file.get("epochs", 1)
-    if isinstance(epochs, bool) or not isinstance(epochs, int | float) or not 0 < epochs < math.inf:
-        name = file.get("triples") or file["file"]
-        raise InputError(f"{place}: {name}: epochs is {shown(epochs)}; expected a number above 0.")
-    return epochs
+    name = f"{place}: {file.get('triples') or file['file']}: epochs"
+    return real_number(name, file.get("epochs", 1), "a number above 0", lambda epochs: epochs > 0)
 
 
 def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: str) -> None:

@@ -418,7 +418,17 @@ class FineTuner:
         path = self.folder / "state.pt"
         if not path.exists():
             return
-        state = self._read_state(path)
+        try:
+            state = torch.load(path, weights_only=True, map_location="cpu")
+            self._check_state(state, path)
+            self._restore(state)
+        except ArtefactError:
+            raise
+        except Exception as error:  # torch raises whatever unpickling runs into
+            message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
+            raise ArtefactError(message) from error
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
         self.step, self.best, self.stale = state["counters"]
         self.falls = state.get("falls", 0)
         self.model.load_state_dict(state["model"])
@@ -430,17 +440,11 @@ class FineTuner:
         if self.device.type == "cuda" and state.get("device random") is not None:
             torch.cuda.set_rng_state(state["device random"], self.device)
 
-    def _read_state(self, path: Path) -> dict[str, Any]:
-        try:
-            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        except Exception as error:  # torch raises whatever unpickling runs into
-            message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
-            raise ArtefactError(message) from error
+    def _check_state(self, state: Mapping[str, Any], path: Path) -> None:
         for key, found in (("identity", self._identity()), ("data", self._data)):
             if state.get(key, found) != found:  # an early version did not keep the data
                 kind = "settings" if key == "identity" else "data or losses"
                 raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
-        return state
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         quick: Mapping[str, float] = getattr(self.model, "faster", {})

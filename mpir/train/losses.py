@@ -102,7 +102,7 @@ def loss_named(text: str) -> Loss:
     """
     found = re.fullmatch(r"([a-z0-9-]+)(?:\((.*)\))?", str(text).strip())
     if not found or found[1] not in LOSSES:
-        raise InputError(f"unknown loss {shown(text)}; choose from {', '.join(LOSSES)}.")
+        raise InputError(f"the loss is {shown(text)}; choose from {', '.join(LOSSES)}.")
     loss = LOSSES[found[1]]
     values = dict(loss.parameters)
     for part in filter(None, (part.strip() for part in (found[2] or "").split(","))):

@@ -19,6 +19,7 @@ from mpir.corpora.trec import read_qrels
 from mpir.errors import InputError, shown
 from mpir.evaluate.ir import Qrels, evaluate_run
 from mpir.text.types import Document
+from mpir.values import whole_number
 
 KEYS = ("questions", "qrels", "corpus", "sample")
 SAMPLE = 5000
@@ -51,12 +52,12 @@ class Retrieval:
         """
         unknown = sorted(set(declared) - set(KEYS))
         absent = [key for key in ("questions", "corpus") if key not in declared]
-        size = declared.get("sample", SAMPLE)
-        if unknown or absent or not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        if unknown or absent:
             raise InputError(
                 f"{place}: dev is {shown(dict(declared))}; expected questions and corpus, and perhaps qrels and a "
-                "sample of at least 1."
+                "sample."
             )
+        size = whole_number(f"{place}: dev: sample", declared.get("sample", SAMPLE))
         qrels = _relevant(folder / declared["questions"], declared.get("qrels") and folder / declared["qrels"])
         corpus = [declared["corpus"]] if isinstance(declared["corpus"], str) else declared["corpus"]
         documents = _sample([folder / path for path in corpus], {name for one in qrels.values() for name in one}, size)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
 from mpir.train.matrices import same
+from mpir.values import one_of, whole_number
 
 if TYPE_CHECKING:
     from mpir.train.rows import Example
@@ -38,12 +38,8 @@ class Sampling:
     among: int = 128
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.among, int) and not isinstance(self.among, bool)
-        if self.negatives not in get_args(Negatives) or not whole or self.among < 2:
-            raise InputError(
-                f"sampling is {shown(self.negatives)} among {shown(self.among)}; expected the negatives "
-                f"{' or '.join(get_args(Negatives))} among a whole number of at least 2 pairs."
-            )
+        one_of("sampling: negatives", self.negatives, get_args(Negatives))
+        whole_number("sampling: among", self.among, least=2)
 
     def __str__(self) -> str:
         return f"{self.negatives} negatives among {self.among}"

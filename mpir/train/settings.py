@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, shown
 from mpir.io.read import read_json
+from mpir.values import one_of, real_number, whole_number
 
 PRECISIONS = ("bf16", "fp32", "fp16")
-_NUMBERS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "int | None": (int,)}
 
 
 def _setting(default: Any, meaning: str, least: float = 0) -> Any:
@@ -52,13 +54,11 @@ class TrainingSettings:
             value, least = getattr(self, item.name), item.metadata.get("least")
             if least is None or (value is None and item.default is None):
                 continue
-            if isinstance(value, bool) or not isinstance(value, _NUMBERS[str(item.type)]) or not value >= least:
-                kind = "number" if item.type == "float" else "whole number"
-                raise InputError(f"setting {item.name}: expected a {kind} of {least} or more, found {shown(value)}.")
-        if self.precision not in PRECISIONS:
-            raise InputError(
-                f"setting precision: {shown(self.precision)} is unknown; choose from {', '.join(PRECISIONS)}."
-            )
+            if item.type == "float":
+                real_number(f"setting {item.name}", value, f"a number of at least {least}", partial(operator.le, least))
+            else:
+                whole_number(f"setting {item.name}", value, least=least)
+        one_of("setting precision", self.precision, PRECISIONS)
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:

@@ -18,6 +18,7 @@ from mpir.rank.weights import Weights
 from mpir.tune.alternating import Found, Plan, check_reachable, search
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
+from mpir.values import real_number, whole_number
 from mpir.version import __version__
 
 
@@ -82,9 +83,7 @@ def split(questions: int, count: int, seed: int) -> list[Integers]:
     Raises:
         InputError: fewer than two folds, or fewer questions than folds.
     """
-    if count < 2:
-        raise InputError(f"the number of folds is {count}; expected at least 2, so that something is held out.")
-    if questions < count:
+    if questions < whole_number("the number of folds", count, least=2):
         raise InputError(
             f"{questions} question{'s' * (questions != 1)} cannot be held out in {count} folds; score at least {count} "
             "questions, or ask for fewer folds."
@@ -137,8 +136,7 @@ def cross_validate(
 
 def check_folds(objective: Objective, folds: int, level: float) -> None:
     """Refuse what `cross_validate` would, before a journal is opened or a trial made. Raises InputError."""
-    if not 0 < level < 1:
-        raise InputError(f"the level of significance is {level}; expected one between 0 and 1, such as 0.05.")
+    real_number("the level of significance", level, "a number between 0 and 1, such as 0.05", lambda one: 0 < one < 1)
     split(len(objective.scored.questions), folds, seed=0)
     check_reachable(objective)
 

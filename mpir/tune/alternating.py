@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, MakeOptimiser
 from mpir.tune.space import Space
+from mpir.values import real_number, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,9 @@ class Plan:
     optimiser: MakeOptimiser = Bayesian()  # noqa: RUF009  (a value that cannot change)
 
     def __post_init__(self) -> None:
-        if self.calls < 1 or self.loops < 1:
-            raise InputError(
-                f"the budget is {self.calls} calls for each half and {self.loops} loops; expected at least 1 of both."
-            )
-        if not math.isfinite(self.tolerance):
-            raise InputError(f"the tolerance is {self.tolerance}; expected a finite number, such as 0.0001.")
-        if self.seed < 0:
-            raise InputError(f"the seed is {self.seed}; expected a whole number from 0 on.")
+        for name, least in (("calls", 1), ("loops", 1), ("seed", 0)):
+            whole_number(name, getattr(self, name), least=least)
+        real_number("tolerance", self.tolerance, "a finite number, such as 0.0001")
 
     @property
     def budget(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, shown
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
@@ -67,7 +67,8 @@ class Dataset:
         if len(keys) and counts.max() > 1:
             number, name = str(names[counts.argmax()]).split(" ", 1)
             question = self.questions[int(number)].id
-            raise InputError(f"question {question}: the document {name!r} is twice among its candidates; keep one.")
+            message = f"question {question}: the document {shown(name)} is twice among its candidates; keep one."
+            raise InputError(message)
 
     @classmethod
     def collect(
@@ -132,7 +133,7 @@ class Dataset:
             )
         if manifest.get("format") not in (*BEFORE, FORMAT):
             raise ArtefactError(
-                f"{root}: is of format {manifest.get('format')!r}, expected {FORMAT}; score the questions again."
+                f"{root}: its format is {shown(manifest.get('format'))}, expected {FORMAT}; score the questions again."
             )
         for name, expected in manifest["files"].items():
             if not (root / name).is_file() or sha256(root / name) != expected:
@@ -185,7 +186,7 @@ class Dataset:
         mine, theirs = ({question.id for question in one.questions} for one in (self, other))
         if [question.id for question in self.questions] != [question.id for question in other.questions]:
             odd = sorted(mine ^ theirs)
-            example = f" ({odd[0]!r} is in one of them only)" if odd else " (their order differs)"
+            example = f" ({shown(odd[0])} is in one of them only)" if odd else " (their order differs)"
             raise InputError(f"the columns are of different question sets{example}; score the same questions for both.")
         places = ("documents", "sections", "begin", "end")
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in places):
@@ -195,7 +196,7 @@ class Dataset:
             )
         both = set(self.columns.layout.sentences) & set(other.columns.layout.sentences)
         if both:
-            raise InputError(f"both sets have the perspective {sorted(both)[0]!r}; give each column once.")
+            raise InputError(f"both sets have the perspective {shown(min(both))}; give each column once.")
 
 
 def _places(scored: Candidates) -> dict[str, npt.NDArray[Any]]:

@@ -8,13 +8,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.perspectives.scales import minmax
 from mpir.rank.blend import best_of, slots
 from mpir.rank.columns import Columns, Floats
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
+from mpir.values import one_of
 
 Learner = Literal["logistic regression", "feed-forward net"]
 RANKS = 3
@@ -69,8 +70,7 @@ def document_features(columns: Columns, sentences: Floats) -> Floats:
 
 
 def _model(learner: Learner, seed: int) -> Any:
-    if learner not in get_args(Learner):
-        raise InputError(f"the learner {shown(learner)} is unknown; choose from {', '.join(get_args(Learner))}.")
+    one_of("the learner", learner, get_args(Learner))
     with needs("tune", "a learned ranker"):
         from sklearn.linear_model import LogisticRegression
         from sklearn.neural_network import MLPClassifier

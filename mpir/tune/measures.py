@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
 from mpir.rank.columns import Floats, Integers
 from mpir.tune.submissions import Submissions
+from mpir.values import one_of
 
 Measure = Callable[[Submissions], Floats]
 """Submissions to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
@@ -85,10 +85,8 @@ OF_DOCUMENTS = {"document-map", "document-f1"}
 
 def measure(name: str, version: int) -> Measure:
     """A built-in measure by its name. Raises InputError for an unknown name or version."""
-    if name not in MEASURES:
-        raise InputError(f"the measure {name!r} is not known; choose one of {', '.join(MEASURES)}.")
-    if version not in DIVISORS:
-        raise InputError(f"version {version!r} of the BioASQ measures is not known; choose one of {[*DIVISORS]}.")
+    one_of("the measure", name, MEASURES)
+    one_of("the version of the BioASQ measures", version, DIVISORS)
     return lambda answers: MEASURES[name](answers, version)
 
 

@@ -10,13 +10,13 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.rank.columns import Floats
+from mpir.values import one_of, whole_number
 
 Acquisition = Literal["EI", "PI", "LCB"]
 
@@ -86,10 +86,8 @@ class Bayesian:
     acquisition: Acquisition = "EI"
 
     def __post_init__(self) -> None:
-        if self.initial < 1:
-            raise InputError(f"the number of initial points is {self.initial}; expected at least 1.")
-        if self.acquisition not in ("EI", "PI", "LCB"):
-            raise InputError(f"the acquisition {self.acquisition!r} is not known; choose EI, PI or LCB.")
+        whole_number("the number of initial points", self.initial)
+        one_of("the acquisition", self.acquisition, get_args(Acquisition))
 
     def __call__(self, dimensions: int, calls: int, seed: list[int]) -> Optimiser:
         """A search of its own. Raises MissingExtraError where scikit-optimize is not installed."""

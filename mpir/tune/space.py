@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns, Floats, Integers
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
+from mpir.values import one_of
 
 CONTEXT = "context"
 LARGEST_FEEDBACK = 0.99
@@ -58,14 +59,12 @@ class Space:
         unknown = set(given) - {*alpha, *beta}
         if unknown:
             raise InputError(
-                f"bounds: there is no weight {sorted(unknown)[0]!r}; the weights are {', '.join((*alpha, *beta))}."
+                f"bounds: there is no weight {shown(min(unknown))}; the weights are {', '.join((*alpha, *beta))}."
             )
         if context == "fixpoint":
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
         units = _units(columns, normalise)
-        if context not in (*layout.documents, *RECURSIVE):
-            choices = ", ".join((*layout.documents, *RECURSIVE))
-            raise InputError(f"context is {context!r:.60}; choose from {choices}.")
+        one_of("context", context, (*layout.documents, *RECURSIVE))
         return cls(Simplex.of(alpha, given), Simplex.of(beta, given), len(layout.documents), units, context, normalise)
 
     @property
@@ -124,8 +123,8 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
         units[name] = _deviation(np.asarray(values, np.float64), owner)
         if units[name] < 1e-9:
             raise InputError(
-                f"the column {name!r} is constant inside every question, so no weight of it changes a ranking; leave "
-                "it out or score it again."
+                f"the column {shown(name)} is constant inside every question, so no weight of it changes a ranking; "
+                "leave it out or score it again."
             )
     return units
 

@@ -81,7 +81,7 @@ def test_bioasq_prints_a_table_and_omitted_questions_can_count_zero(files, capsy
 
 def test_bioasq_names_the_version_it_does_not_know(files):
     gold, submission = files
-    with pytest.raises(InputError, match="version 7"):
+    with pytest.raises(InputError, match="the version of the BioASQ measures is 7; choose from"):
         evaluate("bioasq", "--gold", gold, "--submission", submission, "--version", 7)
 
 

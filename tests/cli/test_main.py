@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mpir
+from mpir.cli import main
 
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
@@ -54,6 +55,19 @@ def test_without_standard_error_nothing_ends_up_among_the_results() -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--top-k", "9" * 9999], ["--weights", "w" * 9999], ["--bundle", f"./{'b' * 9999}"], ["--docs", "d" * 9999]],
+)
+def test_long_values_are_cut(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = main(["rerank", "aspirin", "--docs", str(SAMPLE / "documents.jsonl"), *options])
+    except SystemExit as end:  # by argparse, which prints how the command is used before
+        status = int(str(end.code))
+    assert status == 2
+    assert len(capsys.readouterr().err.splitlines()[-1]) < 500
+
+
 REFUSED = """
 import json, sys
 sys.modules["torch"] = sys.modules["transformers"] = None  # importing either fails
@@ -83,21 +97,25 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
         ([*rerank, "--top-k", "0"], "--top-k is 0; expected a whole number of at least 1."),
         ([*rerank, "--device", "toaster"], "device 'toaster' cannot be used"),
         ([*rerank, "--device", "cuda", "--top-k", "0"], "--top-k is 0"),
-        ([*rerank, "--precision", "fp12"], "precision 'fp12' is unknown"),
+        ([*rerank, "--precision", "fp12"], "precision is 'fp12'; choose from auto"),
         ([*rerank, "--tokens-per-batch", "0"], "--tokens-per-batch is 0"),
         ([*rerank, "--tokens-per-batch", "9", "--device", "cpu"], "tokens_per_batch is 9, too small for one pair"),
         ([*rerank, "--cascade", "2"], "cascade is 2.0"),
-        ([*rerank, "--cache-limit", "1"], "limit is 1"),
+        ([*rerank, "--cache-limit", "1"], "limit in bytes is 1"),
         ([*rerank, "--weights", "nowhere.json"], "nowhere.json"),
         ([*rerank, "--context", "nothing"], "context is 'nothing'"),
         ([*rerank, "--beta", "other=1"], "'other'"),
         ([*rerank, "--lexicon", "nowhere.tsv"], "nowhere.tsv"),
         ([*score, "--candidates", "0"], "--candidates is 0"),
         ([*score, "--device", "toaster"], "device 'toaster' cannot be used"),
+        (
+            ["index", documents, "--index", str(tmp_path / "index"), "--threads", "0"],
+            "--threads is 0; expected a whole",
+        ),
         ([*search, "--k", "0"], "--k is 0; expected a whole number of at least 1."),
         ([*search, "--dense-weight", "2"], "--dense-weight is 2.0"),
         ([*train, "--device", "toaster"], "device 'toaster' cannot be used"),
-        ([*train, "--batch-size", "0"], "setting batch_size: expected a whole number of 1 or more, found 0"),
+        ([*train, "--batch-size", "0"], "setting batch_size is 0; expected a whole number of at least 1"),
     ]
     command = [sys.executable, "-c", REFUSED, json.dumps([arguments for arguments, _ in refused])]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()

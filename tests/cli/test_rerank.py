@@ -91,7 +91,7 @@ def test_bundle_show_refuses_what_rerank_would(
         ("", "there is no query"),
         ("{", "standard input:1: not valid JSON"),
         ('{"query": "q"}', 'expected "query" (a string) and "documents" (a list)'),
-        ('{"query": "q", "documents": [1]}', "standard input:1: docs[0] is int"),
+        ('{"query": "q", "documents": [1]}', "standard input:1: docs[0] is of type int"),
         (
             '\n{"query": "q", "documents": [{"id": "a", "text": "", "score": "7"}]}',
             "standard input:2: docs[0] (id 'a') has the score",
@@ -241,7 +241,7 @@ def test_a_cache_that_was_asked_for_and_cannot_be_used(
     assert f"{tmp_path / 'file'}: cannot be used as a score cache (" in capsys.readouterr().err
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle), "--cache-limit", "10"]) == 2
-    assert "limit is 10 bytes" in capsys.readouterr().err
+    assert "limit in bytes is 10" in capsys.readouterr().err
 
 
 def test_work_goes_on_where_the_default_cache_cannot_be_written(

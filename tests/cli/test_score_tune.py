@@ -103,16 +103,18 @@ def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--calls", "0"], "the budget is 0 calls"),
+        (["--calls", "0"], "calls is 0; expected a whole number of at least 1"),
         (["--folds", "7"], "6 questions cannot be held out in 7 folds"),
-        (["--measure", "map"], "the measure 'map' is not known"),
+        (["--measure", "map"], "the measure is 'map'; choose from"),
         (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
         (["--context", "fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
         (["--against", "nothing.json"], "no such file"),
         (["--level", "5"], "the level of significance is 5.0"),
-        (["--seed", "-1"], "the seed is -1"),
-        (["--tolerance", "nan"], "the tolerance is nan"),
+        (["--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
+        (["--tolerance", "nan"], "tolerance is nan; expected a finite number"),
         (["--output", "."], ".: is a folder"),
+        (["--plots", __file__], "test_score_tune.py is no folder; choose another"),
+        (["--plots", f"{__file__}/pictures"], "test_score_tune.py is no folder; choose another"),
     ],
 )
 def test_refusals(

@@ -93,7 +93,7 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
         ({"documents": [URL + "1", 2]}, r"\(q2\): a document is 2; expected its URL"),
         ({"documents": ["12345"]}, r"\(q2\): a document is .12345.; expected its URL"),
         ({"snippets": {}}, r"\(q2\): snippets is .*; expected a list"),
-        ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2: expected an object"),
+        ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2 is 'x'; expected an object"),
         ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: a document is missing; expected its URL"),
         ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 has no text"),
         ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'; expected a whole number"),
@@ -108,7 +108,7 @@ def test_refuses_a_bad_question(tmp_path: Path, changes: dict[str, Any], message
 
 
 def test_refuses_a_question_that_is_no_object(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="question 1: expected an object"):
+    with pytest.raises(InputError, match="question 1 is 'q1'; expected an object"):
         read_questions(write(tmp_path, ["q1"]))
 
 
@@ -135,11 +135,14 @@ def test_a_submission_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"begin_section": "body"}, "from section 'body' to 'abstract'"),
-        ({"begin_section": "title"}, "from section 'title' to 'abstract'"),
-        ({"begin": None}, "the offsets are missing to 23"),
-        ({"begin": -1}, "the offsets are -1 to 23"),
-        ({"end": 12}, "the offsets are 12 to 12"),
+        (
+            {"begin_section": "body"},
+            "its first section is 'body' and its last is 'abstract'; expected 'title' or",
+        ),
+        ({"begin_section": "title"}, "its first section is 'title' and its last is 'abstract'"),
+        ({"begin": None}, "its begin is missing and its end is 23; expected"),
+        ({"begin": -1}, "its begin is -1 and its end is 23"),
+        ({"end": 12}, "its begin is 12 and its end is 12"),
         ({"end": 22}, "abstract reads 'Zinc rises' at 12 to 22"),
         ({"text": "Zinc falls."}, "the snippet's text is 'Zinc falls.'"),
         ({"end": 24}, "must reproduce the text"),

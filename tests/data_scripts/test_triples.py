@@ -107,10 +107,10 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--negatives", "0"], "--negatives is 0; expected at least 1"),
+        (["--negatives", "0"], "--negatives is 0; expected a whole number of at least 1"),
         (["--qrels", "{folder}/none"], "no document has a grade above 0; expected judgements"),
         (["--qrels", "{folder}/other"], "not one triple was found; do candidates and judgements have the same ids"),
-        (["--skip", "-1"], "--skip is -1; expected at least 0"),
+        (["--skip", "-1"], "--skip is -1; expected a whole number of at least 0"),
         (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
         (
             ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],

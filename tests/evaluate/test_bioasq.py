@@ -259,8 +259,8 @@ GOLD = question("1", ["a"], [snippet("a", 0, 9)])
 @pytest.mark.parametrize(
     ("gold", "submission", "options", "message"),
     [
-        ([GOLD], [GOLD], {"version": 4}, r"version 4 .* choose one of \[2, 3, 5, 8, 9\]"),
-        ([GOLD], [GOLD], {"omitted": "drop"}, "omitted='drop'"),
+        ([GOLD], [GOLD], {"version": 4}, r"the version of the BioASQ measures is 4; choose from 2, 3, 5, 8, 9"),
+        ([GOLD], [GOLD], {"omitted": "drop"}, "omitted is 'drop'; choose from skip, zero"),
         ([GOLD, GOLD], [GOLD], {}, "golden question 2 repeats the id '1'"),
         ([GOLD], [GOLD, GOLD], {}, "submitted question 2 repeats the id '1'"),
         ([GOLD], [question("2")], {}, "none of the 1 submitted questions"),

@@ -303,7 +303,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (run_file_is_a_folder, ["bundle", "is a folder", "--run-file"]),
         (missing_bundle, ["'nowhere' not found", "default"]),
         (unknown_device, ["device 'toaster' cannot be used"]),
-        (unknown_version, ["version 4 of the BioASQ measures is not known"]),
+        (unknown_version, ["the version of the BioASQ measures is 4; choose from"]),
         (gold_without_answers, ["none of the 3 golden questions has documents or snippets"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -331,7 +331,7 @@ def test_an_index_of_another_version_is_built_again_or_refused(
     manifest = json.loads((job["index"] / "manifest.json").read_text()) | {"anserini": "0.0.1", "mpir": "0.0.0"}
     (job["index"] / "manifest.json").write_text(json.dumps(manifest))
     assert run(corpus=None) == 2
-    assert "was built with anserini '0.0.1' (mpir '0.0.0')" in capsys.readouterr().err
+    assert "its anserini is '0.0.1', and this mpir reads" in capsys.readouterr().err
     assert run() == 0  # with the corpus at hand it is built again
 
 

@@ -49,7 +49,7 @@ def test_langchain(reranker: Reranker) -> None:
     assert 0 < found[1].metadata["relevance_score"] < found[0].metadata["relevance_score"] < 1
     check_own(found[0].metadata["mpir"], found[0].page_content)
     assert given[0].metadata == {"source": 0}
-    with pytest.raises(InputError, match="the number of documents to keep is 0"):
+    with pytest.raises(InputError, match="top_k is 0; expected a whole number"):
         MpirCompressor(reranker=reranker, top_n=0).compress_documents(given, QUERY)
 
 

@@ -78,7 +78,7 @@ def test_it_is_made_at_once_where_the_files_do_not_say_all(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"precision": "fp12"}, "precision 'fp12' is unknown"),
+        ({"precision": "fp12"}, "precision is 'fp12'; choose from"),
         ({"device": "toaster"}, "device 'toaster' cannot be used"),
         ({"tokens_per_batch": 1}, "tokens_per_batch is 1"),
     ],

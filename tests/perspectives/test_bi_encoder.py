@@ -158,7 +158,7 @@ def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path)
 
 
 def test_what_it_cannot_be(tiny_checkpoint: Path) -> None:
-    with pytest.raises(InputError, match="unknown scale 'stars'; choose from cosine, logit, probability, 0-5, 0-4"):
+    with pytest.raises(InputError, match="scale is 'stars'; choose from cosine, logit, probability, 0-5, 0-4"):
         loaded(tiny_checkpoint, scale="stars")
 
     class Slow(PreTrainedTokenizerFast):

@@ -115,7 +115,7 @@ def test_a_missing_file_is_named(bundle: Path) -> None:
 
 def test_another_format_is_refused(bundle: Path) -> None:
     rewrite(bundle, format=99)
-    with pytest.raises(ArtefactError, match="expected format 1"):
+    with pytest.raises(ArtefactError, match="its format is 99; expected 1 and a list of perspectives"):
         open_bundle(bundle)
 
 
@@ -123,6 +123,15 @@ def test_an_option_that_a_kind_does_not_take(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "cross-encoder", "checkpoint": "model", "colour": "red"}])
     with pytest.raises(ArtefactError, match=r"'x' is declared wrongly.*colour"):
         open_bundle(bundle).perspectives()
+
+
+@pytest.mark.parametrize("which", [None, 5, "./" + "x" * 9999, "~nobody-of-this-name/bundle", Path("x" * 9999)])
+def test_what_no_bundle_can_be_is_one_sentence(which: Any) -> None:
+    with pytest.raises(
+        ArtefactError, match=r"^bundle .* expected (the path of a folder|a folder with a bundle\.json), "
+    ) as caught:
+        open_bundle(which)
+    assert len(str(caught.value)) < 250
 
 
 def test_no_such_bundle() -> None:

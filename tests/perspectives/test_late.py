@@ -263,7 +263,7 @@ def test_vectors_at_hand_stay_within_bounds() -> None:
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 3 outputs, too few to project tokens to 8 dimensions"):
         loaded(tiny_checkpoint)
-    with pytest.raises(InputError, match="form: 'narrow' is unknown; choose from projected, wide, states, words"):
+    with pytest.raises(InputError, match="form is 'narrow'; choose from projected, wide, states, words"):
         loaded(colbert, form="narrow")
     with pytest.raises(InputError, match="'size' is no part of a late interaction"):
         loaded(colbert, size=3)

@@ -48,7 +48,9 @@ def test_nine_perspectives_are_all_drawn(tmp_path: Path) -> None:
     figure = Figure()
     axis = figure.subplots()
     _draw_losses(axis, read_log(tmp_path / "log.jsonl")[0])
-    assert axis.get_legend_handles_labels()[1] == names
+    lines, labels = axis.get_legend_handles_labels()
+    assert labels == names
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 9
 
 
 def test_no_log_of_a_run(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
         (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] have the id 'x'; give every document"),
         (["a"], {"doc_ids": ["x", "y"]}, "doc_ids has 2 entries for 1 documents"),
         (["a", "b"], {"doc_ids": "xy"}, "doc_ids has 1 entries for 2 documents"),
-        (["a"], {"metadata": [5]}, "metadata holds 5; expected a dictionary for each"),
+        (["a"], {"metadata": [5]}, "an entry of metadata is 5; expected a dictionary for each"),
         (
             [{"id": "a", "text": "b", "score": 10**400}],
             {},
@@ -82,7 +82,7 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
         ),
         ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
         ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
-        ([object()], {}, r"docs\[0\] is object; expected a string, .* or an object with a text under one of"),
+        ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text under one of"),
     ],
 )
 def test_what_is_refused_names_the_document(docs: Any, options: dict[str, Any], message: str) -> None:

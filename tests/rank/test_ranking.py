@@ -96,6 +96,7 @@ def test_half_a_character_is_never_written(reranker: Reranker) -> None:
     ranking.to_json().encode()
     for level in ("documents", "sentences"):
         ranking.to_pandas(level).to_csv().encode()  # type: ignore[arg-type]
+    f"{ranking} {ranking.explain()}".encode()
     assert "An x �." in ranking.to_json()
 
 
@@ -138,6 +139,8 @@ def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:
     for wrong in (["ab"], [("q", "a", "b")], [("q", 5)], [5]):
         with pytest.raises(InputError, match=r"pairs\[0\] is .*; expected a query and a text"):
             reranker.score_pairs(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="pairs is 5; expected a list of several"):
+        reranker.score_pairs(5)  # type: ignore[arg-type]
 
 
 def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Reranker, ranking: Ranking) -> None:
@@ -147,7 +150,7 @@ def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Rerank
     assert batch[0].documents == ranking.documents
     assert [one.documents for one in streamed] == [one[:1] for one in batch]
     for call in (reranker.stream, reranker.rerank_batch, reranker.score, reranker.stream_scored):
-        with pytest.raises(InputError, match="'Wh' was given where several are expected; for one query use rerank"):
+        with pytest.raises(InputError, match="queries is 'Wh'; expected a list of several"):
             call("Wh", [["a"], ["b"]])
 
 

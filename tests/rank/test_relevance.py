@@ -49,9 +49,9 @@ def test_it_is_saved_and_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "'document'"),
+        ({}, "expected document and sentence, each with slope and intercept, and made_by, found {}"),
         ({**FITTED, "documents": 1}, "unknown key 'documents'"),
-        ({**FITTED, "document": {"slope": -1.0}}, "slope is -1.0; expected a positive number"),
+        ({**FITTED, "document": {"slope": -1.0}}, "slope is -1.0; expected a number above 0"),
         ({**FITTED, "document": {"slope": "1"}}, "slope is '1'; expected a finite number"),
         ({**FITTED, "document": 1}, "expected document and sentence"),
     ],

@@ -54,13 +54,19 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
     ("option", "message"),
     [
         ({"pairs_at_once": "5"}, "pairs_at_once is '5'; expected a whole number"),
-        ({"cache": 5}, "cache is 5; expected the path of a folder, an open ScoreCache, or None"),
-        ({"weights": {"alpha": {"x": "y" * 999}}}, r"alpha\[x\] is 'y+.*; expected a finite number"),
+        ({"cache": 5}, "cache is 5; expected the path of a folder or an open ScoreCache"),
+        ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+.*; expected a finite number"),
+        ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
+        ({"weights": 5}, "weights '5': no such file; give a JSON file or one of"),
+        ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
+        ({"perspectives": 5}, "perspectives is 5; expected a list of them"),
+        ({"perspectives": [None]}, "perspectives: one is missing; expected an instance of a subclass"),
+        ({"style": "novel"}, "style is 'novel'; choose from abstract, report"),
     ],
 )
 def test_options_that_are_none_are_one_sentence(option: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        Reranker(perspectives=[Count("x")], **option)
+        Reranker(**{"perspectives": [Count("x")], **option})
     assert len(str(caught.value)) < 300
 
 
@@ -199,16 +205,16 @@ def test_the_input_is_not_changed(reranker: Reranker) -> None:
 @pytest.mark.parametrize(
     ("query", "docs", "message"),
     [
-        ("q", [3], r"docs\[0\] is int"),
-        ("q", ["a", None], r"docs\[1\] is NoneType"),
-        ("q", None, "docs is a NoneType; expected a list"),
-        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is a DataFrame; expected a list"),
+        ("q", [3], r"docs\[0\] is of type int"),
+        ("q", ["a", None], r"docs\[1\] is missing; expected a string"),
+        ("q", None, "docs is missing; expected a list"),
+        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is of type DataFrame; expected a list"),
         ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): the abstract is 5; expected a string"),
         ("q", [{"id": "a", "words": "x"}], r"docs\[0\] \(id 'a'\): the document has no text, but words"),
         ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): the title is missing"),  # type: ignore[arg-type]
         ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
         ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
-        (None, ["a"], "query 0 is NoneType"),
+        (None, ["a"], "query 0 is missing; expected a string"),
     ],
 )
 def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str) -> None:
@@ -222,7 +228,7 @@ def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> N
     with pytest.raises(InputError, match=r"top_k is 1\.5; expected a whole number"):
         reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
     for wrong in (len, type(reranker.perspectives[0])):
-        with pytest.raises(InputError, match=r"perspectives: .* is none; expected an instance"):
+        with pytest.raises(InputError, match=r"perspectives: one is .*; expected an instance"):
             Reranker(perspectives=[wrong])  # type: ignore[list-item]
     with pytest.raises(InputError, match="2 queries came with 1 lists"):
         reranker.rerank_batch(["a", "b"], [["c"]])
@@ -245,7 +251,7 @@ def test_forms_of_the_result(reranker: Reranker) -> None:
     assert ranking.to_pandas()["id"].tolist() == ["a", "b"]
     assert "best sentence" in str(ranking)
     assert "An x." in str(ranking)
-    with pytest.raises(InputError, match="level is 'sentence'; expected 'documents' or 'sentences'"):
+    with pytest.raises(InputError, match="level is 'sentence'; choose from documents, sentences"):
         ranking.to_pandas("sentence")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'PMID 7' cannot stand in a TREC file"):
         reranker.rerank("q", [Document("PMID 7")]).to_trec()

@@ -86,7 +86,7 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
     assert next(stream).query == QUERIES[0]
     with pytest.raises(InputError, match="query 1 has no list of documents"):
         next(stream)
-    with pytest.raises(InputError, match="query 1 is NoneType; expected a string"):
+    with pytest.raises(InputError, match="query 1 is missing; expected a string"):
         list(reranker.stream_scored(QUERIES[:1], DOCUMENTS[:2]))
     with pytest.raises(InputError, match="pairs_at_once is 0"):
         Reranker(perspectives=[Length()], pairs_at_once=0)

@@ -5,6 +5,7 @@ import json
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -72,13 +73,14 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…; expected a finite number"),
         ({"alpha": {"bm25": 1.0}}, "a column is called 'bm25', which means another column"),
         ({"beta": {"document": 1.0, "bm25": 1.0}}, "a column is called 'document'"),
+        ({"beta": {1: 1.0}}, "a column is called 1; expected a string"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
         ({"w": (True,)}, r"w\[0\] is True"),
         ({"w": ()}, "at least one"),
         ({"w": 3}, "w is 3; expected a list of numbers"),
         ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
-        ({"made_by": None}, "made_by is None; expected an object"),
+        ({"made_by": None}, "made_by is missing; expected an object"),
         ({"alpha": {"a": 1, "context": 1}}, "a column is called 'context', which means another column"),
         ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
@@ -98,6 +100,12 @@ def test_a_file_with_an_unknown_key_is_named(tmp_path: Path) -> None:
         Weights.load(tmp_path / "w.json")
     with pytest.raises(InputError, match=r"no such file; give a JSON file or one of rawal-baral-2020"):
         Weights.load(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("values", [None, 5, ["alpha"], {"alpha": None}, {"alpha": {"a": None}}, {5: 1}])
+def test_what_is_no_dictionary_of_weights_is_one_sentence(values: Any) -> None:
+    with pytest.raises(InputError, match=r"^mine: (they are|no alpha|alpha\[a\] is missing|unknown key '5')"):
+        Weights.from_dict(values, "mine")
 
 
 def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> None:

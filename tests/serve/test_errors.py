@@ -75,7 +75,7 @@ BAD = [
     ({"query": QUERY}, 400, "documents is missing"),
     ({"query": QUERY, "documents": []}, 400, "documents is []; expected a list of one or more"),
     ({"query": QUERY, "documents": "one"}, 400, "documents is 'one'"),
-    ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is int; expected a string"),
+    ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is of type int; expected a string"),
     ({"query": QUERY, "documents": [{"image": "x"}]}, 400, "documents[0]: the document has no text, but image"),
     ({"query": QUERY, "documents": [{"text": "a", "score": 1}, {"text": "b"}]}, 400, "documents[1] (id '1') has no"),
     ({"query": QUERY, "documents": ["a"] * 1001}, 413, "documents has 1001 entries; expected at most 1000"),

@@ -173,7 +173,7 @@ def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[s
         (["--port", "70000"], "port 70000 does not exist"),
         (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
         (["--workers", "0"], "--workers is 0"),
-        (["--timeout", "0"], "--timeout is 0.0; expected more than 0"),
+        (["--timeout", "0"], "--timeout is 0.0; expected a number above 0"),
         (["--index", "/no/such/index"], "/no/such/index"),
         (["--bundle", "/no/such/bundle"], "bundle '/no/such/bundle' not found"),
     ],

@@ -127,7 +127,7 @@ def test_a_writer_in_half_precision_has_logits_in_whole(trained: Path) -> None:
     assert logits.dtype == torch.float32 and not torch.equal(logits, logits.bfloat16().float())
     assert [w.text for w in half.write([source for source, _ in PAIRS], DECODING, 1)] == [text for _, text in PAIRS]
     assert torch.allclose(half.loss(PAIRS), whole.loss(PAIRS), atol=0.05)
-    with pytest.raises(InputError, match="precision 'bf17' is unknown"):
+    with pytest.raises(InputError, match="precision is 'bf17'; choose from"):
         Writer(trained, "query", precision="bf17")
 
 
@@ -184,3 +184,7 @@ def test_a_damaged_state_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "state.pt").write_bytes(content)
         with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it"):
             _restore(tmp_path / "state.pt", "identity", {})
+    for state in ([1], {"identity": "identity"}, {"identity": "identity", "model": {"weight": 5}}):
+        torch.save(state, tmp_path / "state.pt")
+        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it"):
+            _restore(tmp_path / "state.pt", "identity", {"model": torch.nn.Linear(1, 1)})

@@ -150,7 +150,7 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
 def test_what_a_mixture_cannot_say(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="p0: bce reads two texts together; choose a loss of texts apart"):
         read_mixture(mixture(tmp_path, {"losses": ["bce"], "late": "wide"}))
-    with pytest.raises(InputError, match="p0: form: 'narrow' is unknown; choose from projected, wide, states, words"):
+    with pytest.raises(InputError, match="p0: form is 'narrow'; choose from projected, wide, states, words"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "narrow"}))
     with pytest.raises(InputError, match="p0: late is 'wide'; expected a form or an object, and neither pooling"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "wide", "pooling": "cls"}))

@@ -175,7 +175,11 @@ def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: TrainingSe
 def test_a_damaged_state(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
+    whole = torch.load(tmp_path / "run/state.pt", weights_only=True)
     (tmp_path / "run/state.pt").write_bytes((tmp_path / "run/state.pt").read_bytes()[:1000])
+    with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
+        FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    torch.save({**whole, "counters": None}, tmp_path / "run/state.pt")
     with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
 
@@ -416,9 +420,16 @@ def test_what_is_left_out(mixture: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"losses": ["magic"]}, "relevance: unknown loss 'magic'"),
-        ({"losses": []}, "relevance: unknown loss missing"),
-        ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling: 'median' is unknown; choose from mean"),
+        ({"losses": ["magic"]}, "relevance: the loss is 'magic'; choose from bce"),
+        ({"losses": []}, r"'relevance': losses is \[\]; expected a list of one or more"),
+        ({"losses": [None]}, "relevance: the loss is missing; choose from bce"),
+        ({"losses": "bce"}, "'relevance': losses is 'bce'; expected a list"),
+        ({"name": 5}, "5: name is 5; expected a string"),
+        ({"train": {"file": "relevance.jsonl"}}, r"train is {'file': 'relevance.jsonl'}; expected a list of files"),
+        ({"train": ["relevance.jsonl"]}, "a file is 'relevance.jsonl'; expected an object such as"),
+        ({"train": [{"file": None}]}, "a file is {'file': None}; expected an object such as"),
+        ({"dev": 5}, "dev is 5; expected a file of rows, or what is searched"),
+        ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling is 'median'; choose from mean"),
         (
             {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
             r"relevance\.jsonl: epochs is 0; expected a number above",

@@ -156,7 +156,7 @@ def test_a_loss_is_written_as_it_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("magic", "unknown loss 'magic'; choose from bce"),
+        ("magic", "the loss is 'magic'; choose from bce"),
         ("triplet(margin)", "margin is ''; expected a number above 0"),
         ("triplet(margin=0)", "margin is '0'; expected a number above 0"),
         ("triplet(margin=nan)", "margin is 'nan'; expected a number above 0"),

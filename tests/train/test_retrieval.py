@@ -66,7 +66,7 @@ def test_golden_documents_of_bioasqs_questions(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"questions": None}, "m: dev is .*; expected questions and corpus, and perhaps qrels and a sample"),
-        ({"sample": 0}, "expected questions and corpus, and perhaps qrels and a sample of at least 1"),
+        ({"sample": 0}, "m: dev: sample is 0; expected a whole number of at least 1"),
         ({"depth": 10}, "m: dev is .*; expected questions and corpus"),
         ({"qrels": "none"}, "m: the corpus of dev has no document that is relevant to any of its questions"),
         ({"corpus": ["nowhere.jsonl"]}, r"nowhere\.jsonl: there is no such file"),

@@ -55,9 +55,18 @@ def test_pools_hold_every_pair_once() -> None:
     assert sorted(row.sentence for pool in pools for row in pool) == sorted(row.sentence for row in pairs)
 
 
-@pytest.mark.parametrize("options", [{"negatives": "easy"}, {"among": 1}, {"among": 2.5}, {"among": True}])
-def test_a_sampling_that_is_none_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"sampling is .*; expected the negatives random or hard among"):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"negatives": "easy"}, "sampling: negatives is 'easy'; choose from random, hard"),
+        ({"negatives": None}, "sampling: negatives is missing; choose from"),
+        ({"among": 1}, "sampling: among is 1; expected a whole number of at least 2"),
+        ({"among": 2.5}, "sampling: among is 2.5"),
+        ({"among": True}, "sampling: among is True"),
+    ],
+)
+def test_a_sampling_that_is_none_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         Sampling(**options)
 
 
@@ -124,7 +133,7 @@ def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_ch
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sampling": {"negatives": "easy"}}, "polarity: sampling is 'easy'"),
+        ({"sampling": {"negatives": "easy"}}, "polarity: sampling: negatives is 'easy'"),
         ({"sampling": {"size": 3}}, "polarity: sampling is {'size': 3}; expected"),
         ({"losses": ["bce"]}, "polarity: sampling is .* for a loss that reads texts apart"),
     ],

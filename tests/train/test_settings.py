@@ -33,12 +33,12 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"batch_size": 0}, "setting batch_size: expected a whole number of 1 or more, found 0"),
-        ({"batch_size": 2.5}, "setting batch_size: expected a whole number of 1 or more, found 2.5"),
-        ({"learning_rate": "high"}, "setting learning_rate: expected a number of 0 or more, found 'high'"),
-        ({"learning_rate": float("nan")}, "setting learning_rate: expected a number of 0 or more, found nan"),
-        ({"patience": True}, "setting patience: expected a whole number"),
-        ({"precision": "int8"}, "setting precision: 'int8' is unknown; choose from bf16, fp32, fp16"),
+        ({"batch_size": 0}, "setting batch_size is 0; expected a whole number of at least 1"),
+        ({"batch_size": 2.5}, "setting batch_size is 2.5; expected a whole number of at least 1"),
+        ({"learning_rate": "high"}, "setting learning_rate is 'high'; expected a number of at least 0"),
+        ({"learning_rate": float("nan")}, "setting learning_rate is nan; expected a number of at least 0"),
+        ({"patience": True}, "setting patience is True; expected a whole number"),
+        ({"precision": "int8"}, "setting precision is 'int8'; choose from bf16, fp32, fp16"),
     ],
 )
 def test_values_out_of_bounds(values: dict[str, Any], message: str) -> None:

@@ -126,11 +126,11 @@ def test_any_number_of_perspectives(learnable: Dataset) -> None:
 
 
 def test_what_is_refused(learnable: Dataset, space: Space) -> None:
-    with pytest.raises(InputError, match="the budget is 0 calls"):
+    with pytest.raises(InputError, match="calls is 0; expected a whole number of at least 1"):
         Plan(calls=0)
     with pytest.raises(InputError, match="number of initial points is 0"):
         Bayesian(initial=0)
-    with pytest.raises(InputError, match="acquisition 'UCB'"):
+    with pytest.raises(InputError, match="the acquisition is 'UCB'; choose from EI, PI, LCB"):
         Bayesian(acquisition="UCB")  # type: ignore[arg-type]
     elsewhere = tuple(replace(question, documents=("99",), snippets=()) for question in learnable.questions)
     for measure, what in (("document-map", "document"), ("snippet-f1", "snippet")):

@@ -86,5 +86,5 @@ def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path:
         tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
     )
     assert all((tmp_path / f"{name}.png").is_file() for name in ("paths", "shares", "dependence"))
-    looks = [tuple(plots._look(number).values()) for number in range(20)]
-    assert len(set(looks)) == 20
+    for look in (plots.look, plots.fill):
+        assert len({tuple(look(number).values()) for number in range(20)}) == 20

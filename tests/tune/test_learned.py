@@ -9,5 +9,5 @@ from mpir.tune.objective import Objective
 
 
 def test_a_mistyped_learner_is_refused(learnable: Dataset) -> None:
-    with pytest.raises(InputError, match="the learner 'feed-forwad net' is unknown; choose from logistic regression"):
+    with pytest.raises(InputError, match="the learner is 'feed-forwad net'; choose from logistic regression"):
         LearnedRanker.fit(Objective(learnable), "feed-forwad net")  # type: ignore[arg-type]

@@ -142,9 +142,9 @@ def test_a_measure_of_ones_own(learnable: Dataset) -> None:
 
 
 def test_what_is_refused(learnable: Dataset) -> None:
-    with pytest.raises(InputError, match="the measure 'map' is not known"):
+    with pytest.raises(InputError, match="the measure is 'map'; choose from"):
         Objective(learnable, "map")
-    with pytest.raises(InputError, match="version 4"):
+    with pytest.raises(InputError, match="the version of the BioASQ measures is 4; choose from"):
         Objective(learnable, "snippet-map", version=4)
     scores = np.array(learnable.columns.sentences)
     scores[-1, 1] = np.nan

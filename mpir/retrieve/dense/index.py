@@ -24,6 +24,7 @@ from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, writ
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
+from mpir.values import whole_number
 
 QUERIES_AT_ONCE = 256
 REMOVED = "removed.json"
@@ -142,8 +143,7 @@ class DenseIndex:
         Raises:
             InputError: as `search_vectors`, or k is less than 1.
         """
-        if k < 1:
-            raise InputError(f"k is {k}, but a search needs to return at least 1 document.")
+        k = whole_number("k", k)
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
         best: list[dict[tuple[int, int], float]] = [{} for _ in range(int(query_of[-1]) + 1 if len(query_of) else 0)]

@@ -85,8 +85,7 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
         raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
     if values.get("format") != FORMAT:
         raise ArtefactError(
-            f"{folder}: has format {shown(values.get('format'))} (mpir {shown(values.get('mpir'))}), "
-            f"but this mpir reads {FORMAT}; {REMEDY}."
+            f"{folder}: its format is {shown(values.get('format'))}, and this mpir reads {FORMAT}; {REMEDY}."
         )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(DenseInfo) if item.name not in values]

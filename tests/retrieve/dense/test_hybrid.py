@@ -114,11 +114,11 @@ def test_both_scores_are_columns_of_the_blend(stages: tuple[LuceneIndex, DenseIn
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fusion": "magic"}, "fusion 'magic' is unknown; choose from rrf, sum"),
-        ({"weights": [1.0]}, r"weights are \[1.0\]; expected a number of 0 or more for each of bm25, dense"),
-        ({"weights": [0.0, 0.0]}, "not all 0"),
+        ({"fusion": "magic"}, "fusion is 'magic'; choose from rrf, sum"),
+        ({"weights": [1.0]}, r"weights is \[1.0\]; expected a number of 0 or more for each of bm25, dense"),
+        ({"weights": [0.0, 0.0]}, "and not 0 for all"),
         ({"weights": [1.0, math.nan]}, "expected a number of 0 or more"),
-        ({"depth": 0}, "depth is 0, but each first stage"),
+        ({"depth": 0}, "depth is 0; expected a whole number of at least 1"),
     ],
 )
 def test_bad_options(stages: tuple[LuceneIndex, DenseIndex], options: dict[str, Any], message: str) -> None:

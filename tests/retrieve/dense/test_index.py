@@ -202,7 +202,7 @@ def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[D
 
 @pytest.mark.parametrize(
     ("query", "k", "message"),
-    [("gene", 0, "k is 0, but a search needs to return at least 1"), ("gene", -1, "k is -1")],
+    [("gene", 0, "k is 0; expected a whole number of at least 1"), ("gene", -1, "k is -1")],
 )
 def test_bad_searches(
     encoder: Any, documents: list[Document], tmp_path: Path, *, query: str, k: int, message: str
