@@ -1,4 +1,4 @@
-"""The mean of an encoder before and after training: it keeps more of what it knew of other fields."""
+"""The mean of two models of one origin: of an encoder before and after training, or of two runs on other rows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError, shown
 from mpir.io.write import atomic_folder
 
 
 def average(before: str | Path, after: str | Path, folder: str | Path, share: float = 0.5) -> None:
-    """Write the encoder whose weights are 1 - share of `before`'s and share of `after`'s, with `before`'s tokenizer.
+    """Write the model whose weights are 1 - share of `before`'s and share of `after`'s, with `before`'s tokenizer.
 
-    Wortsman et al., "Robust fine-tuning of zero-shot models" (2022). Outputs on top of the encoder are left out.
+    An encoder's mean with what it was before training keeps more of what it knew of other fields (Wortsman et al.,
+    "Robust fine-tuning of zero-shot models", 2022); the mean of two runs from one start has the strengths of both
+    (Wortsman et al., "Model soups", 2022). Outputs on top of the encoder are averaged where both models have them, and
+    else left out.
 
     Raises:
         ArtefactError: a checkpoint that cannot be loaded, or two of different shapes.
@@ -24,7 +27,8 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
     """
     if not 0 <= share <= 1:
         raise InputError(f"share is {shown(share)}; expected a number from 0 to 1.")
-    model, other, tokenizer = _load(AutoModel, before), _load(AutoModel, after), _load(AutoTokenizer, before)
+    kind = AutoModelForSequenceClassification if _has_outputs(before) and _has_outputs(after) else AutoModel
+    model, other, tokenizer = _load(kind, before), _load(kind, after), _load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
     if shapes != others:
@@ -38,6 +42,11 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
     with atomic_folder(folder, marker="config.json") as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
+
+
+def _has_outputs(checkpoint: str | Path) -> bool:
+    names = _load(AutoConfig, checkpoint).architectures or [""]
+    return bool(names[0].endswith("SequenceClassification"))
 
 
 def _load(kind: Any, checkpoint: str | Path) -> Any:

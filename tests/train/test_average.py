@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModel, BertConfig, BertModel
+from safetensors.torch import load_file
+from transformers import AutoModel, BertConfig, BertForSequenceClassification, BertModel
 
 from mpir.errors import ArtefactError, InputError
 from mpir.train.average import average
@@ -38,3 +39,22 @@ def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Pat
     with pytest.raises(InputError, match="share is 2"):
         average(before, before, tmp_path / "mean", 2)
     assert not (tmp_path / "mean").exists()
+
+
+def classifier(folder: Path, tokenizer_of: Path, seed: int) -> Path:
+    """A tiny random encoder with three outputs."""
+    checkpoint(folder, tokenizer_of, seed)
+    torch.manual_seed(seed)
+    size: dict[str, Any] = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
+    config = BertConfig(vocab_size=30, num_hidden_layers=1, num_labels=3, **size)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_outputs_are_averaged_where_both_have_them(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    one, two = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
+    average(one, two, tmp_path / "both", 0.5)
+    average(one, checkpoint(tmp_path / "bare", tiny_checkpoint, 3), tmp_path / "without")
+    heads = [BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "2", "both")]
+    torch.testing.assert_close(heads[2].weight, (heads[0].weight + heads[1].weight) / 2)
+    assert not any("classifier" in name for name in load_file(tmp_path / "without/model.safetensors"))

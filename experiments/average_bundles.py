@@ -1,0 +1,79 @@
+"""The mean of two bundles' joint encoders, trained from one start on other rows, as a bundle of its own.
+
+    python experiments/average_bundles.py runs/golden/bundle runs/topics/bundle --share 0.5 \\
+        --calibrate runs/data/relevance.search.dev.jsonl --output runs/mean/bundle
+
+One may know which sentence of a golden abstract answers, the other which topic is meant: their mean knows both, at the
+price of one (docs/training.md). Both bundles hold the same perspectives of one checkpoint, in one order. Probabilities
+are calibrated anew on --calibrate; the weights are equal until they are tuned (docs/tuning.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.perspectives.bundle import Bundle, open_bundle
+
+
+def main() -> int:
+    """Read arguments, average, calibrate, say where the result is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundles", nargs=2, help="a folder or a shipped bundle's name, twice")
+    parser.add_argument("--share", type=float, default=0.5, help="of the second bundle, 0 to 1 (%(default)s)")
+    parser.add_argument("--calibrate", type=Path, required=True, metavar="FILE", help="rows with labels 0 and 1")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
+    arguments = parser.parse_args()
+    return guarded("average_bundles", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job."""
+    from mpir.models.encoder import Encoder
+    from mpir.train.average import average
+    from mpir.train.bundle import calibrate
+    from mpir.train.export import export_bundle
+    from mpir.train.rows import read_rows
+
+    first, second = (open_bundle(name) for name in arguments.bundles)
+    rows, perspectives = read_rows(arguments.calibrate, 1.0), joint(first)
+    if perspectives != joint(second):
+        raise InputError(f"{second.folder}: holds other perspectives than {first.folder}; give bundles of one mixture.")
+    with TemporaryDirectory() as folder:
+        mean = Path(folder) / "mean"
+        name = perspectives[0]["checkpoint"]
+        average(first.folder / name, second.folder / name, mean, arguments.share)
+        outputs = Encoder(mean, precision="fp32").outputs([(row.question, row.sentence) for row in rows])[0]
+        calibration, lines = {}, []
+        for item in perspectives:
+            if item["scale"] == "probability":
+                logits = outputs[:, item["output"]].astype(np.float64)
+                calibration[item["output"]], line = calibrate(logits, rows)
+                lines.append(f"{item['name']}: expected calibration error {line}")
+        card = (
+            f"# {arguments.output.name}\n\nThe mean of two joint encoders ({1 - arguments.share:g} and "
+            f"{arguments.share:g}).\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
+        )
+        entries = [{**item, "checkpoint": "model"} for item in perspectives]
+        export_bundle(mean, arguments.output, entries, name=arguments.output.name, card=card, calibration=calibration)
+    print("\n".join([*lines, f"bundle: {arguments.output}"]))
+    return 0
+
+
+def joint(bundle: Bundle) -> list[dict[str, Any]]:
+    """The manifest's entries of the perspectives that read question and sentence together, one checkpoint for all."""
+    found = [dict(item) for item in bundle.manifest["perspectives"] if item["kind"] == "cross-encoder"]
+    if len({item.get("checkpoint") for item in found}) != 1:
+        raise InputError(f"{bundle.folder}: has no checkpoint that all its cross-encoders share; give another bundle.")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

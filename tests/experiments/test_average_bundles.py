@@ -1,0 +1,55 @@
+"""Two bundles' joint encoders as one: between both, calibrated on the rows, and refused where they don't fit."""
+
+import json
+import runpy
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpir import Reranker
+
+MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/average_bundles.py"))["main"]
+ROWS = [
+    {"id": f"q{i % 4}", "question": "does aspirin thin blood", "sentence": text, "label": label}
+    for i, (text, label) in enumerate([("aspirin thins blood .", 1), ("the gene is in a cell .", 0)] * 8)
+]
+
+
+def combine(monkeypatch: pytest.MonkeyPatch, *options: str | Path) -> int:
+    monkeypatch.setattr(sys, "argv", ["average_bundles.py", *map(str, options)])
+    return int(MAIN())
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def test_a_bundle_with_itself_orders_as_before(
+    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--calibrate", rows, "--output", tmp_path / "mean"]
+    assert combine(monkeypatch, tiny_bundle, tiny_bundle, *options) == 0
+    before, after = (Reranker(b, device="cpu", precision="fp32") for b in (tiny_bundle, tmp_path / "mean"))
+    pairs = [("does aspirin thin blood", text) for text in ("aspirin .", "the gene is in a cell .", "blood cell")]
+    old, new = before.score_pairs(pairs), after.score_pairs(pairs)
+    assert new["sts"] == pytest.approx(old["sts"], abs=2e-3)  # 16 bits
+    assert all(0 < value < 1 for value in new["relevance"])
+
+
+def test_bundles_of_other_perspectives_are_refused(
+    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tiny_bundle, other)
+    manifest = (other / "bundle.json").read_text()
+    assert '"0-5"' in manifest
+    (other / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
+    assert combine(monkeypatch, tiny_bundle, other, "--calibrate", rows, "--output", tmp_path / "mean") == 2
+    assert "other perspectives" in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()
