@@ -183,15 +183,19 @@ def extended(small: dict[str, Any], large: dict[str, Any]) -> dict[str, Any]:
         slope = (value(large) - value(small)) / (large["vectors"] - small["vectors"])
         return value(large) + slope * (PAPER - large["vectors"])
 
-    line = {name: at(lambda one: one[name]) for name in ("built_seconds", "building_mib", "searching_mib")}  # noqa: B023
-    speed = 1 / at(lambda one: 1 / one["queries_per_second"])
-    return {"vectors": PAPER, "bytes_per_vector": large["bytes_per_vector"], "queries_per_second": speed, **line}
+    return {
+        "vectors": PAPER,
+        "built_seconds": at(lambda one: one["built_seconds"]),
+        "bytes_per_vector": large["bytes_per_vector"],
+        "queries_per_second": 1 / at(lambda one: 1 / one["queries_per_second"]),
+    }
 
 
 def row(one: dict[str, Any]) -> tuple[str, ...]:
     """A row of the table."""
     shares = (f"{one[f'recall@{k}']:.3f}" if f"recall@{k}" in one else "" for k in DEPTHS)
-    peaks = (f"{one[name]:,.0f}" for name in ("bytes_per_vector", "building_mib", "searching_mib"))
+    sizes = "bytes_per_vector", "building_mib", "searching_mib"
+    peaks = (f"{one[name]:,.0f}" if name in one else "" for name in sizes)
     speed = f"{one['queries_per_second']:,.2f}"
     return f"{one['vectors']:,}", one["kind"], f"{one['built_seconds']:,.1f}", *peaks, speed, *shares
 
