@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError
 from mpir.io.write import atomic_folder
+from mpir.values import real_number
 
 
 def average(before: str | Path, after: str | Path, folder: str | Path, share: float = 0.5) -> None:
@@ -25,8 +26,7 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         InputError: a share that is not between 0 and 1.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
-    if not 0 <= share <= 1:
-        raise InputError(f"share is {shown(share)}; expected a number from 0 to 1.")
+    real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
     kind = AutoModelForSequenceClassification if _has_outputs(before) and _has_outputs(after) else AutoModel
     model, other, tokenizer = _load(kind, before), _load(kind, after), _load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
