@@ -101,7 +101,7 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
         (["--sentences", "0"], "--sentences is 0; expected a whole number of at least 1"),
         (["--least-relevance", "nan"], "--least-relevance is nan; expected a number"),
         (["--least-grounded", "60"], "--least-grounded is 60.0; expected a number, at most 1"),
-        (["--probability", "2"], "--probability is 2; expected a number above 0"),
+        (["--probability", "2"], "--probability is 2.0; expected a number above 0"),
         (["--threshold", "5.1"], "no pair reaches the similarity 5.1 of 5; try --threshold"),
         (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
         (["--tokens-per-batch", "3"], "tokens_per_batch is 3, too small for one pair"),
