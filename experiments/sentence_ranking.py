@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,17 @@ def known_documents(data: Path, questions: list[Question]) -> list[list[Document
     wanted = {name for question in questions for name in question.documents or ()}
     known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted}
     return [[known[name] for name in question.documents or () if name in known] for question in questions]
+
+
+def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
+    """The questions with only the gold that is at hand, without those that keep none."""
+    found = []
+    for question in questions:
+        documents = tuple(name for name in question.documents or () if name in held)
+        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
+        if documents:
+            found.append(replace(question, documents=documents, snippets=snippets))
+    return found
 
 
 def relevant(question: Question, scored: Candidates) -> npt.NDArray[np.bool_]:

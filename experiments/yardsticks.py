@@ -29,7 +29,7 @@ import numpy.typing as npt
 from free_baselines import FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
-from sentence_ranking import average_precision, golden_questions, known_documents, relevant
+from sentence_ranking import average_precision, golden_questions, known_documents, relevant, with_gold
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -42,7 +42,7 @@ from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex
 from mpir.tasks.bioasq import System, answer, systems
-from mpir.text import Document, Question
+from mpir.text import Document
 
 Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
@@ -216,17 +216,6 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
     """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
     places = np.argsort(-scores, kind="stable")[:depth]
     return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
-
-
-def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
-    """The questions with only the gold that is at hand, without those that keep none."""
-    found = []
-    for question in questions:
-        documents = tuple(name for name in question.documents or () if name in held)
-        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
-        if documents:
-            found.append(replace(question, documents=documents, snippets=snippets))
-    return found
 
 
 def unseen(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:

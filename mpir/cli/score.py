@@ -181,9 +181,6 @@ def _made_by(arguments: argparse.Namespace, index: Retriever, reranker: Reranker
         **first_stage_identity(arguments, index),
         "candidates": arguments.candidates,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
-        "perspectives": {one.name: one.model_fingerprint for one in reranker.perspectives},
-        "scores": {one.name: one.fingerprint for one in reranker.perspectives},
-        "derived": {one.name: dict(one.identity) for one in reranker.derived},
+        **reranker.identity,
         "gold_in_index": arguments.gold_in_index,
-        "cascade": reranker.cascade,
     }

@@ -22,6 +22,9 @@ KEPT = 1
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
 EPILOG = """\
+Weights are tuned for what they were shown: --also adds other situations, such as candidates about other topics, and
+every question of every set counts the same.
+
 The questions are split into folds; each fold is measured with weights that were tuned on the others, and compared with
 the weights in place: those in OUTPUT if it is there (a bundle's weights.json, say), else --against, else equal weights.
 Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
@@ -50,6 +53,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scored", nargs="+", metavar="SCORED", help="folder of `mpir score`; several add their columns")
+    parser.add_argument(
+        "--also",
+        nargs="+",
+        default=[],
+        metavar="SCORED",
+        help="sets that are tuned on together with the first: other questions, or other candidates",
+    )
     parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="where the weights go")
     parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
     parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
@@ -106,7 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         check_folder(arguments.plots)
     check_sealed(arguments.output.parent, but=arguments.output.name)
-    scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
+    first = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
+    scored = Dataset.below([first, *map(Dataset.load, arguments.also)])
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)

@@ -144,6 +144,16 @@ class Reranker:
         ordering = [one.name for one in (*self._of("sentence"), *self.derived) if not one.evidence]
         return Layout(documents, (*sentences, *(one.name for one in self.derived)), frozenset(ordering))
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the columns of `score` depend on besides questions and candidates; JSON-able."""
+        return {
+            "perspectives": {one.name: one.model_fingerprint for one in self.perspectives},
+            "scores": {one.name: one.fingerprint for one in self.perspectives},
+            "derived": {one.name: dict(one.identity) for one in self.derived},
+            "cascade": self.cascade,
+        }
+
     def _of(self, level: Level) -> list[Perspective]:
         return [perspective for perspective in self.perspectives if perspective.level == level]
 

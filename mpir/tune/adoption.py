@@ -16,6 +16,7 @@ from mpir.perspectives.bundle import check_sealed, seal_one
 from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.alternating import Found, Plan, check_reachable, search
+from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 from mpir.values import real_number, whole_number
@@ -92,6 +93,31 @@ def split(questions: int, count: int, seed: int) -> list[Integers]:
     return [np.sort(part).astype(np.int64) for part in np.array_split(order, count)]
 
 
+def folds_of(scored: Dataset, count: int, seed: int) -> list[Integers]:
+    """The numbers of a set's questions in folds; one that is there several times, among other candidates, stays whole.
+
+    Raises:
+        InputError: fewer than two folds, or fewer questions than folds.
+    """
+    numbers = same_question(scored)
+    parts = split(int(numbers.max()) + 1, count, seed)
+    return [np.flatnonzero(np.isin(numbers, part)) for part in parts]
+
+
+def same_question(scored: Dataset) -> Integers:
+    """A number for each question of a set (Q,), in order of first sight; equal for those of one id."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(question.id, len(seen)) for question in scored.questions], np.int64)
+
+
+def by_question(values: Floats, numbers: Integers) -> Floats:
+    """The mean of the values (Q,) of each question, since a test of pairs wants pairs that don't hang together."""
+    counted = ~np.isnan(values)
+    counts = np.bincount(numbers, counted)
+    sums = np.bincount(numbers, np.where(counted, values, 0.0))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
 def held_out(
     objective: Objective, parts: list[Integers], fit: Callable[[Objective, int], Weights]
 ) -> tuple[Floats, list[Weights]]:
@@ -124,20 +150,21 @@ def cross_validate(
         InputError: fewer questions than folds, or a level outside 0 to 1.
     """
     check_folds(objective, folds, level)
-    parts = split(len(objective.scored.questions), folds, plan.seed)
+    parts, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
 
     def fit(part: Objective, number: int) -> Weights:
         label = f"fold {number + 1} of {folds}"
         return search(part, space, plan, journal=journal, label=label, progress=progress).weights
 
     seen = bool(objective.scored.data) and old.made_by.get("data") == objective.scored.data
-    return compare(held_out(objective, parts, fit)[0], objective.per_question(old), level=level, seen=seen)
+    new = by_question(held_out(objective, parts, fit)[0], numbers)
+    return compare(new, by_question(objective.per_question(old), numbers), level=level, seen=seen)
 
 
 def check_folds(objective: Objective, folds: int, level: float) -> None:
     """Refuse what `cross_validate` would, before a journal is opened or a trial made. Raises InputError."""
     real_number("the level of significance", level, "a number between 0 and 1, such as 0.05", lambda one: 0 < one < 1)
-    split(len(objective.scored.questions), folds, seed=0)
+    folds_of(objective.scored, folds, seed=0)
     check_reachable(objective)
 
 

@@ -182,6 +182,26 @@ class Dataset:
             data=fingerprint([self.data, other.data]),
         )
 
+    @classmethod
+    def below(cls, sets: Sequence[Dataset]) -> Dataset:
+        """Several sets of the same columns as one: other questions, or the same ones with other candidates.
+
+        Raises:
+            InputError: the sets have different columns, or the same by other models.
+        """
+        first = sets[0]
+        if len(sets) == 1:
+            return first
+        if any(one.made_by.get(key) != first.made_by.get(key) for one in sets for key in ("perspectives", "derived")):
+            raise InputError("the sets were scored by different models; score all of them with one bundle.")
+        return cls(
+            tuple(question for one in sets for question in one.questions),
+            Columns.stack([one.columns for one in sets]),
+            **{name: np.concatenate([getattr(one, name) for one in sets]) for name in PLACES},
+            made_by=first.made_by,
+            data=fingerprint([one.data for one in sets]),
+        )
+
     def _check_company(self, other: Dataset) -> None:
         mine, theirs = ({question.id for question in one.questions} for one in (self, other))
         if [question.id for question in self.questions] != [question.id for question in other.questions]:

@@ -95,6 +95,15 @@ def test_tuned_weights_load_with_their_bundle_only(
     assert "not shown to be better: not written; kept" in capsys.readouterr().out
 
 
+def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ["--output", str(tmp_path / "w.json"), "--json"]
+    assert tune(work, *output, "--also", str(work / "scored")) in (0, 1)
+    alone = len(Dataset.load(work / "scored").questions)
+    assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == alone  # the same ones, counted once
+    assert tune(work, *output, "--also", str(work / "nothing")) == 2
+    assert "holds no scored questions" in capsys.readouterr().err
+
+
 def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
     assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
     assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from mpir.errors import ArtefactError, InputError
 from mpir.perspectives.bundle import open_bundle
 from mpir.rank.weights import Weights
-from mpir.tune.adoption import adopt, compare, cross_validate, held_out, signed, split
+from mpir.tune.adoption import adopt, by_question, compare, cross_validate, folds_of, held_out, signed, split
 from mpir.tune.alternating import Plan, search, settings
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -28,6 +28,19 @@ def test_folds_hold_every_question_once() -> None:
         split(1, 5, 0)
     with pytest.raises(InputError, match="the number of folds is 1"):
         split(9, 1, 0)
+
+
+def test_a_question_that_is_there_twice_is_held_out_as_one(learnable: Dataset) -> None:
+    twice = Dataset.below([learnable, learnable.subset(range(0, 60, 2))])
+    folds = folds_of(twice, 4, seed=0)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(90))
+    names = [{twice.questions[number].id for number in fold} for fold in folds]
+    assert sum(map(len, names)) == 60
+
+
+def test_a_question_counts_with_its_mean_by_hand() -> None:
+    values = np.array([0.2, 0.9, 0.6, np.nan, np.nan])
+    assert by_question(values, np.array([0, 1, 0, 1, 2])) == pytest.approx([0.4, 0.9, np.nan], nan_ok=True)
 
 
 def test_every_question_is_measured_by_weights_tuned_without_it(learnable: Dataset) -> None:

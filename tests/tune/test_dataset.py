@@ -1,8 +1,10 @@
 """Scored questions on disk: the same back, mapped from disk, checked, cut into parts, and joined column by column."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import Weights
 from mpir.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import PLACES, Dataset
+from mpir.tune.objective import Objective
 
 GOLD = Snippet("2", "abstract", "abstract", 0, 9, "Two here.")
 
@@ -123,6 +126,19 @@ def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
         parts[0].beside(replace(parts[1], begin=parts[1].begin + 1))
     with pytest.raises(InputError, match="both sets have the perspective 'a'"):
         parts[0].beside(parts[0])
+
+
+def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Callable[..., Any]) -> None:
+    first, second = (Dataset.collect(make_pairs(seed), {"perspectives": {"a": "1", "b": "2"}}) for seed in (1, 2))
+    both, weights = Dataset.below([first, second]), Weights({"a": 0.3, "b": 0.7})
+    apart = [Objective(one, "document-sentence-map").per_question(weights) for one in (first, second)]
+    assert np.array_equal(
+        Objective(both, "document-sentence-map").per_question(weights), np.concatenate(apart), equal_nan=True
+    )
+    assert Dataset.below([first]) is first
+    assert both.data not in {first.data, second.data}
+    with pytest.raises(InputError, match="scored by different models; score all of them with one bundle"):
+        Dataset.below([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:
