@@ -10,6 +10,7 @@ from mpir.errors import InputError, shown
 from mpir.perspectives import Perspective, ScoreCache
 from mpir.perspectives.base import Derived
 from mpir.text.types import Pair
+from mpir.values import real_number
 
 
 def check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
@@ -55,6 +56,16 @@ def a_perspective(given: Perspective) -> Perspective:
             f"perspectives: one is {shown(given)}; expected an instance of a subclass of mpir.Perspective with a name."
         )
     return given
+
+
+def all_beside(given: Any) -> tuple[tuple[Perspective, float], ...]:
+    """Perspectives with the weights of their columns, as they are. Raises InputError for anything else."""
+    for one in given if isinstance(given, Sequence) and not isinstance(given, str) else [given]:
+        if not isinstance(one, tuple) or len(one) != 2:
+            raise InputError(f"beside: one is {shown(one)}; expected a perspective and a number, its weight.")
+        a_perspective(one[0])
+        real_number("beside: a weight", one[1], "a finite number")
+    return tuple(given)
 
 
 def a_cache(given: ScoreCache | str | Path | None) -> ScoreCache | None:

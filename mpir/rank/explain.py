@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mpir.values import whole_number
+
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective
     from mpir.rank.ranking import Ranking
 
 
 def explain(ranking: Ranking, rank: int = 1) -> str:
-    """Say why the document at a rank (from 1) stands there. Raises IndexError where there is no such rank."""
-    if not 1 <= rank <= len(ranking.documents):
+    """Say why the document at a rank (from 1) stands there.
+
+    Raises:
+        InputError: the rank is no whole number from 1 on.
+        IndexError: there is no such rank.
+    """
+    if not 1 <= (rank := whole_number("rank", rank)) <= len(ranking.documents):
         raise IndexError(f"rank {rank} does not exist; the ranking has {len(ranking.documents)} documents.")
     document = ranking.documents[rank - 1]
     alone = document.scores.items()

@@ -222,6 +222,7 @@ class Ranking:
         """Say in words and numbers why the document at a rank (from 1) stands there.
 
         Raises:
+            InputError: the rank is no whole number from 1 on.
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))

@@ -20,7 +20,7 @@ from mpir.rank.cascade import check_share
 from mpir.rank.checks import (
     a_cache,
     a_pair,
-    a_perspective,
+    all_beside,
     all_perspectives,
     check_even,
     check_names,
@@ -112,7 +112,7 @@ class Reranker:
                 tokens_per_batch=perhaps_whole("tokens_per_batch", tokens_per_batch),
                 trust_code=trust_code,
             )
-        self.perspectives += tuple(a_perspective(one) for one, _ in beside)
+        self.perspectives += tuple(one for one, _ in all_beside(beside))
         one_of("style", style, get_args(Style))
         self.style = style
         if agreement is None and opened is not None:

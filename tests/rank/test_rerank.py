@@ -60,6 +60,8 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"weights": 5}, "weights '5': no such file; give a JSON file or one of"),
         ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
         ({"perspectives": 5}, "perspectives is 5; expected a list of them"),
+        ({"beside": 5}, "beside: one is 5; expected a perspective and a number, its weight"),
+        ({"beside": [(7, 0.5)]}, "perspectives: one is 7; expected an instance"),
         ({"perspectives": [None]}, "perspectives: one is missing; expected an instance of a subclass"),
         ({"style": "novel"}, "style is 'novel'; choose from abstract, report"),
     ],
@@ -283,6 +285,8 @@ def test_explain_says_why(reranker: Reranker) -> None:
     assert "no sentences" in reranker.rerank("q", [""]).explain()
     with pytest.raises(IndexError, match="rank 3 does not exist"):
         ranking.explain(3)
+    with pytest.raises(InputError, match="rank is 'x'; expected a whole number of at least 1"):
+        ranking.explain("x")  # type: ignore[arg-type]
 
 
 def test_half_a_character_takes_no_part_and_shifts_nothing(tiny_bundle: Path) -> None:
