@@ -61,7 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
-    parser.add_argument("--html", metavar="FILE", help="with a QUERY: also write a page that explains the ranking")
+    parser.add_argument("--html", metavar="FILE", help="also write a page that explains the ranking of the one query")
     add_model_options(parser)
     parser.set_defaults(run=run)
 
@@ -238,14 +238,14 @@ def run(arguments: argparse.Namespace) -> int:
     check_options(arguments)
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
-    if arguments.html and arguments.query is None:
-        raise InputError("--html shows the ranking of one QUERY, but there is none; give one, with --docs PATH….")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
+    if arguments.html and next(inputs, None) is not None:
+        raise InputError("--html shows the ranking of one query, but standard input has more; pipe in one at a time.")
     from mpir.rank.explain import reasons
 
     reranker = load_reranker(arguments)

@@ -139,13 +139,27 @@ function make(tag, properties = {}, ...children) {
   return made;
 }
 
+const SCALES = {
+  none: "",
+  minmax: "Before they are weighed, values are brought to 0–1 among these documents.",
+  zscore: "A document's values count by their distance from the mean of these documents, in standard deviations: "
+    + "below the mean they count against it.",
+};
+
 const shown = (value) => value.toFixed(3);
+
+/** What a document is called: its title, or how its text begins. */
+function nameOf(found) {
+  const text = found.sections.title || found.sections.abstract || "", points = Array.from(text.trim());
+  return points.length > 90 ? `${points.slice(0, 80).join("")} …` : points.join("") || `Document ${found.id}`;
+}
 
 function show(data) {
   const weights = structuredClone(data.weights);
   byId("list").replaceChildren();
   Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [] });
   byId("question").textContent = data.query;
+  byId("scale").textContent = SCALES[weights.normalise];
   byId("result").hidden = !data.documents.length;
   if (!data.documents.length) { byId("status").textContent = "No documents."; return; }
   buildSliders();
@@ -177,7 +191,7 @@ function drawList() {
 function listItem(i, rank, names, widest) {
   const found = state.data.documents[i], blended = state.blended[i];
   const title = make("button", {
-    type: "button", className: "title", textContent: found.sections.title || `Document ${found.id}`,
+    type: "button", className: "title", textContent: nameOf(found),
     attributes: { "aria-pressed": String(state.shown.includes(i)), "data-index": i, "data-key": `title ${i}` },
     onclick: () => showOne(i),
   });
@@ -241,14 +255,19 @@ function sharesOf(i) {
   const lines = blended.best.map((number, rank) => [`sentence ${rank + 1}`, shown(blended.sentences[number].score),
     shown(blended.shares[`sentence ${rank + 1}`])]);
   return make("details", { attributes: { "data-key": `shares ${i}` } }, make("summary", { textContent: "Shares" }),
-    table(["document", "value", "share"], [...columns, ...lines]),
-    ...blended.best.map((number, rank) => sentenceTable(i, number, rank)));
+    table(["document", "value", "share"], [...columns, ...lines]), sentenceTable(i));
 }
 
-function sentenceTable(i, number, rank) {
-  const { shares } = state.blended[i].sentences[number], { scores } = state.data.documents[i].sentences[number];
-  const rows = Object.keys(shares).map((name) => [name, name in scores ? shown(scores[name]) : "", shown(shares[name])]);
-  return table([`sentence ${rank + 1}`, "value", "share"], rows);
+/** What every column adds to each of the best sentences, with the column's own value. */
+function sentenceTable(i) {
+  const { best, sentences } = state.blended[i], { sentences: given } = state.data.documents[i];
+  const names = best.length ? Object.keys(sentences[best[0]].shares) : [];
+  const cell = (name, number) => {
+    const value = given[number].scores[name];
+    return value === undefined ? shown(sentences[number].shares[name]) : `${shown(sentences[number].shares[name])} (${shown(value)})`;
+  };
+  return table(["share (value) of sentence", ...best.map((_, rank) => String(rank + 1))],
+    names.map((name) => [name, ...best.map((number) => cell(name, number))]));
 }
 
 function table(heads, rows) {
@@ -278,7 +297,7 @@ function pane(i, shade) {
     }
     return line;
   });
-  const heading = make("h3", { textContent: `${state.order.indexOf(i) + 1}. ${found.id}` });
+  const heading = make("h3", { textContent: `${state.order.indexOf(i) + 1}. id ${found.id}` });
   return make("article", { attributes: { "aria-label": `Document ${found.id}` } }, heading, ...parts);
 }
 

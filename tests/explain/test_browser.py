@@ -139,7 +139,7 @@ def test_the_keyboard_does_it_all(opened: Callable[..., Any], ranked: Ranked) ->
     titles.first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert page.locator("article h3").all_inner_texts() == [f"2. {ranking.documents[1].id}"]
+    assert page.locator("article h3").all_inner_texts() == [f"2. id {ranking.documents[1].id}"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("c")
     assert len(page.locator("article").all()) == 2
@@ -162,7 +162,7 @@ def test_what_is_open_and_focused_stays_so(opened: Callable[..., Any], ranked: R
 
 def test_best_sentences_are_outlined_and_texts_are_only_text(opened: Callable[..., Any], ranked: Ranked) -> None:
     page = opened(ranked()[1])
-    page.get_by_role("button", name="Document 12").click()
+    page.get_by_role("button", name="💊 β-Cells").click()
     assert "</script> is text." in page.locator("article").inner_text()
     assert len(page.locator("article .best").all()) == 3
 

@@ -2,10 +2,12 @@
 
 import base64
 import hashlib
+import io
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,5 +77,19 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
     assert "Aspirin does thin the blood." in page.read_text()
     assert main([*command, "--top-k", "1"]) == 2
     assert "leave --top-k out" in capsys.readouterr().err
-    assert main(["rerank", "--html", str(page)]) == 2
-    assert "--html shows the ranking of one QUERY" in capsys.readouterr().err
+
+
+def test_the_command_takes_the_query_of_a_pipe(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    found = json.dumps({"query": "aspirin", "documents": [{"id": "a", "text": "Aspirin does thin the blood."}]})
+    command = ["rerank", "--bundle", str(tiny_bundle), "--html", str(page)]
+    pipe = lambda text: SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)  # noqa: E731
+    monkeypatch.setattr("sys.stdin", pipe(f"{found}\n{found}\n"))
+    assert main(command) == 2
+    assert "--html shows the ranking of one query, but standard input has more" in capsys.readouterr().err
+    assert not page.exists()
+    monkeypatch.setattr("sys.stdin", pipe(found))
+    assert main(command) == 0
+    assert "Aspirin does thin the blood." in page.read_text()
