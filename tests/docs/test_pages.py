@@ -1,8 +1,11 @@
 """The pages keep their word: code runs, commands parse, links lead somewhere, and the index has every page."""
 
+import json
 import re
 import shlex
 import shutil
+import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,8 @@ GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"
          "reports": ["No pleural effusion."]}  # fmt: skip
 FILES = {"documents.jsonl": "abstracts.jsonl", "radiology/chest-xray.tsv": "chest-xray.tsv"}
 """Names and files that a page may take for granted."""
+PROGRAMS = {"mpir", "python", "make", "pip", "curl", "docker", "cp", "for"}
+"""What a block of commands begins with; other blocks without a language show what is printed."""
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -56,6 +61,32 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             skipped.append(str(error))
     if skipped:
         pytest.skip("; ".join(skipped))
+
+
+def test_the_first_example_prints_what_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """By the default bundle; with another precision a score may differ in its last digits."""
+    _, (_, _, code), (_, _, expected), *_ = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    exec(compile(code, "README.md", "exec"), {})
+    printed, number = capsys.readouterr().out, re.compile(r"-?\d+\.\d+|-{2,}")
+    assert number.sub("", printed).split() == number.sub("", expected).split()
+    figures = [[float(found) for found in re.findall(r"-?\d+\.\d+", text)] for text in (printed, expected)]
+    assert figures[0] == pytest.approx(figures[1], abs=0.05)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_json_is_json_and_commands_are_whole(page: Path) -> None:
+    for block in blocks(page, "json"):
+        json.loads(block.replace(", …", ""))
+    for block in blocks(page, "", "bash"):
+        if block.split()[0] in PROGRAMS:
+            subprocess.run(["sh", "-n"], input=block, text=True, check=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_extras_that_are_named_are_there(page: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for named in re.findall(r"(?:mpir|[\"'.])\[([a-z,-]+)\]", page.read_text(encoding="utf-8")):
+        assert set(named.split(",")) <= set(extras), named
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -108,6 +139,14 @@ def test_the_index_and_the_site_have_every_page() -> None:
     named = set(re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert named == pages
     assert yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["plugins"] == []
+
+
+def test_the_clients_lines_are_those_that_their_tests_run() -> None:
+    page = (ROOT / "docs/serve.md").read_text(encoding="utf-8")
+    tests = (ROOT / "tests/clients/test_http.py").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| [\w' ]+ \| `(.*url.*)` \|$", page, re.MULTILINE)
+    assert len(lines) == 8
+    assert [line for line in lines if line not in tests] == []
 
 
 def test_the_citation_has_what_its_format_needs() -> None:

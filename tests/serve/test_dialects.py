@@ -1,6 +1,7 @@
 """Each dialect's answer and error, from a running server."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ def test_cohere_1_jina_and_vllm_share_an_answer(server: Server, order: list[int]
     assert answer["meta"] == {"api_version": {"version": "1"}, "billed_units": {"search_units": 1}}
     assert answer["usage"]["total_tokens"] > 0
     assert answer["id"]
+
+
+def test_the_request_that_the_page_shows(server: Server) -> None:
+    page = (Path(__file__).parents[2] / "docs/serve.md").read_text(encoding="utf-8")
+    path, body = re.findall(r"curl -s localhost:8000(\S+) .*? -d '(.*?)'", page, re.DOTALL)[0]
+    asked = json.loads(body)
+    (best,) = server.post(path, asked).json()["results"]
+    assert best["document"]["text"] in asked["documents"]
 
 
 def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
