@@ -1,10 +1,10 @@
 """NegEx: does a sentence affirm what it mentions, deny it, hold it possible, or tell of the past?
 
 After Chapman et al., "A Simple Algorithm for Identifying Negated Findings and Diseases in Discharge Summaries" (2001)
-and its later form with many triggers. A trigger before or after a mention decides, the nearest on each side, and no
-trigger that overlaps the mention counts. A file of triggers has the form in which NegEx's own lists are published, one
-``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt ("possible", "history of")
-and, for chest X-rays, radiology.txt.
+and its later form with many triggers. A trigger before or after a mention decides, the nearest on each side; one that
+overlaps the mention, or stands in an address, does not count. A file of triggers has the form in which NegEx's own
+lists are published, one ``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt
+("possible", "history of") and, for chest X-rays, radiology.txt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold
+from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold, occurrences
 from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
@@ -90,7 +90,7 @@ class NegEx:
         if not mentions:
             return []
         text = fold(sentence)
-        found = [match.span() for match in self._pattern.finditer(text)]
+        found = occurrences(self._pattern, sentence)
         past = [span for span in found if self._kinds(text, span) <= PAST]
         present = [span for span in found if not self._kinds(text, span) <= PAST]
         return [self._verdict(text, sentence, mention, present, past) for mention in mentions]

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from mpir.annotate.lexicon import Entry, Lexicon
 from mpir.annotate.match import ExactMatcher, Match
-from mpir.annotate.phrases import ANY_ENDING, fold
+from mpir.annotate.phrases import ANY_ENDING, fold, outside
 from mpir.values import real_number, whole_number
 
 GAP = 3
@@ -48,10 +48,7 @@ class PartialMatcher:
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; those of different concepts may overlap."""
         tokens = [match.span() for match in _WORD.finditer(fold(text))]
-        places: dict[str, list[int]] = {}
-        for number, (begin, end) in enumerate(tokens):
-            for word in self._partners(fold(text[begin:end])):
-                places.setdefault(word, []).append(number)
+        places = self._places(text, tokens)
         seen = Counter(number for word in places for number in self._by_word[word])
         found: list[tuple[Entry, tuple[int, ...]]] = []
         for number, count in seen.items():
@@ -60,6 +57,15 @@ class PartialMatcher:
                 found += [(entry, group) for group in self._groups(words, places)]
         matches = [Match(tokens[group[0]][0], tokens[group[-1]][1], entry) for entry, group in _widest(found)]
         return self._exact.without_excluded(text, sorted(matches, key=lambda match: match[:2]))
+
+    def _places(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
+        """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
+        near = {token: words for token in tokens if (words := self._partners(fold(text[slice(*token)])))}
+        kept, places = set(outside(text, list(near))), dict[str, list[int]]()
+        for number, token in enumerate(tokens):
+            for word in near[token] if token in kept else ():
+                places.setdefault(word, []).append(number)
+        return places
 
     def _find_partners(self, token: str) -> tuple[str, ...]:
         return tuple(word for word in self._by_word if _likeness(word, token) > self.threshold)

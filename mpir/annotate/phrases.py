@@ -51,8 +51,11 @@ def _escape(phrase: str) -> str:
 def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Where a pattern of `compiled` matches a text, but not inside a web or mail address or a number."""
     found = [match.span() for match in pattern.finditer(fold(text))]
-    if not found:
-        return []
+    return outside(text, found) if found else found
+
+
+def outside(text: str, found: Sequence[Span]) -> list[Span]:
+    """The spans that lie in no web or mail address and are no part of a number."""
     addresses = [match.span() for match in _ADDRESS.finditer(text)] if _MAY_HAVE_ADDRESS.search(text) else []
     return [
         (begin, end)

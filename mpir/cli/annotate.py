@@ -6,7 +6,6 @@ import argparse
 import json
 import logging
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -100,7 +99,15 @@ def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matc
 
     found = sentences(document, style="report")
     mentions = [
-        {"concept": mention.concept, "phrase": mention.phrase, "section": sentence.section, **asdict(mention)}
+        {
+            "concept": mention.concept,
+            "phrase": mention.phrase,
+            "section": sentence.section,
+            "begin": mention.begin,
+            "end": mention.end,
+            "status": mention.status,
+            "trigger": mention.trigger,
+        }
         for sentence, several in zip(found, annotate(found, lexicon, negation=negation, matcher=matcher), strict=True)
         for mention in several
     ]

@@ -122,6 +122,14 @@ def test_a_match_inside_a_wider_one_gives_way() -> None:
     assert partial("pericardial effusion") == []
 
 
+def test_an_address_or_a_number_has_no_words_for_a_phrase_either() -> None:
+    lexicon = Lexicon.of({"opacity": ["left lung opacities"], "grade": ["grade 2"]})
+    text = "Left lung: https://example.org/opacities; grade 2.5. Grade (of) 2."
+    found = PartialMatcher(lexicon).find(text)
+    assert [text[m.begin : m.end] for m in found] == ["Grade (of) 2"]
+    assert PartialMatcher(lexicon).find("left https://example.org a b c lung opacity") == []  # which is four words
+
+
 @pytest.mark.parametrize("options", [{"threshold": 1.0}, {"threshold": -0.1}, {"gap": -1}])
 def test_a_threshold_that_is_none_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=r"(threshold|gap) is .*; expected a (number from 0 to below 1|whole number)"):

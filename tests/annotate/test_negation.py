@@ -60,6 +60,11 @@ def test_a_trigger_that_overlaps_the_mention_does_not_count() -> None:
     assert judged("no edema", "no edema") == ("affirmed", "")
 
 
+def test_a_trigger_inside_an_address_does_not_count() -> None:
+    assert judged("See https://example.org/no?q for edema", rules=SHIPPED_LISTS) == ("affirmed", "")
+    assert judged("The edema: write to not.seen@example.org", rules=SHIPPED_LISTS) == ("affirmed", "")
+
+
 def test_reach_is_in_words() -> None:
     near = NegEx([("no", "PREN"), ("absent", "POST")], reach=1)
     assert judged("no big edema", rules=near)[0] == "negated"

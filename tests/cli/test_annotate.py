@@ -25,6 +25,8 @@ def test_one_object_a_document_with_exact_offsets(tmp_path: Path, capsys: pytest
     first, second = map(json.loads, output.out.splitlines())
     assert first["id"] == "7"
     keys = ("concept", "section", "begin", "end", "status", "trigger")
+    assert list(first["mentions"][0]) == ["concept", "phrase", *keys[1:]]
+    assert first["mentions"][2]["phrase"] == "pleural effusion*"
     assert [tuple(mention[key] for key in keys) for mention in first["mentions"]] == [
         ("fracture", "title", 4, 12, "affirmed", ""),
         ("pulmonary edema", "abstract", 24, 29, "possible", "may be"),
@@ -32,6 +34,43 @@ def test_one_object_a_document_with_exact_offsets(tmp_path: Path, capsys: pytest
     ]
     assert second == {"id": "8", "mentions": []}
     assert "not for clinical use" in output.err
+
+
+def test_files_from_windows_are_read_like_any_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("reports.jsonl", "lexicon.tsv", "triggers.txt")
+    contents = (
+        '{"id": "7", "text": "Clear.\\r\\nDevoid of effusion."}\n',
+        "effusion\teffusion\n",
+        "devoid of\t\t[PREN]\n",
+    )
+    for name, content in zip(names, contents, strict=True):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode())
+    reports, lexicon, triggers = (str(tmp_path / name) for name in names)
+    assert main(["annotate", reports, "--lexicon", lexicon, "--triggers", triggers]) == 0
+    record = json.loads(capsys.readouterr().out)
+    (mention,) = record["mentions"]
+    assert (record["id"], mention["begin"], mention["end"], mention["status"]) == ("7", 18, 26, "negated")
+
+
+def test_reports_without_text_have_no_mentions_and_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    reports = written(tmp_path / "r.jsonl", {"id": "7", "text": ""}, {"id": "8", "title": "", "text": " \n"})
+    assert main(["annotate", reports, "--lexicon", LEXICON]) == 0
+    assert [json.loads(line)["mentions"] for line in capsys.readouterr().out.splitlines()] == [[], []]
+    assert "documents without text, and so without mentions: 2" in caplog.text
+
+
+def test_a_megabyte_without_a_full_stop_is_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    piece = "and the lungs " * 72 + "have no effusion"
+    text = " ".join([piece] * 1024)
+    assert len(text) > 2**20
+    reports = written(tmp_path / "r.jsonl", {"id": "7", "text": text})
+    assert main(["annotate", reports, "--lexicon", LEXICON]) == 0
+    found = json.loads(capsys.readouterr().out)["mentions"]
+    assert len(found) == 1024
+    assert {text[mention["begin"] : mention["end"]] for mention in found} == {"effusion"}
+    assert {mention["status"] for mention in found} == {"negated"}
 
 
 def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
