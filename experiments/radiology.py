@@ -11,8 +11,9 @@
 ``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
 with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named, with --output also by a
 bi-encoder that it trains on dev's; ``folds`` (C) compares ways to sample negatives on findings that were not trained
-on; ``separation`` (D) trains a bi-encoder and measures how far it tells "no C" from "C"; ``bioasq`` adds the negation
-column to questions that `mpir score` has scored. Not for clinical use.
+on; ``separation`` (D) trains bi-encoders, with random negatives and with those that are asked for, and measures how
+far they tell "no C" from "C"; ``bioasq`` adds the negation column to questions that `mpir score` has scored. Not for
+clinical use.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import radiology_folds
 import radiology_negation
 import radiology_reports
 import radiology_sample
+import radiology_separation
 import radiology_training
 
 import mpir
@@ -35,6 +37,7 @@ from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 
 PARTS = ("sample", "negation", "reports", "folds", "separation", "bioasq")
+PLAIN = Sampling("random", 32)
 MEGA_BATCHES = (32, 64, 128, 256, 512)
 LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
 
@@ -78,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = {"max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
     settings |= {"batch_size": 32, "warmup": 0.1, "evaluate_every": 10**6}
     if arguments.part == "folds":
-        samplings = [Sampling("random", 32), *(Sampling("hard", among) for among in MEGA_BATCHES)]
+        samplings = [PLAIN, *(Sampling("hard", among) for among in MEGA_BATCHES)]
         sizes = {"sentences": arguments.sentences, "entries": arguments.entries, "longest": arguments.words}
         seeds = range(1, arguments.seeds + 1)
         plan = radiology_folds.Plan(samplings, seeds, settings=settings, checkpoint=arguments.checkpoint, **sizes)
@@ -86,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     sampling = Sampling(arguments.negatives, arguments.among)
     how = {"sampling": sampling, "settings": settings | {"seed": arguments.seed}, "checkpoint": arguments.checkpoint}
     if arguments.part == "separation":
-        return radiology_training.run(data, lexicon, _output(arguments), **how)
+        how["samplings"] = list(dict.fromkeys((PLAIN, how.pop("sampling"))))
+        return radiology_separation.run(data, lexicon, _output(arguments), **how)
     trained = arguments.output and radiology_training.trained(data, lexicon, arguments.output, names=("dev",), **how)
     return radiology_reports.run(
         data / "openi", lexicon, arguments.cache, trained, without_bundle=arguments.without_bundle

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mpir.annotate import NegEx
 from mpir.errors import InputError
@@ -25,6 +26,8 @@ from mpir.text.normalise import normalise
 LABELS = Path(__file__).with_name("radiology_labels.json")
 LEAST = 10
 HALVES = ("dev", "test")
+TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
+"""How tables are printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from free_baselines import Start
-from radiology_data import HALVES, half_of
-from radiology_training import TABLE, read_entries, train
+from radiology_data import HALVES, TABLE, half_of
+from radiology_training import read_entries, train
 from tabulate import tabulate
 
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 from free_baselines import Start
-from radiology_data import HALVES, read_openi
+from radiology_data import HALVES, TABLE, read_openi
 from radiology_systems import (
     BM25,
     LEXICON,
     MEASURES,
     MINUS,
     START,
-    TABLE,
     TRAINED,
     Scored,
     Summed,

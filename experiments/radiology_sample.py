@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from radiology_data import Half
-from radiology_systems import TABLE, Scored
+from radiology_data import TABLE, Half
+from radiology_systems import Scored
 from tabulate import tabulate
 
 from mpir.annotate import Lexicon, NegEx

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from free_baselines import Start
@@ -24,7 +23,6 @@ from mpir.retrieve.fusion import scaled_sum
 from mpir.text.split import sentences
 
 MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")
-TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
 BM25, MINUS, LEXICON = "BM25", "BM25 minus negated", "lexicon alone"
 START, TRAINED = "start encoder, best sentence", "trained encoder, best sentence"
 FREE, BLEND = "BM25 + start encoder, z-scores", "default bundle"

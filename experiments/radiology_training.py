@@ -1,9 +1,8 @@
-"""Part D of experiments/radiology.py: a bi-encoder trained on the annotator's labels, asked about people's polarity.
+"""Bi-encoders that experiments/radiology.py trains on the annotator's labels.
 
 An entry is a sentence of a report and a finding that it affirms ("edema") or denies ("no edema"), by lexicon and NegEx.
 Training is as in the paper (Shi, Syeda-Mahmood & Baldwin 2022): triplets, cosine distance, margin 0.5, the negative
-found by the trainer (mpir/train/sampling.py). Measured is how much nearer a sentence of clinical notes is to the query
-of the polarity that people gave it, "C" or "no C", than to the opposite one.
+found by the trainer (mpir/train/sampling.py).
 """
 
 from __future__ import annotations
@@ -12,16 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from free_baselines import Start
-from radiology_data import HALVES, read_judged, read_openi
-from tabulate import tabulate
+from radiology_data import HALVES, read_openi
 
 from mpir.annotate import Lexicon, Mention, NegEx, annotate
-from mpir.evaluate import bootstrap_interval
-from mpir.models.encoder import Encoder
-from mpir.text.normalise import normalise
 from mpir.text.split import sentences
 from mpir.train.data import Task
 from mpir.train.losses import loss_named
@@ -29,25 +22,7 @@ from mpir.train.rows import Example
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
 
-Floats = npt.NDArray[np.float64]
 LEAST = 5
-TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
-
-
-def run(
-    data: Path, lexicon: Path, folder: Path, sampling: Sampling, settings: dict[str, Any], *, checkpoint: Path | None
-) -> int:
-    """Train on all entries, and print the separation of the start encoder and of the trained one."""
-    best = trained(data, lexicon, folder, sampling, settings, checkpoint=checkpoint)
-    rows = []
-    for system, encoder in (("start encoder", Start(checkpoint).encoder), (f"trained, {sampling}", Encoder(best))):
-        gaps, negated = gaps_of(encoder, data / "negex/rsAnnotations-1-120-random.txt")
-        for kind, values in (("affirmed", gaps[~negated]), ("negated", gaps[negated])):
-            low, high = bootstrap_interval(values)
-            spread, share = f"{values.mean():.3f} ± {values.std():.3f}", f"{(values > 0).mean():.3f}"
-            rows.append((system, kind, len(values), spread, f"{low:.3f}-{high:.3f}", share))
-    print(tabulate(rows, ("", "people say", "rows", "separation", "mean, 95 %", "above 0"), **TABLE))
-    return 0
 
 
 def trained(
@@ -100,19 +75,3 @@ def train(examples: Sequence[Example], sampling: Sampling, folder: Path, setting
     best = tuner.run()
     print(f"{len(tuner.batches)} steps, {tuner.skipped} pairs without a negative", flush=True)
     return best
-
-
-def gaps_of(encoder: Encoder, path: Path) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Cosine with the query of the labelled polarity less that with the opposite one (N,), and which are negated.
-
-    Rows whose condition is the whole sentence, or is not in it, are left out.
-    """
-    rows = [row for row in read_judged(path) if row.span and normalise(row.sentence) != normalise(row.condition)]
-    conditions = [" ".join(row.condition.lower().split()) for row in rows]
-    parts = zip(conditions, rows, strict=True)
-    texts = [text for one, row in parts for text in (one, f"no {one}", row.sentence.lower())]
-    vectors, text_of = encoder.vectors(texts)
-    first = vectors[np.searchsorted(text_of, np.arange(len(texts)))].reshape(len(rows), 3, -1)
-    yes, no = (np.einsum("nw,nw->n", first[:, side], first[:, 2]) for side in (0, 1))
-    negated = np.array([row.negated for row in rows])
-    return np.where(negated, no - yes, yes - no).astype(np.float64), negated

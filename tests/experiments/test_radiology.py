@@ -128,6 +128,22 @@ def test_folds_are_compared_and_resumed(
     assert first.endswith(again)
 
 
+def test_separation_is_tested_sentence_by_sentence() -> None:
+    separation = script("radiology_separation")
+    negated, sentence_of = np.array([False, True, True, False, True]), np.array([0, 0, 0, 1, 2])
+    start = separation.Gaps(np.array([0.1, 0.0, 0.2, 0.3, -0.1]), negated, sentence_of)
+    assert start.of("negated").tolist() == [0.0, 0.2, -0.1]
+    assert start.by_sentence("negated").tolist() == [0.2, -0.1]
+    assert start.by_sentence("affirmed").tolist() == [0.1, 0.3]
+    trained = separation.Gaps(start.values + 0.5, negated, sentence_of)
+    rows = list(separation.separations({"start": start, "trained": trained}))
+    assert [row[:2] for row in rows] == [(name, kind) for name in ("start", "trained") for kind in separation.KINDS]
+    assert rows[0][2:4] == ("2", "0.200 ± 0.100")
+    assert [row[5] for row in rows] == ["1.000", "0.333", "1.000", "1.000"]
+    # with two sentences, two of the four ways to swap are as extreme; twice that after Holm is 1
+    assert [row[6] for row in rows] == ["1.00000", "1.00000", "", ""]
+
+
 def test_equal_texts_are_read_once_and_have_equal_vectors(tiny_checkpoint: Path) -> None:
     start = script("free_baselines").Start(tiny_checkpoint)
     texts = ["gene " * 600, "cell", "gene " * 600, "blood", "cell"]  # the first is read in passages
