@@ -114,9 +114,9 @@ def _with(
     named = {perspective.name: np.concatenate(values)}
     if level == "document":
         weighed = replace(weights, beta={**weights.beta, perspective.name: WEIGHT})
-        return replace(given, columns=columns.with_documents(named)), weighed
+        return replace(given, columns=columns.with_documents(named, signed=named)), weighed
     weighed = replace(weights, alpha={**weights.alpha, perspective.name: WEIGHT})
-    return replace(given, columns=columns.with_sentences(named)), weighed
+    return replace(given, columns=columns.with_sentences(named, signed=named)), weighed
 
 
 def _sentence(given: Dataset, texts: Mapping[str, Mapping[str, str]], row: int) -> str:

@@ -27,14 +27,21 @@ BM25, MINUS, LEXICON = "BM25", "BM25 minus negated", "lexicon alone"
 START, TRAINED = "start encoder, best sentence", "trained encoder, best sentence"
 FREE, BLEND = "BM25 + start encoder, z-scores", "default bundle"
 WITH, BY_SENTENCE = "default bundle + negation", "default bundle + negation of sentences"
+RESCALED = "default bundle + negation, z-scores"
 ADDED = {
     "BM25 + negation": BM25,
     "BM25 + start encoder + negation": FREE,
     "trained encoder + negation": TRAINED,
 }
 """What the column is added to as it is, by the name of the sum."""
-BLENDED: Mapping[str, Level] = {BY_SENTENCE: "sentence", WITH: "document"}
-"""The level on which the column stands among the bundle's, as `mpir rerank --lexicon` has it."""
+BLENDED: Mapping[str, tuple[Level, bool]] = {
+    BY_SENTENCE: ("sentence", True),
+    RESCALED: ("document", False),
+    WITH: ("document", True),
+}
+"""The level on which the column stands among the bundle's, and whether it is signed, as `mpir rerank --lexicon` has it,
+or rescaled like the others.
+"""
 Scores = dict[str, Floats]
 
 
@@ -101,24 +108,25 @@ def sums(perspective: NegationPerspective, weights: Weights | None, systems: Col
     }
     if weights is None:
         return added
-    return added | {name: partial(_blended, level, perspective, weights) for name, level in BLENDED.items()}
+    return added | {name: partial(_blended, how, perspective, weights) for name, how in BLENDED.items()}
 
 
 def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> Floats:
     return one.scores[base] + weight * polarity(one.half, perspective)
 
 
-def _blended(level: Level, perspective: NegationPerspective, weights: Weights, one: Scored, weight: float) -> Floats:
-    if level == "sentence":
-        weights = replace(weights, alpha={**weights.alpha, perspective.name: weight})
-    else:
-        weights = replace(weights, beta={**weights.beta, perspective.name: weight})
-    return np.stack([blend(_with(perspective, level, part), weights).documents for part in one.candidates])
+def _blended(
+    how: tuple[Level, bool], perspective: NegationPerspective, weights: Weights, one: Scored, weight: float
+) -> Floats:
+    side = "alpha" if how[0] == "sentence" else "beta"
+    weights = replace(weights, **{side: {**getattr(weights, side), perspective.name: weight}})
+    return np.stack([blend(_with(perspective, *how, part), weights).documents for part in one.candidates])
 
 
-def _with(perspective: NegationPerspective, level: Level, part: Candidates) -> Columns:
+def _with(perspective: NegationPerspective, level: Level, signed: bool, part: Candidates) -> Columns:
+    kept = (perspective.name,) if signed else ()
     if level == "sentence":
         texts = [sentence.text for sentence in part.sentences]
-        return part.columns.with_sentences({perspective.name: perspective.score(part.query, texts)})
+        return part.columns.with_sentences({perspective.name: perspective.score(part.query, texts)}, signed=kept)
     texts = [document.text for document in part.documents]
-    return part.columns.with_documents({perspective.name: perspective.score(part.query, texts)})
+    return part.columns.with_documents({perspective.name: perspective.score(part.query, texts)}, signed=kept)

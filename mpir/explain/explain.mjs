@@ -17,11 +17,11 @@ export function zscores(values) {
   return centred.map((value) => (toldApart ? value / spread : 0));
 }
 
-/** A copy of rows of named values, each column mapped by a function of its values. */
-function scaled(rows, names, scale) {
+/** A copy of rows of named values, each column but the signed ones mapped by a function of its values. */
+function scaled(rows, names, scale, signed) {
   const copies = rows.map((row) => ({ ...row }));
   if (scale && rows.length) {
-    for (const name of names) {
+    for (const name of names.filter((one) => !signed.has(one))) {
       scale(rows.map((row) => row[name])).forEach((value, i) => { copies[i][name] = value; });
     }
   }
@@ -53,10 +53,10 @@ export function blend(data, weights) {
   const first = data.documents[0];
   const documentNames = first ? Object.keys(first.scores) : [];
   const sentenceNames = Object.keys(weights.alpha);
-  const ordering = new Set(data.ordering);
-  const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, DOCUMENT_SCALES[weights.normalise]);
+  const ordering = new Set(data.ordering), signed = new Set(data.signed);
+  const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, DOCUMENT_SCALES[weights.normalise], signed);
   const all = data.documents.flatMap((document) => document.sentences.map((sentence) => sentence.scores));
-  const sentenceRows = scaled(all, sentenceNames, SENTENCE_SCALES[weights.normalise]);
+  const sentenceRows = scaled(all, sentenceNames, SENTENCE_SCALES[weights.normalise], signed);
   let next = 0;
   return data.documents.map((document, i) => {
     const rows = sentenceRows.slice(next, next += document.sentences.length);

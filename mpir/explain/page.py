@@ -46,6 +46,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
         "query": ranking.query,
         "weights": ranking.weights.to_dict(),
         "ordering": sorted(ranking.ordering),
+        "signed": sorted(ranking.signed),
         "left_out": ranking.left_out,
         "documents": [_document(one, documents[one.index], rank) for one, rank in zip(ranked, before, strict=True)],
     }

@@ -61,11 +61,13 @@ class Perspective(ABC):
     A subclass sets `name` and answers `score`. `identity` says what the scores depend on (checkpoint hash, settings):
     two perspectives with the same fingerprint must give the same scores. `level` says what it reads: every sentence, or
     every document as a whole. `evidence` is False for one that orders sentences and says nothing for their documents.
+    `signed` is True for one whose 0 says nothing and whose sign speaks for or against: no blend rescales its column.
     """
 
     name: str
     level: Level = "sentence"
     evidence: bool = True
+    signed: bool = False
 
     @abstractmethod
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.floating[Any]]:

@@ -40,6 +40,8 @@ class NegationPerspective(Perspective):
     it. A text may be a sentence or a whole document.
     """
 
+    signed = True
+
     def __init__(
         self,
         lexicon: Lexicon,

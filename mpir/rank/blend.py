@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,17 +46,22 @@ def blend(columns: Columns, weights: Weights) -> Blend:
 
 
 def scaled(columns: Columns, normalise: Normalise) -> Columns:
-    """The columns as they go into the sums."""
+    """The columns as they go into the sums; signed ones as they are."""
     if normalise == "none":
         return columns
-    question_of = columns.question_of
+    layout, question_of = columns.layout, columns.question_of
+    scale = zscores if normalise == "zscore" else minmax
+    documents = _unless(layout.signed, layout.documents, columns.documents, scale(columns.documents, question_of))
     if normalise == "zscore":
-        return replace(columns, documents=zscores(columns.documents, question_of))
-    return replace(
-        columns,
-        documents=minmax(columns.documents, question_of),
-        sentences=minmax(columns.sentences, question_of[columns.document_of]),
-    )
+        return replace(columns, documents=documents)
+    sentences = minmax(columns.sentences, question_of[columns.document_of])
+    sentences = _unless(layout.signed, layout.sentences, columns.sentences, sentences)
+    return replace(columns, documents=documents, sentences=sentences)
+
+
+def _unless(signed: Collection[str], names: Sequence[str], given: Floats, found: Floats) -> Floats:
+    """The columns that were `found`, but those `given` that are signed."""
+    return np.where([name in signed for name in names], given, found) if signed else found
 
 
 def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Floats, Floats]:

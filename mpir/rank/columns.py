@@ -20,7 +20,8 @@ class Layout:
     """The names of columns: K of `documents`, P of `sentences`.
 
     The first document column is the first stage's own score: it breaks ties. Columns in `ordering` order sentences and
-    are no evidence for documents: S_SENT has them, and the S_SENT(i) of S_DOC does not.
+    are no evidence for documents: S_SENT has them, and the S_SENT(i) of S_DOC does not. Columns in `signed`, whose 0
+    says nothing and whose sign speaks for or against, are never rescaled.
 
     Raises:
         InputError: two columns of one name, or an `ordering` column that is no sentence column.
@@ -29,6 +30,7 @@ class Layout:
     documents: tuple[str, ...]
     sentences: tuple[str, ...]
     ordering: frozenset[str] = frozenset()
+    signed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         names = (*self.documents, *self.sentences)
@@ -49,12 +51,14 @@ class Layout:
             "documents": list(self.documents),
             "sentences": list(self.sentences),
             "ordering": sorted(self.ordering),
+            "signed": sorted(self.signed),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Sequence[str]]) -> Layout:
         """The layout that `to_dict` gave."""
-        return cls(tuple(values["documents"]), tuple(values["sentences"]), frozenset(values["ordering"]))
+        rest = (frozenset(values.get(name, ())) for name in ("ordering", "signed"))
+        return cls(tuple(values["documents"]), tuple(values["sentences"]), *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +90,21 @@ class Columns:
         """A sentence column (N,) by its name. Raises ValueError where there is none."""
         return self.sentences[:, self.layout.sentences.index(name)]
 
-    def with_documents(self, named: Mapping[str, Floats]) -> Columns:
-        """The same with more document columns (D,), each by its name."""
-        layout = replace(self.layout, documents=(*self.layout.documents, *named))
+    def with_documents(self, named: Mapping[str, Floats], signed: Collection[str] = ()) -> Columns:
+        """The same with more document columns (D,), each by its name; those in `signed` are never rescaled."""
+        names = (*self.layout.documents, *named)
+        layout = replace(self.layout, documents=names, signed=self.layout.signed | frozenset(signed))
         return replace(self, layout=layout, documents=np.column_stack([self.documents, *named.values()]))
 
-    def with_sentences(self, named: Mapping[str, Floats], ordering: Collection[str] = ()) -> Columns:
-        """The same with more sentence columns (N,), each by its name; those in `ordering` only order sentences."""
+    def with_sentences(
+        self, named: Mapping[str, Floats], ordering: Collection[str] = (), signed: Collection[str] = ()
+    ) -> Columns:
+        """The same with more sentence columns (N,), each by its name.
+
+        Those in `ordering` only order sentences, and those in `signed` are never rescaled.
+        """
         names, ordered = (*self.layout.sentences, *named), self.layout.ordering | frozenset(ordering)
-        layout = replace(self.layout, sentences=names, ordering=ordered)
+        layout = replace(self.layout, sentences=names, ordering=ordered, signed=self.layout.signed | frozenset(signed))
         return replace(self, layout=layout, sentences=np.column_stack([self.sentences, *named.values()]))
 
     def select(self, questions: npt.NDArray[np.bool_]) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[Any]]:

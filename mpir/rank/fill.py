@@ -24,6 +24,7 @@ def fill_sentences(
 ) -> list[Candidates]:
     """Queries with the columns of their sentences, and with those that rest on others."""
     ordering = [one.name for one in perspectives if not one.evidence]
+    signed = [one.name for one in perspectives if one.signed]
     pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
     found = score_pairs(perspectives, pairs, cache=cache, progress=progress)
     report_passages(found.in_passages, "sentences")
@@ -31,7 +32,7 @@ def fill_sentences(
     for part in parts:
         rows = slice(start, start := start + len(part.sentences))
         named = {one.name: found.values[rows, i] for i, one in enumerate(perspectives)}
-        columns = _derive(part, part.columns.with_sentences(named, ordering), derived)
+        columns = _derive(part, part.columns.with_sentences(named, ordering, signed), derived)
         filled.append(replace(part, columns=columns, in_passages=found.in_passages[rows]))
     return filled
 
@@ -62,7 +63,8 @@ def fill_documents(
         for number in lacking:
             part = filled[number]
             rows = slice(start, start := start + len(part.documents))
-            columns = part.columns.with_documents({one.name: found.values[rows, 0]})
+            named = {one.name: found.values[rows, 0]}
+            columns = part.columns.with_documents(named, [one.name] if one.signed else ())
             long = part.documents_in_passages | found.in_passages[rows]
             filled[number] = replace(part, columns=columns, documents_in_passages=long)
     return filled

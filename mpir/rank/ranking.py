@@ -95,7 +95,7 @@ class Ranking:
     It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
     the one of that id. `left_out` counts the sentences of all candidates that a first pass left out: they are in no
     document's `sentences`. `ordering` names the sentence columns that only order sentences, and have no part in a
-    document's score.
+    document's score; `signed` those that no blend rescales.
     """
 
     query: str
@@ -104,6 +104,7 @@ class Ranking:
     candidates: int
     left_out: int
     ordering: frozenset[str] = frozenset()
+    signed: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -163,6 +164,7 @@ class Ranking:
             "candidates": self.candidates,
             "left_out": self.left_out,
             "ordering": sorted(self.ordering),
+            "signed": sorted(self.signed),
         }
 
     @classmethod
@@ -176,6 +178,7 @@ class Ranking:
                 values["candidates"],
                 values["left_out"],
                 frozenset(values["ordering"]),
+                frozenset(values.get("signed", ())),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"ranking: this is not what to_dict gives ({shown(str(error))}).") from error
@@ -269,7 +272,8 @@ def rank(scored: Candidates, weights: Weights, *, top_k: int | None = None) -> R
     first = columns.document_of.searchsorted(range(len(scored.documents) + 1)).tolist()
     documents = (_document(scored, blended, weights, number, first) for number in numbers.tolist())
     layout = columns.layout
-    return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out, layout.ordering)
+    kinds = (layout.ordering, layout.signed)
+    return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out, *kinds)
 
 
 def _document(scored: Candidates, blended: Blend, weights: Weights, number: int, first: list[int]) -> RankedDocument:

@@ -168,7 +168,9 @@ class Dataset:
         mine, theirs = self.columns, other.columns
         extra = [name for name in theirs.layout.documents if name not in mine.layout.documents]
         columns = mine.with_documents({name: theirs.document(name) for name in extra}).with_sentences(
-            {name: theirs.sentence(name) for name in theirs.layout.sentences}, theirs.layout.ordering
+            {name: theirs.sentence(name) for name in theirs.layout.sentences},
+            theirs.layout.ordering,
+            theirs.layout.signed,
         )
         made_by = dict(self.made_by)
         for key in ("perspectives", "scores", "derived"):

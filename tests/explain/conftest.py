@@ -41,6 +41,7 @@ def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
 
     def make(weights: Weights | None = None) -> tuple[Ranking, dict[str, Any]]:
         perspectives = [Arbitrary("relevance"), Arbitrary("sts")]
+        perspectives[1].signed = True
         reranker = Reranker(perspectives=perspectives, weights=weights, agreement="relevance")
         ranking = reranker.rerank(QUERY, DOCUMENTS)
         return ranking, page_data(ranking, DOCUMENTS)

@@ -25,7 +25,7 @@ def test_the_data_has_texts_columns_and_weights_in_the_order_of_the_input(ranked
     ranking, data = ranked()
     assert [document["id"] for document in data["documents"]] == ["11", "12", "13", "14", "15"]
     assert Weights.from_dict(data["weights"]) == ranking.weights
-    assert data["ordering"] == ["agreement"]
+    assert (data["ordering"], data["signed"]) == (["agreement"], ["sts"])
     for document in data["documents"]:
         for sentence in document["sentences"]:
             assert document["sections"][sentence["section"]][sentence["begin"] : sentence["end"]].strip()

@@ -1,15 +1,29 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mpir import Perspective, Reranker, Weights
 from mpir.annotate import Lexicon
 from mpir.errors import InputError
 from mpir.perspectives.bundle import open_bundle
 from mpir.perspectives.negation import NegationPerspective
+from mpir.rank.weights import Normalise
+
+
+class Length(Perspective):
+    """The number of characters."""
+
+    name = "length"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([len(text) for text in sentences], float)
+
 
 LEXICON = Lexicon.of({"effusion": ["pleural effusion", "effusion*"], "edema": ["edema"]})
 PERSPECTIVE = NegationPerspective(LEXICON)
@@ -29,6 +43,18 @@ TEXTS = ["Pleural effusion.", "No effusions.", "There may be an effusion.", "His
 )
 def test_polarities_agree_or_not(question: str, expected: list[float]) -> None:
     assert PERSPECTIVE.score(question, TEXTS).tolist() == expected
+
+
+def test_what_it_adds_to_a_document_does_not_depend_on_the_others() -> None:
+    perspective = NegationPerspective(LEXICON)
+    perspective.level = "document"
+    expected = dict(zip(TEXTS, [2.0, -2.0, 1.0, 1.0, 0.0], strict=True))
+    for normalise in get_args(Normalise):
+        weights = Weights({"length": 0.0}, 0.0, {"bm25": 0.0, "negation": 2.0}, normalise=normalise)
+        reranker = Reranker(perspectives=[Length(), perspective], weights=weights)
+        for texts in (TEXTS, TEXTS[:2], TEXTS[1:]):
+            shares = {one.text: one.shares["negation"] for one in reranker.rerank("pleural effusion", texts)}
+            assert shares == {text: expected[text] for text in texts}
 
 
 def test_no_texts_have_no_scores() -> None:
@@ -59,6 +85,7 @@ def test_it_says_why() -> None:
     assert PERSPECTIVE.explain("edema?", text) == ["edema: affirmed"]
 
 
+@settings(deadline=None)  # the first text of a process waits for the patterns
 @given(st.permutations(TEXTS))
 def test_the_order_of_texts_does_not_matter(texts: list[str]) -> None:
     by_text = dict(zip(TEXTS, PERSPECTIVE.score("no effusion", TEXTS), strict=True))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.perspectives.scales import minmax, zscores
-from mpir.rank.blend import best_of, best_sentences, blend, document_order, slots
+from mpir.rank.blend import best_of, best_sentences, blend, document_order, scaled, slots
 from mpir.rank.columns import Columns, Layout
-from mpir.rank.weights import PUBLISHED, Weights
+from mpir.rank.weights import PUBLISHED, Normalise, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
 THREE = Columns(
@@ -116,6 +116,20 @@ def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_
     np.testing.assert_array_equal(blend(more, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
     with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25; use"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
+
+
+@pytest.mark.parametrize("normalise", ["zscore", "minmax"])
+def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
+    said = {"said": np.array([-1.0, 0.0, 0.0])}
+    weights = replace(WEIGHTS, normalise=normalise)
+    more = replace(weights, beta={"bm25": 0.2, "said": 3.0})
+    alone = blend(THREE, weights).documents
+    added = blend(THREE.with_documents(said, signed=["said"]), more)
+    np.testing.assert_allclose(added.documents - alone, [-3.0, 0.0, 0.0])
+    np.testing.assert_allclose(added.document_shares[:, 1], [-3.0, 0.0, 0.0])
+    assert not np.allclose(blend(THREE.with_documents(said), more).documents, added.documents)
+    by_sentence = THREE.with_sentences({"said": np.array([-1.0, 0.0, 0.0, 1.0])}, signed=["said"])
+    assert scaled(by_sentence, normalise).sentence("said").tolist() == [-1.0, 0.0, 0.0, 1.0]
 
 
 def test_order_breaks_ties_by_bm25_then_by_the_input() -> None:
