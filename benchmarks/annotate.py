@@ -2,12 +2,19 @@
 
 python benchmarks/annotate.py
 python benchmarks/annotate.py --reports reports.jsonl --lexicon chest-xray.tsv
+
+Two rows are of sentences that are at hand, and two of the whole command, which reads reports, splits them and prints.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
+import os
+import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -15,39 +22,71 @@ from tabulate import tabulate
 import mpir
 from mpir.annotate import Lexicon, NegEx, annotate
 from mpir.annotate.match import ExactMatcher
-from mpir.annotate.mentions import Matcher
 from mpir.annotate.partial import PartialMatcher
+from mpir.cli import main as command
 from mpir.corpora.corpus import read_corpus
-from mpir.text import Sentence
+from mpir.text import Document
 from mpir.text.split import sentences
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
+TRIGGERS = ("negation", "hedges", "radiology")
 LEAST = 20_000
 """Sentences: fewer are repeated, so that a run takes long enough to be timed."""
 
 
 def main() -> None:
-    """Annotate all sentences with every matcher three times; the best time counts."""
+    """Annotate all sentences in every way, and print how many that is a second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", nargs="+", type=Path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
     parser.add_argument("--lexicon", type=Path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
     arguments = parser.parse_args()
-    lexicon, negation = Lexicon.load(arguments.lexicon), NegEx.load("negation", "hedges", "radiology")
-    found = [one for document in read_corpus(arguments.reports) for one in sentences(document, style="report")]
-    found *= -(-LEAST // len(found))
-    matchers: list[Matcher] = [ExactMatcher(lexicon), PartialMatcher(lexicon)]
-    rows = [(type(one).__name__, *measured(found, lexicon, negation, one)) for one in matchers]
-    print(tabulate(rows, ("matcher", "sentences", "mentions", "sentences per second"), floatfmt=",.0f"))
+    documents = list(read_corpus(arguments.reports))
+    documents *= -(-LEAST // sum(len(sentences(one, style="report")) for one in documents))
+    count = sum(len(sentences(one, style="report")) for one in documents)
+    print(f"{count:,} sentences of {len(documents):,} reports")
+    with tempfile.TemporaryDirectory() as folder:
+        ways = dict(in_memory(documents, arguments.lexicon)) | dict(
+            commands(documents, arguments.lexicon, Path(folder))
+        )
+        rows = [(name, f"{count / seconds(way):,.0f}") for name, way in ways.items()]
+    print(tabulate(rows, ("", "sentences per second"), disable_numparse=True, colalign=("left", "right")))
 
 
-def measured(found: list[Sentence], lexicon: Lexicon, negation: NegEx, matcher: Matcher) -> tuple[int, int, float]:
-    """Sentences, mentions, and sentences per second of this process's time."""
-    times, count = [], 0
+def in_memory(documents: Sequence[Document], path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Annotating sentences that are at hand, by each matcher."""
+    lexicon, negation = Lexicon.load(path), NegEx.load(*TRIGGERS)
+    found = [one for document in documents for one in sentences(document, style="report")]
+    for matcher in (ExactMatcher(lexicon), PartialMatcher(lexicon)):
+        yield (
+            f"annotate, {matcher.name}",
+            lambda matcher=matcher: sum(map(len, annotate(found, lexicon, negation=negation, matcher=matcher))),
+        )
+
+
+def commands(documents: Sequence[Document], path: Path, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+    """The whole command, its start apart."""
+    records = ({"id": str(number), "title": one.title, "text": one.abstract} for number, one in enumerate(documents))
+    reports = folder / "reports.jsonl"
+    reports.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    options = ["annotate", str(reports), "--lexicon", str(path), "--triggers", *TRIGGERS]
+    for more in ((), ("--partial",)):
+        yield " ".join(("mpir annotate", *more)), lambda more=more: silently([*options, *more])
+
+
+def silently(arguments: list[str]) -> None:
+    """Run a command of mpir, its output going nowhere."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        assert command(arguments) == 0
+
+
+def seconds(way: Callable[[], object]) -> float:
+    """The least time of this process that one of three runs takes."""
+    times = []
     for _ in range(3):
         start = time.process_time()
-        count = sum(map(len, annotate(found, lexicon, negation=negation, matcher=matcher)))
+        way()
         times.append(time.process_time() - start)
-    return len(found), count, len(found) / min(times)
+    return min(times)
 
 
 if __name__ == "__main__":
