@@ -1,14 +1,17 @@
-"""What dense_grids.py trains on and searches: BioASQ's questions, and the whole abstracts that answer them."""
+"""What dense_grids.py and dense_peer.py train on and search: BioASQ's questions, and abstracts that answer them."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
 from bi_encoders import Asked
 
 from mpir.cli import main as mpir
@@ -17,6 +20,7 @@ from mpir.corpora.bioasq import DOCUMENT_URL
 from mpir.errors import MpirError
 from mpir.io.read import read_json
 from mpir.io.write import atomic_write, write_json
+from mpir.retrieve import MemoryIndex
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
 
@@ -24,28 +28,62 @@ TRIPLES = Path(__file__).parents[1] / "data_scripts/triples.py"
 NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
 """Where negatives come from, and what data_scripts/triples.py is told for that; mined are the encoder's own."""
 PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
+DRAWN = 1
+"""The seed of everything that is drawn here, whatever seed trains."""
 
 
-def prepare(data: Path, folder: Path, encoder: str, size: int, seed: int) -> list[Question]:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is trained on and searched, and how long."""
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--encoder", required=True, help="what training starts from: a folder or a hub name")
+    parser.add_argument("--output", type=Path, default=Path("runs/grids"), help="%(default)s")
+    parser.add_argument("--steps", type=int, default=40, help="batches of 16 triples (%(default)s)")
+    parser.add_argument("--documents", type=int, default=1000, help="to search among, at least (%(default)s)")
+    parser.add_argument("--questions", type=int, metavar="N", help="of dev, drawn (default: all)")
+    parser.add_argument("--training", type=int, metavar="N", help="of the training questions, drawn (default: all)")
+    parser.add_argument("--seed", type=int, default=1, help="of the training (%(default)s)")
+    parser.add_argument("--device", default="auto", help="%(default)s")
+
+
+def prepare(arguments: argparse.Namespace) -> list[Question]:
     """Write questions, documents and triples that are not there yet; the dev questions with what answers them.
 
-    `size` documents are searched: all that are golden for dev questions, and others drawn by the seed. Trained is on
-    the golden documents of the training questions, whose negatives are golden documents of other questions.
+    So many dev and training questions as are asked for are drawn, always the same. Searched are so many documents, and
+    more where there is more gold: what is golden for the dev questions, and what BM25 finds for them in all abstracts,
+    the first of each question before the second of any. Trained is on the golden documents of the training questions,
+    whose negatives are golden documents of other questions.
     """
+    data, folder = arguments.data, arguments.output / "data"
     documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
     dev, train = (_answered(part, documents) for part in _split(data))
-    needed = dict.fromkeys(name for question in dev for name in question.documents or ())
-    others = [name for name in documents if name not in needed]
-    drawn = random.Random(seed).sample(others, min(len(others), max(0, size - len(needed))))
-    _write_documents(folder / "pool.jsonl", [documents[name] for name in (*needed, *drawn)])
+    dev, train = _drawn(dev, arguments.questions), _drawn(train, arguments.training)
+    if not (folder / "pool.jsonl").is_file():
+        found = _pool(dev, documents, arguments.documents)
+        _write_documents(folder / "pool.jsonl", [documents[name] for name in found])
     golden = dict.fromkeys(name for question in train for name in question.documents or ())
     _write_documents(folder / "train.jsonl", [documents[name] for name in golden])
     _write_questions(folder / "train.json", train)
     _write_dev_rows(folder / "dev.jsonl", dev, documents)
     for name, options in NEGATIVES.items():
         if not (folder / f"{name}.tsv").is_file():
-            _sample(folder, name, options, encoder, seed)
+            _sample(folder, name, options, arguments.encoder)
     return dev
+
+
+def _drawn(questions: list[Question], count: int | None) -> list[Question]:
+    return questions if count is None else random.Random(DRAWN).sample(questions, min(count, len(questions)))
+
+
+def _pool(dev: Sequence[Question], documents: Mapping[str, Document], size: int) -> list[str]:
+    """The ids of what is searched: gold, and the nearest others by BM25, rank by rank."""
+    found, names = dict.fromkeys(name for one in dev for name in one.documents or ()), list(documents)
+    index = MemoryIndex([one.text for one in documents.values()])
+    lists = [np.argsort(-index.scores(one.body), kind="stable")[:size].tolist() for one in dev]
+    for place in chain.from_iterable(zip(*lists, strict=True)):
+        if len(found) >= size:
+            break
+        found.setdefault(names[place])
+    return list(found)
 
 
 def asked(dev: Sequence[Question], folder: Path) -> Asked:
@@ -97,14 +135,14 @@ def _write_dev_rows(path: Path, dev: Sequence[Question], documents: Mapping[str,
                 stream.write(json.dumps(row) + "\n")
 
 
-def _sample(folder: Path, name: str, options: Sequence[str], encoder: str, seed: int) -> None:
+def _sample(folder: Path, name: str, options: Sequence[str], encoder: str) -> None:
     """Write the triples of one kind. Raises MpirError where a step ends with an error, which it has told."""
     index, corpus = folder / "index", folder / "train.jsonl"
     vectors = ["--dense", "--encoder", encoder] if "dense" in options else []
     if "--random" not in options and mpir(["index", str(corpus), "--index", str(index), *vectors, "--quiet"]):
         raise MpirError(f"{index}: could not be made; see the message above.")
     source = ["--corpus", corpus] if "--random" in options else ["--index", index]
-    amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", seed]
+    amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", DRAWN]
     files = ["--questions", folder / "train.json", "--output", folder / f"{name}.tsv"]
     command = [sys.executable, TRIPLES, *source, *options, *files, *amounts]
     if subprocess.run([str(part) for part in command], check=False).returncode:

@@ -4,11 +4,11 @@
 
 Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their golden abstracts
 (batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps to warm up, as the thesis has it) and
-searches for dev questions among golden and other abstracts. A cell differs from the thesis's own way (triplet loss of
-cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what its grid is about. Printed are
-means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test over ten groups of questions,
-and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same command goes on where it was
-interrupted.
+searches for dev questions among what is golden for them and what BM25 finds for them. A cell differs from the thesis's
+own way (triplet loss of cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what its grid
+is about. Printed are means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test over ten
+groups of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same command
+goes on where it was interrupted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked, Values, Way, found_by, kept, rows_of, searched, trained
-from dense_grid_data import NEGATIVES, asked, prepare
+from dense_grid_data import NEGATIVES, add_options, asked, prepare
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -56,7 +55,7 @@ class Cell:
 
 
 GRIDS: dict[str, dict[str, Cell]] = {
-    "losses": {f"{loss}, {pooling}": Cell(loss, pooling) for loss in LOSSES for pooling in POOLINGS},
+    **{pooling: {f"{loss}, {pooling}": Cell(loss, pooling) for loss in LOSSES} for pooling in POOLINGS},
     "lengths": {f"{length} tokens": Cell(length=length) for length in LENGTHS},
     "negatives": {f"{name} negatives": Cell(negatives=name) for name in NEGATIVES},
     "types": {"trained": Cell()},
@@ -66,21 +65,15 @@ GRIDS: dict[str, dict[str, Cell]] = {
 def main() -> int:
     """Read arguments, train, search, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--encoder", required=True, help="what training starts from: a folder or a hub name")
-    parser.add_argument("--output", type=Path, default=Path("runs/grids"), help="%(default)s")
+    add_options(parser)
     parser.add_argument("--grids", nargs="+", choices=GRIDS, default=list(GRIDS), help="default: all")
-    parser.add_argument("--steps", type=int, default=40, help="batches of 16 triples (%(default)s)")
-    parser.add_argument("--documents", type=int, default=1000, help="to search among, at least (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="%(default)s")
-    parser.add_argument("--device", default="auto", help="%(default)s")
     return guarded("dense_grids", lambda: run(parser.parse_args()))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """A table for each grid."""
     data = arguments.output / "data"
-    dev = prepare(arguments.data, data, arguments.encoder, arguments.documents, arguments.seed)
+    dev = prepare(arguments)
     test = asked(dev, data)
     heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
     print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bi_encoders import Asked, Values, kept, rows_of, searched, trained
-from dense_grid_data import asked, prepare
+from dense_grid_data import add_options, asked, prepare
 from dense_grids import MAIN, SHOWN, UNTOUCHED, Cell, cell_values, way
 from tabulate import tabulate
 
@@ -35,20 +35,14 @@ BATCH = 16
 def main() -> int:
     """Read arguments, train both, search, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--encoder", required=True, help="what training starts from: a folder or a hub name")
-    parser.add_argument("--output", type=Path, default=Path("runs/grids"), help="%(default)s")
-    parser.add_argument("--steps", type=int, default=40, help="batches of 16 triples (%(default)s)")
-    parser.add_argument("--documents", type=int, default=1000, help="to search among, at least (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="%(default)s")
-    parser.add_argument("--device", default="auto", help="%(default)s")
+    add_options(parser)
     return guarded("dense_peer", lambda: run(parser.parse_args()))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """One table."""
     data = arguments.output / "data"
-    dev = prepare(arguments.data, data, arguments.encoder, arguments.documents, arguments.seed)
+    dev = prepare(arguments)
     test = asked(dev, data)
     systems = {UNTOUCHED: cell_values(arguments, test, None)}
     seconds = {}

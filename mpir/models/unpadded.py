@@ -23,6 +23,9 @@ from mpir.models.tokenise import TokenSequence
 
 ROWS = 64
 """Tokens are filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
+LONG = 128
+"""Tokens of the longest sequence from which on a CPU attends to one sequence after another: the scores of all of them
+together outgrow its caches, and the C library asks the system for such memory again and again."""
 STEPS = 8
 """So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
 
@@ -108,7 +111,8 @@ class _Batch:
         inside = columns < lengths[:, None]
         self.inside = inside.to(device)
         self.even = bool(inside.all()) and hidden is None
-        self.tokens = sum(sizes)
+        self.tokens, self.sizes = sum(sizes), sizes
+        self.apart = device.type == "cpu" and self.longest >= LONG and hidden is None
         filling = -self.tokens % ROWS
         self.positions = functional.pad(columns[inside], (0, filling)).to(device)
         self.first = (torch.cumsum(lengths, 0) - lengths).clamp(max=self.tokens - 1).to(device)
@@ -132,12 +136,24 @@ class _Batch:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention inside each sequence, heads apart: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""
-        mask = None if self.even else self.outside.to(query.dtype)
-        if query.device.type != "cpu":
-            return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
-        # On a CPU, and for sentences, two plain products take less time than the fused kernel.
-        scores = query @ key.transpose(2, 3)
-        return torch.softmax(scores if mask is None else scores + mask, dim=-1) @ value
+        return _attention(query, key, value, None if self.even else self.outside.to(query.dtype))
+
+    def attend_apart(self, states: Tensor, heads: int) -> Tensor:
+        """Attention inside one sequence after another: (T, W) from queries, keys and values (T, 3 W)."""
+        parts = torch.split(states.view(len(states), 3, heads, -1), [*self.sizes, len(states) - self.tokens])
+        mixed = [_attention(*part.permute(1, 2, 0, 3)[:, None]) for part in parts[:-1]]
+        filling = states.new_zeros(len(parts[-1]), states.shape[1] // 3)
+        return torch.cat([*(part[0].transpose(0, 1).flatten(1) for part in mixed), filling])
+
+
+def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    """What the queries (N, H, Q, w) take from the values (N, H, L, w)."""
+    in_fp32 = query.dtype == torch.float32 and query.shape[2] >= LONG
+    if query.device.type != "cpu" or in_fp32:
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
+    # On a CPU two plain products take less time than the fused kernel: for sentences, and in bfloat16.
+    scores = query @ key.transpose(2, 3)
+    return torch.softmax(scores if mask is None else scores + mask, dim=-1) @ value
 
 
 class _Layer:
@@ -160,7 +176,10 @@ class _Layer:
     def all_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
         """The next states (T, W) of all tokens."""
         weight, bias = self._joined or self._join()
-        mixed = batch.attend(*self._heads(batch.pad(functional.linear(states, weight, bias)), 3))
+        joined = functional.linear(states, weight, bias)
+        if batch.apart:
+            return self._finish(states, batch.attend_apart(joined, self.heads))
+        mixed = batch.attend(*self._heads(batch.pad(joined), 3))
         return self._finish(states, batch.unpad(mixed.transpose(1, 2).flatten(2)))
 
     def first_tokens(self, states: Tensor, batch: _Batch) -> Tensor:

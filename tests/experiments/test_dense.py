@@ -1,5 +1,6 @@
 """The table of first stages, and Cranfield's grades, which run backwards; kinds of index on vectors made up."""
 
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -8,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpir import Reranker
+from mpir.rank.weights import Weights
 from mpir.retrieve.dense import from_vectors
+from mpir.text import Document
 
 pytest.importorskip("faiss")
 ROOT = Path(__file__).parents[2]
@@ -56,6 +60,48 @@ def test_a_row_for_every_first_stage(
     assert script["main"]() == 0
     rows = [line.split("|")[2].strip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert rows == ["BM25", "vectors", "both, RRF", "both, z-scores"]
+
+
+def test_the_blend_orders_the_first_of_each_list_anew(
+    script: dict[str, Any], bi_encoder_bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The weight of a column beside which nothing else counts orders the head; the tail stays where it was."""
+    documents = [Document(f"d{i}", "", text) for i, text in enumerate(("gene cell", "gene", "cell blood", "blood"))]
+    test = script["TestSet"]("T", {"1": "gene blood"}, documents, {"1": {"d0": 1}})
+    encoder = script["open_encoder"](str(bi_encoder_bundle))
+    stages = script["first_stages"](test, tmp_path / "indexes", encoder, "Flat")
+    alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.0) | {"relevance": 1e-9}
+    for column in ("bm25", "dense"):
+        weights = Weights(alpha, beta={"bm25": 0.0, "dense": 0.0} | {column: 1.0}, context="document")
+        reranker = Reranker(str(bi_encoder_bundle), weights=weights, device="cpu")
+        both = (stages["BM25"], stages["vectors"])
+        found = script["Blended"](stages["both, RRF"], both, reranker, 3).search_batch(["gene blood"], 4)[0]
+        before = [one.id for one in stages["both, RRF"].search("gene blood", 4)]
+        assert {one.id for one in found[:3]} == set(before[:3])
+        assert [one.id for one in found[3:]] == before[3:]
+        scores = [one.scores[column] for one in found[:3]]
+        assert scores == sorted(scores, reverse=True)
+    stages["BM25"].close()
+
+
+def test_bioasqs_gold_outside_a_pool_does_not_count(script: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "bioasq").mkdir()
+    (tmp_path / "pubmed").mkdir()
+    gold = {"q1": ["1", "2"], "q2": ["2"], "q3": ["1"]}
+    link = "http://www.ncbi.nlm.nih.gov/pubmed/"
+    asked = [
+        {"id": one, "body": f"what is {one}", "type": "summary", "documents": [link + name for name in names]}
+        for one, names in gold.items()
+    ]
+    (tmp_path / "bioasq/5B1_golden.json").write_text(json.dumps({"questions": asked}))
+    (tmp_path / "bioasq/training.json").write_text(json.dumps({"questions": []}))
+    (tmp_path / "bioasq/splits.json").write_text(json.dumps({"train": [], "dev": ["q1", "q2"], "test": ["q3"]}))
+    for name, file in (("1", "abstracts"), ("2", "partial")):
+        row = {"pmid": name, "title": "t", "abstract": f"text {name}"}
+        (tmp_path / f"pubmed/{file}.jsonl").write_text(json.dumps(row) + "\n")
+    test = script["read"]("abstracts", tmp_path)
+    assert (test.name, test.qrels) == ("BioASQ dev, abstracts", {"q1": {"1": 1}})
+    assert script["read"]("pool", tmp_path).qrels == {"q1": {"1": 1, "2": 1}, "q2": {"2": 1}}
 
 
 def test_kinds_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

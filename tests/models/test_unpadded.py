@@ -29,6 +29,13 @@ def expected(model: torch.nn.Module, sequences: list[TokenSequence]) -> torch.Te
         return model(**inputs).logits
 
 
+@pytest.fixture(params=["together", "one after another"], autouse=True)
+def long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of attention on a CPU: the second is that of long sequences."""
+    if request.param != "together":
+        monkeypatch.setattr("mpir.models.unpadded.LONG", 4)
+
+
 @pytest.fixture(scope="module")
 def model(tiny_checkpoint: Path) -> torch.nn.Module:
     return AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
@@ -51,6 +58,14 @@ def test_a_sequence_does_not_see_its_neighbours(model: torch.nn.Module) -> None:
     sequences = sequences_of([8, 5, 11])
     alone = torch.cat([UnpaddedBert(model)([one]) for one in sequences])
     torch.testing.assert_close(UnpaddedBert(model)(sequences), alone, atol=1e-5, rtol=1e-5)
+
+
+def test_vectors_and_states_are_those_of_each_sequence_alone(model: torch.nn.Module) -> None:
+    unpadded, sequences = UnpaddedBert(model), sequences_of([8, 5, 11])
+    alone = torch.cat([unpadded.vectors([one]) for one in sequences])
+    torch.testing.assert_close(unpadded.vectors(sequences), alone, atol=1e-5, rtol=1e-5)
+    states = torch.cat([unpadded.states([one]) for one in sequences])
+    torch.testing.assert_close(unpadded.states(sequences), states, atol=1e-5, rtol=1e-5)
 
 
 def test_only_a_plain_bert_classifier_is_unpadded() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.segment import IDS, NAME, PLACES, VECTORS, Segment, load
+from mpir.retrieve.dense.segment import IDS, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
@@ -146,16 +147,27 @@ class DenseIndex:
         k = whole_number("k", k)
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
-        best: list[dict[tuple[int, int], float]] = [{} for _ in range(int(query_of[-1]) + 1 if len(query_of) else 0)]
-        for place, segment in enumerate(self.segments):
-            for query, hits in zip(query_of, segment.nearest(vectors, min(k, len(segment.ids))), strict=True):
-                for number, score in zip(hits.documents.tolist(), hits.scores.tolist(), strict=True):
-                    key = (place, number)
-                    best[query][key] = max(score, best[query].get(key, -np.inf))
-        return [
-            [(*key, score) for key, score in sorted(one.items(), key=lambda item: (-item[1], self._id(item[0])))[:k]]
-            for one in best
-        ]
+        found = [segment.nearest(vectors, min(k, len(segment.ids))) for segment in self.segments]
+        first = np.searchsorted(query_of, np.arange(int(query_of[-1]) + 2 if len(query_of) else 1))
+        return [self._best([part[begin:end] for part in found], k) for begin, end in pairwise(first)]
+
+    def _best(self, found: Sequence[Sequence[Hits]], k: int) -> list[tuple[int, int, float]]:
+        """One query's documents, from what each segment has for each of its vectors.
+
+        A document comes once for each vector at most, so that only so many can be among the k best: the others are left
+        out before documents are looked at one by one.
+        """
+        hits = [(place, one) for place, part in enumerate(found) for one in part]
+        places = np.repeat([place for place, _ in hits], [len(one.documents) for _, one in hits])
+        numbers, scores = (np.concatenate(parts) for parts in zip(*(one for _, one in hits), strict=True))
+        most = min(k * max(map(len, found)), len(scores))
+        least = np.partition(scores, -most)[-most] if most else 0.0
+        best: dict[tuple[int, int], float] = {}
+        for row in np.flatnonzero(scores >= least):
+            key = int(places[row]), int(numbers[row])
+            best[key] = max(float(scores[row]), best.get(key, -np.inf))
+        ordered = sorted(best.items(), key=lambda item: (-item[1], self._id(item[0])))
+        return [(*key, score) for key, score in ordered[:k]]
 
     def _id(self, place: tuple[int, int]) -> bytes:
         return bytes(self.segments[place[0]].ids[place[1]])

@@ -136,7 +136,7 @@ class Segment:
 def load(path: Path) -> npt.NDArray[Any]:
     """An array that stays in its file. Raises ArtefactError where it is missing or damaged."""
     try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # a plain view: a memmap's places are slow
     except (OSError, ValueError, EOFError) as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
 
