@@ -119,7 +119,9 @@ def _own(answer: Answer, document: Any) -> dict[str, Any]:
 
 
 def _about(answer: Answer) -> dict[str, Any]:
-    return {"candidates": answer.ranking.candidates, "weights": answer.ranking.weights.to_dict()}
+    """How many candidates were ranked, and the weights, without the record of how they were tuned."""
+    weights = {name: value for name, value in answer.ranking.weights.to_dict().items() if name != "made_by"}
+    return {"candidates": answer.ranking.candidates, "weights": weights}
 
 
 def _usage(answer: Answer) -> dict[str, int]:

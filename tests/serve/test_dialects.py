@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir import Reranker
+from mpir import Reranker, Weights
 from tests.serve.running import Server
 
 QUERY = "does aspirin thin blood"
@@ -42,8 +42,12 @@ def test_the_request_that_the_page_shows(server: Server) -> None:
 
 
 def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
-    best = server.post("/v1/rerank", {**COMMON, "mpir": {"sentences": 1}}).json()["results"][0]["mpir"]
-    ranked = Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents[0]
+    answer = server.post("/v1/rerank", {**COMMON, "mpir": {"sentences": 1}}).json()
+    ranking = Reranker(tiny_bundle).rerank(QUERY, TEXTS)
+    best, ranked = answer["results"][0]["mpir"], ranking.documents[0]
+    assert answer["mpir"]["candidates"] == 3
+    assert Weights.from_dict(answer["mpir"]["weights"]).alpha == ranking.weights.alpha
+    assert "made_by" not in answer["mpir"]["weights"]
     assert best["score"] == pytest.approx(ranked.score)
     assert best["shares"] == pytest.approx(dict(ranked.shares))
     assert [sentence["text"] for sentence in best["sentences"]] == [ranked.sentences[0].text]
