@@ -142,7 +142,9 @@ class Reranker:
         sentences = [one.name for one in self._of("sentence")]
         documents = (BM25, *(one.name for one in self._of("document")))
         ordering = [one.name for one in (*self._of("sentence"), *self.derived) if not one.evidence]
-        return Layout(documents, (*sentences, *(one.name for one in self.derived)), frozenset(ordering))
+        signed = [one.name for one in self.perspectives if one.signed]
+        names = (*sentences, *(one.name for one in self.derived))
+        return Layout(documents, names, frozenset(ordering), frozenset(signed))
 
     @property
     def identity(self) -> dict[str, Any]:
