@@ -32,6 +32,7 @@ class LateInteraction:
         form: the one of FORMS that the others begin from.
         output: the first of the checkpoint's outputs, which are what a token's last state is projected to.
         width: how many of them, None for all from the first on, 0 for the state as it is.
+        bias: whether the outputs' bias is added to what a state is projected to.
         normalise: whether vectors are scaled to length 1.
         query_length: most tokens of a question, special ones included.
         document_length: most tokens of any other text.
@@ -46,6 +47,7 @@ class LateInteraction:
     form: str = "projected"
     output: int = 0
     width: int | None = 128
+    bias: bool = False
     normalise: bool = True
     query_length: int = 32
     document_length: int = 220
@@ -58,7 +60,7 @@ class LateInteraction:
         perhaps_whole("width", self.width, least=0)
         for name, least in (("output", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
             whole_number(name, getattr(self, name), least=least)
-        for name in ("normalise", "masked", "punctuation"):
+        for name in ("bias", "normalise", "masked", "punctuation"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {shown(getattr(self, name))}; expected true or false.")
         if self.markers is not None:
@@ -122,6 +124,7 @@ FORMS = {
     "wide": LateInteraction(
         "wide",
         width=None,
+        bias=True,
         normalise=False,
         query_length=30,
         document_length=200,

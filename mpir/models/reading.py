@@ -76,12 +76,14 @@ class PooledVector:
 class TokenVectors:
     """A vector for every token: (T, W), sequence after sequence, and so as many rows as the sequences have tokens.
 
-    `outputs` are the first and the last but one of the classifier's that a last state is projected to, None for the
-    state as it is; no token sees those with the id `unseen`, such as the masks that fill up a question.
+    `outputs` are the first and the last but one of the classifier's that a last state is projected to, with their
+    `bias` or without, None for the state as it is; no token sees those with the id `unseen`, such as the masks that
+    fill up a question.
     """
 
     outputs: tuple[int, int | None] | None
     normalise: bool
+    bias: bool = True
     unseen: int | None = None
     purpose: str = "late interaction"
 
@@ -100,7 +102,7 @@ class TokenVectors:
         if self.outputs is not None:
             last = getattr(head, "out_proj", head)
             rows = slice(*self.outputs)
-            states = functional.linear(states, last.weight[rows], last.bias[rows])
+            states = functional.linear(states, last.weight[rows], last.bias[rows] if self.bias else None)
         return functional.normalize(states.float(), dim=1) if self.normalise else states.float()
 
     def reads(self, weight: str, body: str) -> bool:
@@ -115,7 +117,7 @@ def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> T
     """How the token vectors of questions, or of other texts, are read. Raises InputError as `late.mask_token` does."""
     last = None if late.width is None else late.output + late.width
     outputs = None if late.width == 0 else (late.output, last)
-    return TokenVectors(outputs, late.normalise, late.mask_token(tokenizer) if question else None)
+    return TokenVectors(outputs, late.normalise, late.bias, late.mask_token(tokenizer) if question else None)
 
 
 _PROJECTION = ("classifier.weight", "classifier.bias", "classifier.out_proj.")

@@ -47,6 +47,9 @@ def colbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({"mask_token": "[MASK]", "additional_special_tokens": ["[unused0]", "[unused1]"]})
     tokenizer.save_pretrained(folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["classifier.bias"] = torch.linspace(-0.5, 0.9, WIDTH)  # which `projected` is without
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
@@ -109,7 +112,8 @@ def reference(checkpoint: Path, question: str, text: str, form: LateInteraction)
             ids, seen = ids + [tokenizer.mask_token_id] * missing, seen + [0] * missing
         with torch.no_grad():
             states = model.bert(torch.tensor([ids]), torch.tensor([seen])).last_hidden_state[0]
-            found = states if form.width == 0 else model.classifier(states)
+            bias = model.classifier.bias if form.bias else None
+            found = states if form.width == 0 else torch.nn.functional.linear(states, model.classifier.weight, bias)
         if side == 1 and not form.punctuation:
             found = found[torch.tensor([one != tokenizer.convert_tokens_to_ids(".") for one in ids])]
         return torch.nn.functional.normalize(found, dim=1) if form.normalise else found
@@ -166,8 +170,8 @@ def test_it_is_what_sentence_transformers_gives_for_the_same_weights(colbert: Pa
     one, weights = loaded(colbert), load_file(colbert / "model.safetensors")
     expansion = {"strategy": "fixed", "attend": False, "length": 32}
     projection = Dense(
-        32, WIDTH, activation_function=torch.nn.Identity(), module_input_name="token_embeddings",
-        init_weight=weights["classifier.weight"], init_bias=weights["classifier.bias"],
+        32, WIDTH, bias=False, activation_function=torch.nn.Identity(), module_input_name="token_embeddings",
+        init_weight=weights["classifier.weight"],
     )  # fmt: skip
     marks = peer.modules.MultiVectorMask(["."])
     model = peer.MultiVectorEncoder(
