@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             OWN: (maxsim_alone, *common, questions, False),
             PEER: (maxsim_alone, *common, questions, True),
         }
-        workers, values, notes = start_all(stack, contenders, arguments.threads, questions)
+        workers, values, notes = start_all(stack, contenders, arguments.threads, questions, together=True)
         found = alternate(workers, arguments.rounds, questions)
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
     figures = _figures(found, values, len(questions) * len(texts), peaks)

@@ -11,11 +11,14 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +28,8 @@ from tqdm import tqdm
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("mpir", "torch", "transformers", "sentence-transformers", "rerankers", "bm25s", "pyserini", "numpy")
 Prepare = Callable[..., Callable[..., Any]]
+_STARTING = Lock()
+"""A process takes its threads from the environment, which belongs to one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +52,15 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, prepare, arguments))
-        start = time.perf_counter()
-        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-        try:
-            self._process.start()
-        finally:
-            _restore(before)
-        theirs.close()
+        with _STARTING:
+            start = time.perf_counter()
+            before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+            os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+            try:
+                self._process.start()
+            finally:
+                _restore(before)
+            theirs.close()
         try:
             self._receive()
         except RuntimeError:
@@ -145,16 +151,20 @@ def alternate(workers: Mapping[str, Worker], rounds: int, *arguments: Any) -> di
 
 
 def start_all(
-    stack: ExitStack, contenders: Mapping[str, Sequence[Any]], threads: int, *trial: Any
+    stack: ExitStack, contenders: Mapping[str, Sequence[Any]], threads: int, *trial: Any, together: bool = False
 ) -> tuple[dict[str, Worker], dict[str, Any], list[str]]:
     """Start a worker for every (prepare, *arguments) and let it do a small trial.
 
+    One starts after the other, so that their `started` can be compared, or all `together`, which takes less time.
     Returns the workers, what their trials gave, and a note for each that failed, which is left out.
     """
     workers, values, notes = {}, {}, []
-    for name, (prepare, *arguments) in contenders.items():
+    started = (partial(Worker, *contender, threads=threads) for contender in contenders.values())
+    pool = stack.enter_context(ThreadPoolExecutor())
+    begun = [pool.submit(start).result for start in started] if together else list(started)
+    for name, start in zip(contenders, begun, strict=True):
         try:
-            worker = stack.enter_context(Worker(prepare, *arguments, threads=threads))
+            worker = stack.enter_context(start())
             values[name] = worker.call(*trial).value
             workers[name] = worker
         except RuntimeError as error:

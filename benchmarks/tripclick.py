@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.folder}: holds no trained model; run experiments/tripclick.py before.")
     before = machine(1)
     with ExitStack() as stack:
-        workers, _, notes = start_all(stack, there, 1)
+        workers, _, notes = start_all(stack, there, 1, together=True)
         found = [(label, *worker.call().value, worker.peak_mib()) for label, worker in workers.items()]
     cells = [
         (label, *(f"{1000 * seconds / len(pairs):.2f}" for seconds in (first, again)), f"{peak:,.0f}")

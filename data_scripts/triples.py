@@ -59,7 +59,7 @@ Find = Callable[[], Chunk]
 """The candidates of a chunk are found when they are asked for."""
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Find candidates, sample, shuffle, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group(required=True)
@@ -79,7 +79,7 @@ def main() -> int:
     parser.add_argument("--keep-judged", action="store_true", help="what was judged not relevant may be a negative")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same file (%(default)s)")
     add_first_stage_options(parser)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     return guarded("triples", lambda: run(arguments))
 
 

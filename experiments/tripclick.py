@@ -20,13 +20,14 @@ queries and documents. --queries, --words, --depth and --train make it as small 
 from __future__ import annotations
 
 import argparse
-import subprocess
+import runpy
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from tripclick_prepare import Prepared, prepare, prepare_sample
-from tripclick_ranking import NAMES, by_depth, limited, scored, summary, systems, tuned
+from tripclick_ranking import NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
 
 from mpir.cli import INTERRUPTED, guarded
 from mpir.cli import main as mpir
@@ -62,6 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
     parser.add_argument("--queries", type=int, help="rerank for so many queries of a group (default: all)")
     parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
+    parser.add_argument("--unseen", action="store_true", help="as if no document were relevant to a training question")
     parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
     parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
     parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")
@@ -85,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
             for part in (groups, held)
         )
     weights = tuned(held, dev)
+    if arguments.unseen:
+        groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
     rows = systems(found, weights)
     depths = by_depth(groups, found, lambda parts: systems(parts, weights))
     print(f"\n{title(arguments)}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
@@ -113,6 +117,8 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
 def title(arguments: argparse.Namespace) -> str:
     """What a table is about, and under which settings."""
     what = f"Reranking BM25's {arguments.depth} best, split {arguments.split}, seed {arguments.seed}"
+    if arguments.unseen:
+        what += ", without the documents that are relevant to a training question"
     if arguments.tripclick:
         return f"{what}: {arguments.tripclick}."
     if not arguments.bioasq:
@@ -128,13 +134,18 @@ def title(arguments: argparse.Namespace) -> str:
 def sample_triples(prepared: Prepared, *options: object) -> None:
     """Sample the training triples by the script that does so. Raises MpirError where it ends with an error."""
     qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
-    command = [sys.executable, ROOT / "data_scripts/triples.py", *options, "--qrels", *qrels]
     files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
-    done = subprocess.run([str(part) for part in (*command, *files)], check=False)
-    if done.returncode == INTERRUPTED:
+    script = runpy.run_path(str(ROOT / "data_scripts/triples.py"))["main"]
+    done(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
+
+
+def done(command: Callable[[list[str]], int], *options: object, failed: str) -> None:
+    """Run a command of mpir's in this process. Raises MpirError, which begins with `failed`, where it ends with one."""
+    status = command([str(part) for part in options])
+    if status == INTERRUPTED:
         raise KeyboardInterrupt
-    if done.returncode:
-        raise MpirError(f"{prepared.data}: the triples could not be sampled; see the message above.")
+    if status:
+        raise MpirError(f"{failed}; see the message above.")
 
 
 def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Perspective:
@@ -144,12 +155,9 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
         mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
         start = prepared.words if name == "tk" else prepared.encoder
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
-        command = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
-        status = mpir([str(part) for part in (*command, *_settings(mixture, prepared, arguments))])
-        if status == INTERRUPTED:
-            raise KeyboardInterrupt
-        if status:
-            raise MpirError(f"{folder}: {name} could not be trained; see the message above.")
+        usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
+        options = _settings(mixture, prepared, arguments)
+        done(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
     return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tripclick import add_options, check, make_ready, sample_triples, title, trained
 from tripclick_prepare import Prepared
-from tripclick_ranking import NAMES, by_depth, columns, limited, scored, summary
+from tripclick_ranking import NAMES, by_depth, columns, limited, scored, summary, unseen
 
 from mpir.cli import guarded
 from mpir.corpora.trec import write_run
@@ -69,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
             models[recipe] = trained(arguments.model, own, _into(arguments, own))
         groups = limited(read_groups(prepared.folder, arguments.split), arguments.queries)
         found = [scored(one, index, models, arguments.depth, cache, words=arguments.words) for one in groups]
+    if arguments.unseen:
+        groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
     print(f"\nNegatives for {NAMES[arguments.model]}. {title(arguments)}\n\n{summary(groups, columns(found))}")
     print(f"\nnDCG@10, mean of the groups, by the number of documents reranked:\n\n{by_depth(groups, found, columns)}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +82,25 @@ def at_depth(found: Scored, depth: int) -> Scored:
     return Scored(found.models, found.queries, documents, [scores[:depth] for scores in found.scores])
 
 
+def unseen(
+    groups: Sequence[Group], found: Sequence[Scored], trained: Sequence[Group]
+) -> tuple[list[Group], list[Scored]]:
+    """The same as if the collection lacked every document that is relevant to a training question.
+
+    Queries that are left without a relevant document are out. It costs a few candidates, which are not made up for.
+    """
+    known = {name for group in trained for grades in group.qrels.values() for name in grades if grades[name] > 0}
+    left = []
+    for group in groups:
+        rest = (
+            (query, {name: grades[name] for name in grades if name not in known})
+            for query, grades in group.qrels.items()
+        )
+        qrels = {query: grades for query, grades in rest if any(grade > 0 for grade in grades.values())}
+        left.append(Group(group.name, [query for query in group.queries if query.id in qrels], qrels))
+    return left, [_without(part, known) for part in found]
+
+
 def columns(found: Sequence[Scored]) -> Systems:
     """BM25 and every model alone."""
     names = ["BM25", *(NAMES.get(name, name) for name in found[0].models)]
@@ -142,6 +161,13 @@ def by_depth(groups: Sequence[Group], found: Sequence[Scored], ranked: Callable[
     at = [ranked([at_depth(part, depth) for part in found]) for depth in depths]
     cells = [[name, *(f"{means(groups, one[name])[MAIN]:.3f}" for one in at)] for name in at[0]]
     return tabulate(cells, ["", *map(str, depths)], tablefmt="github", disable_numparse=True)
+
+
+def _without(found: Scored, known: Collection[str]) -> Scored:
+    kept = [[place for place, name in enumerate(names) if name not in known] for names in found.documents]
+    documents = [[names[place] for place in places] for names, places in zip(found.documents, kept, strict=True)]
+    scores = [values[places] for values, places in zip(found.scores, kept, strict=True)]
+    return Scored(found.models, found.queries, documents, scores)
 
 
 def _figure(group: Group, found: Scored, weights: Sequence[float]) -> float:

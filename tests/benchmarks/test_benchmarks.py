@@ -190,12 +190,13 @@ def test_a_worker_has_its_own_memory_and_threads(measure: ModuleType, monkeypatc
         assert small.peak_mib() < before + 30
 
 
-def test_workers_take_turns_and_one_that_fails_is_left_out(measure: ModuleType) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_workers_take_turns_and_one_that_fails_is_left_out(measure: ModuleType, together: bool) -> None:
     from contextlib import ExitStack
 
     contenders = {"good": (measure.helper,), "bad": (json.loads, "{")}
     with ExitStack() as stack:
-        workers, values, notes = measure.start_all(stack, contenders, 1, abs, -1)
+        workers, values, notes = measure.start_all(stack, contenders, 1, abs, -1, together=together)
         assert values == {"good": 1}
         assert len(notes) == 1
         assert notes[0].startswith("bad is left out: JSONDecodeError")

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from mpir.corpora import read_corpus
+from mpir.corpora.trec import stream_run, write_run
+from mpir.corpora.tripclick import SEPARATOR, read_documents
+from mpir.corpora.triples import read_triples
 from mpir.tasks.tripclick import Group, read_groups
 from mpir.text.types import Question
 
@@ -64,6 +67,18 @@ def test_what_is_reranked_is_limited_by_queries_words_and_depth(folder: Path) ->
     assert rows[3] == ["TK", "0.000", "1.000"]
     assert script["cut"]("a b  c\nd", 3) == "a b c"
     assert script["cut"]("a b  c\nd", None) == "a b  c\nd"
+
+
+def test_documents_that_answer_training_questions_can_be_left_out(folder: Path) -> None:
+    """Document b is relevant in training, and c judged there, but not relevant; query q has no other than b."""
+    script = runpy.run_path(str(folder / "tripclick_ranking.py"))
+    trained = [Group("head", [], {"t": {"b": 1, "c": 0}}), Group("tail", [], {"u": {"b": 2}})]
+    group = Group("head", [Question("p", "?"), Question("q", "?")], {"p": {"a": 1, "b": 2}, "q": {"b": 1, "c": 0}})
+    scores = [np.array([[3.0, 1.0], [2.0, 5.0], [1.0, 4.0]]), np.array([[1.0, 1.0]])]
+    found = script["Scored"](["tk"], ["p", "q"], [["a", "b", "c"], ["b"]], scores)
+    (left,), (rest,) = script["unseen"]([group], [found], trained)
+    assert ([query.id for query in left.queries], left.qrels) == (["p"], {"p": {"a": 1}})
+    assert script["columns"]([rest]) == {"BM25": [{"p": {"a": 3.0, "c": 1.0}}], "TK": [{"p": {"a": 1.0, "c": 4.0}}]}
 
 
 def bioasq(folder: Path) -> Path:
@@ -158,6 +173,47 @@ def test_ir_datasets_reads_the_same_from_the_same_files(
             assert [(one.query_id, one.doc_id, one.relevance) for one in judged.qrels_iter()] == [
                 (query, name, grade) for query, grades in group.qrels.items() for name, grade in grades.items()
             ]
+
+
+def test_ir_datasets_reads_the_same_runs_and_triples_and_finds_the_ids_of_both_packagings(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run, triples of ids, and the same as texts, whose ids the peer looks up by what stands before and after <eot>.
+
+    The texts are those that mpir reads from the tab-separated packaging of the same documents.
+    """
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    pytest.importorskip("ir_datasets", reason="needs ir_datasets")
+    from ir_datasets.datasets.tripclick import QTYPE_MAP, DocPairGenerator
+    from ir_datasets.formats import GenericQuery, TrecDocs, TrecQueries, TrecScoredDocs, TsvDocPairs
+    from ir_datasets.util.download import LocalDownload
+
+    benchmark = runpy.run_path(str(folder / "tripclick_sample.py"))["write_sample"](tmp_path / "benchmark")
+    group, documents = read_groups(benchmark, "train")[0], list(read_corpus([benchmark / "documents"]))
+    lines = [f"{one.id}\t{' '.join(f'{one.title} {SEPARATOR} {one.abstract}'.split())}\n" for one in documents]
+    (tmp_path / "docs.tsv").write_text("".join(lines))
+    texts = {one.id: f"{one.title} {SEPARATOR} {one.abstract}" for one in read_documents(tmp_path / "docs.tsv")}
+    assert list(texts) == [one.id for one in documents]
+    clicks = [(query, next(iter(group.qrels[query.id])), documents[0].id) for query in group.queries[1:9]]
+    run = {query.id: {positive: 2.5, negative: 0.5} for query, positive, negative in clicks}
+    write_run(tmp_path / "run.trip.BM25.head.train.txt", run)
+    peers = TrecScoredDocs(LocalDownload(tmp_path / "run.trip.BM25.head.train.txt")).scoreddocs_iter()
+    both = stream_run(tmp_path / "run.trip.BM25.head.train.txt")
+    assert [(one.query_id, one.doc_id) for one in peers] == [(query, name) for query, names in both for name in names]
+    by_id, by_text = tmp_path / "triples.ids.tsv", tmp_path / "triples.train.tsv"
+    by_id.write_text("".join(f"{query.id}\t{positive}\t{negative}\n" for query, positive, negative in clicks))
+    by_text.write_text("".join(f"{query.body}\t{texts[yes]}\t{texts[no]}\n" for query, yes, no in clicks))
+    own = [(one.question, one.positive, one.negative) for _, one in read_triples(by_id)]
+    collection = TrecDocs(
+        LocalDownload(benchmark), parser="tut", path_globs=["**/docs_grp_*.txt"], namespace="tripclick"
+    )
+    asked = TrecQueries(
+        LocalDownload(benchmark / "topics/topics.head.train.txt"), qtype=GenericQuery, qtype_map=QTYPE_MAP
+    )
+    found = DocPairGenerator(LocalDownload(by_text), collection, asked, str(tmp_path / "pairs"))
+    for pairs in (TsvDocPairs(LocalDownload(by_id)), TsvDocPairs(found)):
+        assert [(one.query_id, one.doc_id_a, one.doc_id_b) for one in pairs.docpairs_iter()] == own
+    assert [one.question for _, one in read_triples(by_text)] == [query.body for query, _, _ in clicks]
 
 
 @pytest.mark.slow
