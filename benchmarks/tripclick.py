@@ -22,7 +22,7 @@ from mpir.cli import guarded
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 
-MODELS = {"tk": "TK", "colbert": "ColBERT", "dot": "DOT", "cat": "CAT"}
+MODELS = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}
 Pairs = list[tuple[str, str]]
 
 

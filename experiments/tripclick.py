@@ -3,13 +3,15 @@
     python experiments/tripclick.py                              (a sample written for mpir: the whole way in small)
     python experiments/tripclick.py --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
     python experiments/tripclick.py --bioasq ../shared/data --checkpoint ENCODER --output runs/standin
+    python experiments/tripclick.py … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
 
 BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
 BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them
 by its mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After
 Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/tripclick.md. TK
 begins from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for
-the collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py).
+the collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py). With --also, models of other
+checkpoints are among the columns and ensembles; the paper's ensemble has three of CAT.
 
 Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted, and may add models,
 queries and documents. --queries, --words, --depth and --train make it as small as a machine needs:
@@ -20,39 +22,33 @@ queries and documents. --queries, --words, --depth and --train make it as small 
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from tripclick_prepare import Prepared, prepare, prepare_sample
-from tripclick_ranking import NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
+from tripclick_ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
+from tripclick_training import make_ready, trained
 
-from mpir.cli import INTERRUPTED, guarded
-from mpir.cli import main as mpir
-from mpir.errors import InputError, MpirError
-from mpir.io.read import read_json
-from mpir.perspectives import Perspective, ScoreCache, open_bundle
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.perspectives import ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
 from mpir.tasks.tripclick import read_groups, table
 from mpir.values import perhaps_whole
-
-ROOT = Path(__file__).parents[1]
-SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]
-"""What is other than in the mixtures for a sample on any machine."""
 
 
 def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="*", choices=list(NAMES), default=list(NAMES), help="default: all")
-    add_options(parser)
+    parser.add_argument("--models", nargs="*", choices=list(NAMES), default=FOUR, help=f"default: {' '.join(FOUR)}")
+    parser.add_argument("--also", type=Path, nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
+    add_collection(parser)
+    add_reranking(parser)
     return guarded("tripclick", lambda: run(parser.parse_args()))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is trained on and reranked, and how."""
+def add_collection(parser: argparse.ArgumentParser) -> None:
+    """Add what is trained on and reported, and how."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--tripclick", type=Path, metavar="BENCHMARK", help="the collection (default: the sample)")
     source.add_argument("--bioasq", type=Path, metavar="DATA", help="the folder with bioasq/ and pubmed/: a stand-in")
@@ -61,11 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vectors", type=Path, help="word vectors for TK (default: trained on the documents)")
     parser.add_argument("--output", type=Path, default=Path("runs/tripclick"), help="%(default)s")
     parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
-    parser.add_argument("--queries", type=int, help="rerank for so many queries of a group (default: all)")
-    parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
-    parser.add_argument("--unseen", action="store_true", help="as if no document were relevant to a training question")
-    parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
-    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
+    parser.add_argument("--queries", type=int, help="so many queries of a group are reported (default: all)")
     parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")
     parser.add_argument("--triples", type=int, default=10_000_000, help="at most (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of training (%(default)s)")
@@ -74,11 +66,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", nargs=argparse.REMAINDER, default=[], help="the rest are options of `mpir train`")
 
 
+def add_reranking(parser: argparse.ArgumentParser) -> None:
+    """Add what is reranked."""
+    parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
+    parser.add_argument("--unseen", action="store_true", help="as if no document were relevant to a training question")
+    parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
+    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """The whole way; 0 is the exit status. Raises MpirError for a user's mistake."""
     check(arguments)
+    also = {str(path): open_bundle(path).perspectives(device=arguments.device)[0] for path in arguments.also}
     prepared = make_ready(arguments)
-    perspectives = {name: trained(name, prepared, arguments) for name in arguments.models}
+    perspectives = {name: trained(name, prepared, arguments) for name in arguments.models} | also
     parts = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
     groups, held = (limited(read_groups(prepared.folder, split), most) for split, most in parts)
     with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
@@ -91,7 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
     rows = systems(found, weights)
     depths = by_depth(groups, found, lambda parts: systems(parts, weights))
-    print(f"\n{title(arguments)}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
+    about = title(arguments, reranking(arguments))
+    print(f"\n{about}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
     print(f"\nnDCG@10, mean of the groups, by the number of documents that are reranked:\n\n{depths}")
     return 0
 
@@ -102,70 +104,27 @@ def check(arguments: argparse.Namespace) -> None:
         option = "--tripclick" if arguments.tripclick else "--bioasq"
         raise InputError(f"{option} wants an encoder to start from; name one with --checkpoint.")
     for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
-        perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name))
+        perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
 
 
-def make_ready(arguments: argparse.Namespace) -> Prepared:
-    """The collection, indexed, and its triples; whatever is there already is not made again."""
-    sample = not (arguments.tripclick or arguments.bioasq)
-    prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
-    if not (prepared.data / "triples.tsv").is_file():
-        sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
-    return prepared
-
-
-def title(arguments: argparse.Namespace) -> str:
+def title(arguments: argparse.Namespace, what: str) -> str:
     """What a table is about, and under which settings."""
-    what = f"Reranking BM25's {arguments.depth} best, split {arguments.split}, seed {arguments.seed}"
-    if arguments.unseen:
-        what += ", without the documents that are relevant to a training question"
+    what = f"{what}, split {arguments.split}, seed {arguments.seed}"
     if arguments.tripclick:
         return f"{what}: {arguments.tripclick}."
     if not arguments.bioasq:
         return f"{what}: a sample written for mpir, which says nothing about quality."
     how = " ".join(arguments.train) or "the mixtures' settings"
-    most = f"{arguments.queries or 'all'} questions of each group, {arguments.words or 'all'} words of a document"
     return (
-        f"{what}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; {most}; "
-        f"learning rates × {arguments.faster:g}, {how}."
+        f"{what}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; "
+        f"{arguments.queries or 'all'} questions of each group; learning rates × {arguments.faster:g}, {how}."
     )
 
 
-def sample_triples(prepared: Prepared, *options: object) -> None:
-    """Sample the training triples by the script that does so. Raises MpirError where it ends with an error."""
-    qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
-    files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
-    script = runpy.run_path(str(ROOT / "data_scripts/triples.py"))["main"]
-    done(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
-
-
-def done(command: Callable[[list[str]], int], *options: object, failed: str) -> None:
-    """Run a command of mpir's in this process. Raises MpirError, which begins with `failed`, where it ends with one."""
-    status = command([str(part) for part in options])
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt
-    if status:
-        raise MpirError(f"{failed}; see the message above.")
-
-
-def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Perspective:
-    """A model's perspective, trained unless it has been."""
-    folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
-    if not (folder / "bundle/bundle.json").is_file():
-        mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
-        start = prepared.words if name == "tk" else prepared.encoder
-        files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
-        usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
-        options = _settings(mixture, prepared, arguments)
-        done(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
-    return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
-
-
-def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
-    """What is other than in the mixture: options of `mpir train`."""
-    small = SMALL if prepared.is_sample else []
-    rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
-    return ["--learning-rate", rate, *small, *arguments.train]
+def reranking(arguments: argparse.Namespace) -> str:
+    """What is reranked, for a title."""
+    but = ", without the documents that are relevant to a training question" if arguments.unseen else ""
+    return f"Reranking BM25's {arguments.depth} best by {arguments.words or 'all'} words of each{but}"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ BM25-500    of BM25's 500 best, everything in the relevant pool out: the paper's
 BM25-20     the same of BM25's 20 best
 unfiltered  of BM25's 20 best with the relevant pool left in, all but the positive itself
 mined       of the 20 that the model learned from BM25-500 puts first among BM25's 200 best, the relevant pool out
+above-click of BM25's 500 best, those above a relevant one: the collection's own way, for --recipes only, since a search
+            that has every click at the first place leaves nothing above it
 
 Everything else is the same for all: up to 20 negatives for each positive, steps, seed. One table says whether filtering
 helps, and whether it matters how many documents are reranked. Options are those of tripclick.py; so is what is kept.
@@ -21,9 +23,10 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from tripclick import add_options, check, make_ready, sample_triples, title, trained
+from tripclick import add_collection, add_reranking, check, reranking, title
 from tripclick_prepare import Prepared
 from tripclick_ranking import NAMES, by_depth, columns, limited, scored, summary, unseen
+from tripclick_training import make_ready, sample_triples, trained
 
 from mpir.cli import guarded
 from mpir.corpora.trec import write_run
@@ -41,6 +44,7 @@ OPTIONS = {
     "BM25-20": ("--depth", 20),
     "unfiltered": ("--depth", 20, "--recipe", "unfiltered"),
     "mined": ("--depth", 20),
+    "above-click": ("--depth", 500, "--recipe", "above-click"),
 }
 """What each recipe asks of data_scripts/triples.py; mined ones need the model of BM25-500, which comes before."""
 
@@ -49,8 +53,12 @@ def main() -> int:
     """Read arguments, train by each recipe, rerank, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=list(NAMES), default="tk", help="(%(default)s)")
-    parser.add_argument("--recipes", nargs="+", choices=list(OPTIONS), default=list(OPTIONS), help="default: all")
-    add_options(parser)
+    usual = [name for name in OPTIONS if name != "above-click"]
+    parser.add_argument(
+        "--recipes", nargs="+", choices=list(OPTIONS), default=usual, help=f"default: {' '.join(usual)}"
+    )
+    add_collection(parser)
+    add_reranking(parser)
     return guarded("tripclick_negatives", lambda: run(parser.parse_args()))
 
 
@@ -71,7 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = [scored(one, index, models, arguments.depth, cache, words=arguments.words) for one in groups]
     if arguments.unseen:
         groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
-    print(f"\nNegatives for {NAMES[arguments.model]}. {title(arguments)}\n\n{summary(groups, columns(found))}")
+    about = title(arguments, reranking(arguments))
+    print(f"\nNegatives for {NAMES[arguments.model]}. {about}\n\n{summary(groups, columns(found))}")
     print(f"\nnDCG@10, mean of the groups, by the number of documents reranked:\n\n{by_depth(groups, found, columns)}")
     return 0
 

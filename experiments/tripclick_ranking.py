@@ -18,8 +18,9 @@ from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.tasks.tripclick import SUMMARY, Group, means
 
 Floats = npt.NDArray[np.float64]
-NAMES = {"tk": "TK", "colbert": "ColBERT", "dot": "DOT", "cat": "CAT"}
-"""The models, by their mixture and by their name in the paper."""
+NAMES = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}
+"""The models, by their mixture and by their name in the paper, whose ColBERT is the wide one."""
+FOUR = ("tk", "colbert", "dot", "cat")
 TRIALS, SEED = 200, 1
 MAIN = "nDCG@10"
 DEPTHS = (10, 20, 50, 100, 200, 500)

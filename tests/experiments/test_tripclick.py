@@ -18,6 +18,7 @@ from mpir.tasks.tripclick import Group, read_groups
 from mpir.text.types import Question
 
 ROOT = Path(__file__).parents[2]
+FEW_STEPS = ["--max-steps", "4", "--learning-rate", "2e-3", "--evaluate-every", "4", "--precision", "fp32", "--quiet"]
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_ensembles_by_hand(folder: Path) -> None:
     """Two documents, of which BM25 and one model prefer the first, and three models the second."""
     script = runpy.run_path(str(folder / "tripclick_ranking.py"))
     scores = np.array([[9.0, 5.0, 0.1, 0.0, 1.0], [2.0, 1.0, 0.9, 8.0, 3.0]])
-    found = script["Scored"](list(script["NAMES"]), ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
+    found = script["Scored"](script["FOUR"], ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
     systems = script["ensembles"](found, [1.0, 0.0, 0.0, 0.0, 0.0])
     assert systems["mean of scaled scores"] == {"q": {"a": pytest.approx(-2), "b": pytest.approx(2)}}
     fused = systems["reciprocal rank fusion"]["q"]
@@ -222,27 +223,40 @@ def test_the_whole_way_is_gone_once(
 ) -> None:
     pytest.importorskip("gensim", reason="needs the extra sia")
     pytest.importorskip("pyserini", reason="needs the extra lucene")
-    script = runpy.run_path(str(folder / "tripclick.py"))
-    script["main"].__globals__["SMALL"][1] = "4"
-    monkeypatch.setattr(sys, "argv", ["tripclick.py", "--output", str(tmp_path), "--depth", "20", "--device", "cpu"])
+    pytest.importorskip("faiss", reason="needs the extra dense")
+
+    def rows(name: str, *options: str) -> list[list[str]]:
+        monkeypatch.setattr(sys, "argv", [name, "--output", str(tmp_path), "--device", "cpu", *options])
+        script = runpy.run_path(str(folder / name))
+        monkeypatch.setattr("tripclick_training.SMALL", FEW_STEPS)
+        assert script["main"]() == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+        return [cells for line in lines if (cells := [cell.strip() for cell in line.split("|")[1:-1]])[-1].strip("-:")]
+
     tables = []
     for _ in range(2):
-        assert script["main"]() == 0
-        tables.append([line for line in capsys.readouterr().out.splitlines() if line.startswith("|")])
+        tables.append(rows("tripclick.py", "--depth", "20"))
         made = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/bundle/bundle.json")}
     assert tables[0] == tables[1]
-    names = [line.split("|")[1].strip() for line in tables[0]]
-    rows = ["BM25", "TK", "ColBERT", "DOT", "CAT", "mean of scaled scores", "reciprocal rank fusion", "tuned blend"]
-    assert [name for name in names if name.strip("-")] == 3 * rows  # by group, their means, and by depth
+    systems = ["BM25", "TK", "ColBERT", "DOT", "CAT", "mean of scaled scores", "reciprocal rank fusion", "tuned blend"]
+    assert [row[0] for row in tables[0]] == 3 * ["", *systems]  # by group, their means, and by depth
+    other = str(tmp_path / "cat/bundle")
+    with_other = {row[0]: row[1:] for row in rows("tripclick.py", "--depth", "20", "--models", "cat", "--also", other)}
+    assert with_other[other] == with_other["CAT"]
+    head, *searched = rows("tripclick_dense.py")
+    assert head[2:] == ["J@10", "nDCG@10", "MRR@10", "R@100", "R@200", "R@1000"]
+    groups = ("head", "torso", "tail")
+    assert [row[:2] for row in searched] == [[group, name] for group in groups for name in ("BM25", "DOT")]
+    assert {row[-1] for row in searched if row[1] == "DOT"} == {"1.000"}  # all 168 documents are found
     assert len(made) == 4
     assert made == {path: path.stat().st_mtime_ns for path in made}
     cost = subprocess.run(
         [sys.executable, ROOT / "benchmarks/tripclick.py", tmp_path, "--documents", "9", "--words", "20"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cost.splitlines() if line.startswith("|")]
-    assert [row[0] for row in rows[2:]] == ["TK", "ColBERT", "DOT", "CAT"]
-    assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in rows[2:])
+    costs = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cost.splitlines() if line.startswith("|")]
+    assert [row[0] for row in costs[2:]] == ["TK", "ColBERT", "DOT", "CAT"]
+    assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in costs[2:])
 
 
 @pytest.mark.slow
@@ -252,7 +266,7 @@ def test_negatives_of_every_recipe_train_a_model_each(
     pytest.importorskip("gensim", reason="needs the extra sia")
     pytest.importorskip("pyserini", reason="needs the extra lucene")
     script = runpy.run_path(str(folder / "tripclick_negatives.py"))
-    script["trained"].__globals__["SMALL"][1] = "4"
+    monkeypatch.setattr("tripclick_training.SMALL", FEW_STEPS)
     options = ["--output", str(tmp_path), "--depth", "20", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["x", *options])
     assert script["main"]() == 0
