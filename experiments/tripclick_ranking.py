@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 from tqdm import tqdm
 
+from mpir.errors import InputError
 from mpir.evaluate import evaluate_run
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.retrieve import LuceneIndex
@@ -89,6 +90,9 @@ def unseen(
     """The same as if the collection lacked every document that is relevant to a training question.
 
     Queries that are left without a relevant document are out. It costs a few candidates, which are not made up for.
+
+    Raises:
+        InputError: a group is left without a query.
     """
     known = {name for group in trained for grades in group.qrels.values() for name in grades if grades[name] > 0}
     left = []
@@ -98,6 +102,11 @@ def unseen(
             for query, grades in group.qrels.items()
         )
         qrels = {query: grades for query, grades in rest if any(grade > 0 for grade in grades.values())}
+        if not qrels:
+            raise InputError(
+                f"--unseen: whatever is relevant in the group {group.name} is relevant to a training question, too; "
+                "leave the option out."
+            )
         left.append(Group(group.name, [query for query in group.queries if query.id in qrels], qrels))
     return left, [_without(part, known) for part in found]
 

@@ -14,6 +14,7 @@ from mpir.corpora import read_corpus
 from mpir.corpora.trec import stream_run, write_run
 from mpir.corpora.tripclick import SEPARATOR, read_documents
 from mpir.corpora.triples import read_triples
+from mpir.errors import InputError
 from mpir.tasks.tripclick import Group, read_groups
 from mpir.text.types import Question
 
@@ -80,6 +81,8 @@ def test_documents_that_answer_training_questions_can_be_left_out(folder: Path) 
     (left,), (rest,) = script["unseen"]([group], [found], trained)
     assert ([query.id for query in left.queries], left.qrels) == (["p"], {"p": {"a": 1}})
     assert script["columns"]([rest]) == {"BM25": [{"p": {"a": 3.0, "c": 1.0}}], "TK": [{"p": {"a": 1.0, "c": 4.0}}]}
+    with pytest.raises(InputError, match="--unseen: whatever is relevant in the group tail is relevant to a training"):
+        script["unseen"]([Group("tail", group.queries[1:], {"q": group.qrels["q"]})], [found], trained)
 
 
 def bioasq(folder: Path) -> Path:
