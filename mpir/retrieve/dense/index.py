@@ -199,11 +199,10 @@ class DenseIndex:
         """`sentences` of several documents; the query is read once."""
         asked, found = self._read([query])[0], []
         for segment, number in map(self._find, ids):
-            vectors = segment.sentence_vectors(number)
-            if vectors is None or not (segment.folder / PLACES).exists():
+            scores = segment.sentence_scores(number, asked)
+            if scores is None or not (segment.folder / PLACES).exists():
                 raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
             texts = split_sentences(segment.document(number))
-            scores = (vectors @ asked.T).max(axis=1, initial=-np.inf)
             found.append([(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")])
         return found
 

@@ -1,8 +1,9 @@
 """A segment: some documents of a dense index with their vectors, in a folder that is never changed.
 
 `ids.npy` (D,) are the documents' ids in UTF-8, `first.npy` (D + 1,) the first vector of each, `index.faiss` the
-vectors. `documents.jsonl` are title and abstract, found by `places.npy` (D + 1,) in bytes, where they are kept, and
-`sentences.npy` (S, W) in half precision the vectors of sentences, whose first ones `first_sentence.npy` (D + 1,) says.
+vectors. `documents.jsonl` are title and abstract, found by `places.npy` (D + 1,) in bytes, where they are kept.
+`sentences.npy` (P, W) are the vectors of sentences in half precision: `first_sentence.npy` (D + 1,) says which sentence
+is the first of each document, and `first_passage.npy` (S + 1,) which vector is the first of each sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mpir.text.types import Document
 
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
 RECORDS, PLACES = "documents.jsonl", "places.npy"
-SENTENCES, FIRST_SENTENCE = "sentences.npy", "first_sentence.npy"
+SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
 MARGIN = 16
 """Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
 NAME = "dense"
@@ -109,16 +110,20 @@ class Segment:
         values = json.loads(self._records[begin:end].tobytes())
         return Document(identifier, values["title"], values["abstract"], score, scores)
 
-    def sentence_vectors(self, number: int) -> Floats | None:
-        """The vectors (S, W) of a document's sentences, where they are kept."""
+    def sentence_scores(self, number: int, vectors: Floats) -> Floats | None:
+        """The highest product (S,) of any of the vectors (R, W) with any of each sentence's, where these are kept."""
         if self._sentences is None or self._first_sentence is None:
             return None
         begin, end = self._first_sentence[number : number + 2]
-        return np.asarray(self._sentences[begin:end], np.float32)
+        first = np.arange(begin, end + 1) if self._first_passage is None else self._first_passage[begin : end + 1]
+        if begin == end:
+            return np.zeros(0, np.float32)
+        found = np.asarray(self._sentences[first[0] : first[-1]], np.float32) @ vectors.T
+        return np.asarray(np.maximum.reduceat(found.max(axis=1), first[:-1] - first[0]))
 
     @cached_property
     def _places(self) -> npt.NDArray[np.int64] | None:
-        return load(self.folder / PLACES) if (self.folder / PLACES).exists() else None
+        return self._kept(PLACES)
 
     @cached_property
     def _records(self) -> npt.NDArray[np.uint8]:
@@ -126,11 +131,18 @@ class Segment:
 
     @cached_property
     def _sentences(self) -> npt.NDArray[np.float16] | None:
-        return load(self.folder / SENTENCES) if (self.folder / SENTENCES).exists() else None
+        return self._kept(SENTENCES)
 
     @cached_property
     def _first_sentence(self) -> npt.NDArray[np.int64] | None:
-        return load(self.folder / FIRST_SENTENCE) if (self.folder / FIRST_SENTENCE).exists() else None
+        return self._kept(FIRST_SENTENCE)
+
+    @cached_property
+    def _first_passage(self) -> npt.NDArray[np.int64] | None:
+        return self._kept(FIRST_PASSAGE)  # older indexes have one vector of each sentence
+
+    def _kept(self, name: str) -> npt.NDArray[Any] | None:
+        return load(self.folder / name) if (self.folder / name).exists() else None
 
 
 def load(path: Path) -> npt.NDArray[Any]:

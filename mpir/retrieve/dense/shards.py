@@ -15,6 +15,7 @@ from mpir.errors import InputError, RepeatedIdError, shown
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.segment import (
     FIRST,
+    FIRST_PASSAGE,
     FIRST_SENTENCE,
     IDS,
     SENTENCES,
@@ -119,12 +120,13 @@ def _check_same(shard: Path, names: Sequence[str]) -> None:
 
 
 def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document]) -> None:
-    """The first passage's vector of every sentence."""
+    """The vectors of every sentence: one, or those of the passages of a sentence longer than the encoder reads."""
     found = [split_sentences(document) for document in documents]
     vectors, text_of = encoder.vectors([sentence.text for part in found for sentence in part])
-    bounds = _bounds([len(part) for part in found])
-    np.save(shard / SENTENCES, vectors[np.searchsorted(text_of, np.arange(bounds[-1]))].astype(np.float16))
-    np.save(shard / FIRST_SENTENCE, bounds)
+    counts = [len(part) for part in found]
+    np.save(shard / SENTENCES, vectors.astype(np.float16))
+    np.save(shard / FIRST_SENTENCE, _bounds(counts))
+    np.save(shard / FIRST_PASSAGE, _bounds(np.bincount(text_of, minlength=sum(counts))))
 
 
 def _bounds(counts: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -200,6 +200,23 @@ def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[D
         DenseIndex(tmp_path / "bare", encoder).sentences("blood", "d3")
 
 
+def test_a_long_sentence_is_as_near_as_its_nearest_passage(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    encoder.window = 3
+    long = Document("long", "Heart attack", "gene gene cell heart attack heart blood risk trial risk")
+    build_dense([long, Document("bare", "", "")], tmp_path / "i", encoder, sentences=True)
+    index = DenseIndex(tmp_path / "i", encoder)
+    found = index.sentences("risk", "long")
+    assert [(one.section, score) for one, score in found] == [("abstract", 1.0), ("title", 0.0)]
+    assert index.sentences("risk", "bare") == []
+    (tmp_path / "i/000000/first_passage.npy").unlink()  # as older versions wrote it: a vector of each sentence
+    manifest = json.loads((tmp_path / "i/dense.json").read_text())
+    del manifest["files"]
+    (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
+    assert len(DenseIndex(tmp_path / "i", encoder).sentences("risk", "long")) == 2
+
+
 @pytest.mark.parametrize(
     ("query", "k", "message"),
     [("gene", 0, "k is 0; expected a whole number of at least 1"), ("gene", -1, "k is -1")],
