@@ -6,21 +6,24 @@ Whole abstracts (title and text), single sentences, and eight texts of 64 tokens
 before, since mpir would read it in passages. The checkpoint is a sentence-transformers model of mean states and unit
 vectors, such as all-MiniLM-L6-v2. The peer has its defaults (fp32, batches of 32, sorted by length) and the same with
 bfloat16 weights. Every contender has a process of its own, and they take turns. Vectors must agree: the least cosine to
-the peer's fp32 vectors is printed.
+the peer's fp32 vectors is printed. "The system's" is the share of processor time that the operating system takes, most
+of it for memory that is handed back and asked for again.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from peers import load_quietly
 from workload import read_documents
 
@@ -44,6 +47,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
     parser.add_argument("--length", type=int, default=512, help="most tokens of a text (%(default)s)")
     parser.add_argument("--threads", type=int, default=default_threads(), help="of each (%(default)s)")
+    parser.add_argument("--sentences", type=int, metavar="N", help="at most (default: all of the documents)")
+    parser.add_argument(
+        "--processor", action="store_true", help="count its seconds, not the clock's: on a busy machine"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return guarded("encoding", lambda: run(parser.parse_args()))
 
@@ -52,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     """A table for each kind of text."""
     facts = machine(arguments.threads)
     documents = read_documents(arguments.data, arguments.documents, partial=False)
-    texts = [one.text for one in documents]
+    texts, parts = [one.text for one in documents], [part.text for one in documents for part in sentences(one)]
     works = {
         "documents": cut(texts, arguments.checkpoint, arguments.length),
-        "sentences": cut([part.text for one in documents for part in sentences(one)], arguments.checkpoint, 128),
+        "sentences": cut(parts[: arguments.sentences], arguments.checkpoint, 128),
         f"texts of {SHORT} tokens": cut(texts, arguments.checkpoint, SHORT)[:FEW],
     }
     with ExitStack() as stack:
@@ -67,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         }
         workers, _, notes = start_all(stack, contenders, arguments.threads, works["documents"][:2])
         found = {
-            name: figures(alternate(workers, arguments.rounds, texts), len(texts)) for name, texts in works.items()
+            name: figures(alternate(workers, arguments.rounds, texts), len(texts), processor=arguments.processor)
+            for name, texts in works.items()
         }
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
     report(found, peaks, [describe(facts), *notes])
@@ -88,27 +96,49 @@ def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
     ]
 
 
-def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:
+class Made(NamedTuple):
+    """Vectors (N, W), and the processor's seconds that they took: the program's and the system's."""
+
+    vectors: Floats
+    user: float
+    system: float
+
+
+def watched(encode: Callable[[Sequence[str]], Floats]) -> Callable[[Sequence[str]], Made]:
+    """Makes vectors with an eye on the processor's time."""
+
+    def run(texts: Sequence[str]) -> Made:
+        before = os.times()
+        vectors, after = encode(texts), os.times()
+        return Made(vectors, after.user - before.user, after.system - before.system)
+
+    return run
+
+
+def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Made]:
     """mpir's encoder; a text has one vector, as none is longer than a passage."""
     from mpir.models.encoder import Encoder
 
     encoder = Encoder(checkpoint, device="cpu", precision=precision, max_length=length)
-    return lambda texts: encoder.vectors(texts)[0]
+    return watched(lambda texts: encoder.vectors(texts)[0])
 
 
-def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Floats]:
+def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Made]:
     """sentence-transformers with its defaults, but for the precision."""
     load_quietly()
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(checkpoint, device="cpu", model_kwargs={"dtype": PRECISIONS[precision]})
     model.max_seq_length = length
-    return lambda texts: np.asarray(model.encode(list(texts), normalize_embeddings=True), np.float32)
+    return watched(lambda texts: np.asarray(model.encode(list(texts), normalize_embeddings=True), np.float32))
 
 
-def figures(timed: dict[str, Any], count: int) -> dict[str, Any]:
+def figures(timed: dict[str, list[Timed]], count: int, *, processor: bool) -> dict[str, Any]:
     """Texts a second, ratios to the peer round by round, and the least cosine to the peer's fp32 vectors."""
-    rates = {name: [count / one.seconds for one in found] for name, found in timed.items()}
+    rates = {
+        name: [count / (one.value.user + one.value.system if processor else one.seconds) for one in found]
+        for name, found in timed.items()
+    }
     base = timed.get(f"{PEER}, fp32")
     values: dict[str, Any] = {"texts": count, "texts_per_second": {name: spread(one) for name, one in rates.items()}}
     for against in ("fp32", "bf16"):
@@ -116,9 +146,13 @@ def figures(timed: dict[str, Any], count: int) -> dict[str, Any]:
         values[f"times_peer_{against}"] = {
             name: spread(a / b for a, b in zip(one, rivals, strict=True)) for name, one in rates.items() if rivals
         }
+    values["system"] = {
+        name: median(one.value.system / (one.value.user + one.value.system or 1.0) for one in found)
+        for name, found in timed.items()
+    }
     if base:
         values["least_cosine"] = {
-            name: float((one[0].value * base[0].value).sum(axis=1).min()) for name, one in timed.items()
+            name: float((one[0].value.vectors * base[0].value.vectors).sum(axis=1).min()) for name, one in timed.items()
         }
     return values
 
@@ -128,7 +162,7 @@ def report(found: dict[str, Any], peaks: dict[str, float], notes: Sequence[str])
     print("\n".join(notes))
     for work, one in found.items():
         rows = [cells(name, one, peaks[name]) for name in one["texts_per_second"]]
-        heads = ("", "texts/s", "times the peer's fp32", "times its bf16", "least cosine", "peak MiB")
+        heads = ("", "texts/s", "times the peer's fp32", "times its bf16", "least cosine", "the system's", "peak MiB")
         print(f"\n{one['texts']} {work}\n\n{table(rows, heads)}")
 
 
@@ -137,7 +171,7 @@ def cells(name: str, one: dict[str, Any], peak: float) -> tuple[str, ...]:
     times = (one[f"times_peer_{precision}"].get(name) for precision in PRECISIONS)
     shown = (show(ratio, 2) if ratio else "" for ratio in times)
     cosine = f"{one['least_cosine'][name]:.6f}" if "least_cosine" in one else ""
-    return name, show(one["texts_per_second"][name], 1), *shown, cosine, f"{peak:,.0f}"
+    return name, show(one["texts_per_second"][name], 1), *shown, cosine, f"{one['system'][name]:.0%}", f"{peak:,.0f}"
 
 
 if __name__ == "__main__":

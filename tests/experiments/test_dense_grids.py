@@ -187,3 +187,26 @@ def test_a_row_has_both_p_values(script: Callable[..., Any]) -> None:
     assert first == [f"{base.mean():.4f}", "", ""]
     assert same[1:] == ["1.0000 (1.0000–1.0000)", "1.0000"]
     assert better[1:] == ["0.0000 (0.0000–0.0000)", "0.0000"]
+
+
+@pytest.mark.slow
+def test_the_peers_trainer_is_measured_beside_mpirs(
+    script: Callable[..., Any],
+    bioasq: Path,
+    *,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    where = ["--data", bioasq, "--output", tmp_path / "out", "--encoder", tiny_checkpoint, "--device", "cpu"]
+    loaded = script("dense_peer", *where, "--steps", 2, "--documents", 6, "--questions", 10, "--training", 5)
+    import dense_grid_data
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(dense_grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
+        assert loaded["main"]() == 0
+    said = capsys.readouterr().out
+    assert list(rows_of(said))[2:] == ["untouched", "mpir", "sentence-transformers"]
+    assert "10 questions, 2 steps, seed 1." in said
+    assert "Processor time: mpir " in said
