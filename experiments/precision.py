@@ -82,7 +82,12 @@ def measure(
     kept = [(one, label) for one, label in pairs if label.any()]
     compared = [system for system in systems(reranker.weights) if system.weights is not None]
     view = {system.name: [system.scores(one)[1] for one, _ in kept] for system in compared}
-    return view, [label for _, label in kept]
+    return {name: values for name, values in view.items() if tells_apart(values)}, [label for _, label in kept]
+
+
+def tells_apart(values: Sequence[Floats]) -> bool:
+    """Whether a system's scores order the sentences of any question; those of a column of documents do not."""
+    return any(np.ptp(one) > 0 for one in values)
 
 
 def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) -> Iterator[list[object]]:

@@ -20,7 +20,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 
 def test_importing_takes_less_than_three_tenths_of_a_second() -> None:
-    seconds = "import time; start = time.perf_counter(); import mpir; print(time.perf_counter() - start)"
+    seconds = "import time; start = time.process_time(); import mpir; print(time.process_time() - start)"
     assert min(float(run(seconds)) for _ in range(3)) < 0.3
 
 

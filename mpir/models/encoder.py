@@ -37,8 +37,8 @@ Floats = npt.NDArray[np.float32]
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
 TRIMMED_FROM = 2_000
-"""Pairs of a call after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
-between them, which would add up over many such calls; after small ones the next would only have to ask for it again."""
+"""Pairs and texts after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
+between them, which would add up over the calls of a long job or the requests of a server."""
 HALVINGS = 8
 """How often a batch that found no memory is halved before that is an error."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
@@ -83,6 +83,7 @@ class Encoder:
         self._reader = PairTokenizer(self.tokenizer, self.max_length)
         self._contrasts: list[tuple[int, int]] = []
         self._fits = float("inf")
+        self._untrimmed = 0
         self._missing: list[str] = []
 
     @cached_property
@@ -161,9 +162,15 @@ class Encoder:
                     for rows, logits in found:
                         np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
-        if len(pairs) >= TRIMMED_FROM:
-            trim_memory()
+        self._trim(len(pairs))
         return values, in_passages
+
+    def _trim(self, count: int) -> None:
+        """Hand free memory back once enough has been read."""
+        self._untrimmed += count
+        if self._untrimmed >= TRIMMED_FROM:
+            self._untrimmed = 0
+            trim_memory()
 
     def _with_contrasts(self, logits: Floats) -> Floats:
         return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
@@ -187,8 +194,7 @@ class Encoder:
             for rows, found in batched:
                 values[rows] = found
                 bar.update(len(rows))
-        if len(texts) >= TRIMMED_FROM:
-            trim_memory()
+        self._trim(len(texts))
         return values, tokens.pair_of
 
     def token_vectors(

@@ -133,9 +133,9 @@ def test_figures_of_the_official_program(batch, version, documents, snippets):
         read_questions(DATA / f"{batch}_golden.json"),
         read_questions(DATA / "measures" / f"{batch}.submission.json"),
     )
-    start = time.perf_counter()
+    start = time.process_time()
     figures = evaluate(gold, submission, version=version)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert [figures["documents"][name] for name in NAMES] == pytest.approx(documents, abs=1e-9, rel=0)
     assert [figures["snippets"][name] for name in NAMES] == pytest.approx(snippets, abs=1e-9, rel=0)
 

@@ -46,6 +46,11 @@ def test_rows_have_map_difference_and_largest_gap(script: ModuleType) -> None:
     assert gap == pytest.approx(0.5)
 
 
+def test_a_column_of_documents_tells_no_sentences_apart(script: ModuleType) -> None:
+    assert script.tells_apart([np.array([0.3, 0.3]), np.array([0.1, 0.2])])
+    assert not script.tells_apart([np.array([0.3, 0.3]), np.array([0.1])])
+
+
 def test_bundles_of_other_perspectives_are_refused(script: ModuleType) -> None:
     with pytest.raises(InputError, match="int8 fp32 has sts alone, but the first has sia alone"):
         list(script.compare(("int8", "fp32"), {"sia alone": []}, {"sts alone": []}, []))

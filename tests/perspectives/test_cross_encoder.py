@@ -208,11 +208,16 @@ def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
         CrossEncoderPerspective("sts", encoder, scale="0-7")
 
 
-def test_big_calls_hand_memory_back(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_handed_back_after_so_much_is_read(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     monkeypatch.setattr(encoder_module, "trim_memory", lambda: calls.append(1))
     monkeypatch.setattr(encoder_module, "TRIMMED_FROM", 3)
+    encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     encoder.outputs([("gene", "cell")] * 2)
     assert not calls
-    encoder.outputs([("gene", "cell")] * 3)
+    encoder.outputs([("gene", "cell")] * 2)
     assert calls == [1]
+    encoder.vectors(["gene", "cell"])
+    assert calls == [1]
+    encoder.outputs([("gene", "cell")])
+    assert calls == [1, 1]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,14 +41,14 @@ class Server:
         return self.process.wait(PATIENCE)
 
 
-@pytest.fixture(scope="session")
-def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
-    """Start a server with these options more; all are stopped at the end."""
+@contextmanager
+def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers of a bundle with these options more; all are stopped at the end."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
-        log = tmp_path_factory.mktemp("serve") / "log"
-        patient = ["--timeout", str(PATIENCE), "--bundle", bundle or str(tiny_bundle)]
+        log = folders.mktemp("serve") / "log"
+        patient = ["--timeout", str(PATIENCE), "--bundle", bundle or str(default)]
         command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
         ours = {**os.environ, "MPIR_API_KEY": "", "OMP_NUM_THREADS": "1", **(environment or {})}
         with open(log, "w", encoding="utf-8") as stream:
@@ -55,9 +56,10 @@ def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
         started.append(process)
         return Server(process, _wait_for_url(process, log), log)
 
-    yield start
-    for process in started:
-        if process.poll() is None:
+    try:
+        yield start
+    finally:
+        for process in started:
             process.kill()
             process.wait()
 
@@ -85,7 +87,15 @@ def _wait_until_ready(url: str) -> None:
     raise AssertionError(f"{url} is not ready")
 
 
+@pytest.fixture
+def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers for one test, which take memory only while it runs."""
+    with starting(tiny_bundle, tmp_path_factory) as start:
+        yield start
+
+
 @pytest.fixture(scope="session")
-def server(start_server: Callable[..., Server]) -> Server:
+def server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for many tests."""
-    return start_server("--model-name", "rerank-v3.5", "--max-body", "2000000")
+    with starting(tiny_bundle, tmp_path_factory) as start:
+        yield start("--model-name", "rerank-v3.5", "--max-body", "2000000")

@@ -3,13 +3,14 @@
 import json
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.serve.running import Server
+from tests.serve.running import Server, starting
 
 QUERY, TEXTS = "does aspirin thin blood", ["Aspirin does thin the blood.", "Yes. A gene in a cell."]
 COMMON = {"query": QUERY, "documents": TEXTS}
@@ -115,9 +116,10 @@ def test_a_mistake_is_one_sentence(server: Server, form: Form, body: object, sta
 
 
 @pytest.fixture(scope="module")
-def guarded(start_server: Callable[..., Server]) -> Server:
+def guarded(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a key and little patience."""
-    return start_server("--timeout", "2", "--no-warmup", environment={"MPIR_API_KEY": "secret"})
+    with starting(tiny_bundle, tmp_path_factory) as start:
+        yield start("--timeout", "2", "--no-warmup", environment={"MPIR_API_KEY": "secret"})
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

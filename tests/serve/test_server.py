@@ -1,6 +1,7 @@
 """A server's life: readiness, keys, queues, limits, company, disconnects, a graceful end."""
 
 import json
+import os
 import random
 import signal
 import socket
@@ -15,7 +16,7 @@ import pytest
 
 from mpir import Reranker
 from mpir.cli import main
-from mpir.cli.serve import devices
+from mpir.cli.serve import KERNELS, devices
 from tests.serve.running import Server
 
 QUERY = "does aspirin thin blood"
@@ -165,6 +166,15 @@ def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[s
         port = str(taken.getsockname()[1])
         assert main(["serve", "--bundle", str(tiny_bundle), "--port", port]) == 2
     assert f"mpir: cannot listen on 127.0.0.1 port {port} (Address already in use)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, KERNELS[1]), ("7", "7")])
+def test_few_kernels_are_kept_unless_told(given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KERNELS[0], given or "")
+    if given is None:
+        monkeypatch.delenv(KERNELS[0])
+    assert main(["serve", "--port", "70000"]) == 2
+    assert os.environ[KERNELS[0]] == expected
 
 
 @pytest.mark.parametrize(
