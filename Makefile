@@ -34,8 +34,8 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/tripclick.md
 	$(BIN)/python experiments/tripclick.py
 
-test: .venv/ready  ## the tests
-	$(BIN)/python -m pytest
+test: .venv/ready  ## the tests, in two processes with a thread each
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	$(PYTHON) -m venv .venv-core
