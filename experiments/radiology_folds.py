@@ -9,7 +9,7 @@ interrupted comparison goes on.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
@@ -72,8 +72,7 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
     """Train and rank for every seed, fold and sampling, and print the means over seeds."""
     start, entries = Start(plan.checkpoint), read_entries(data / "openi/indiana_reports.csv", lexicon)
     entries = [one for one in entries if plan.longest is None or len(one.sentence.split()) <= plan.longest]
-    texts = sorted({entry.sentence for entry in entries}, key=normalise)
-    texts = [texts[i] for i in np.random.default_rng(0).permutation(len(texts))[: plan.sentences]]
+    texts = texts_of(entries, plan.sentences)
     made_by = {"settings": dict(plan.settings), "texts": texts, "entries": [plan.entries, len(entries)]}
     journal = Journal(folder / "folds.jsonl", made_by)
     measured: dict[str, Record] = {}
@@ -93,6 +92,12 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
     print(f"{len(entries)} entries, {plan.entries or 'all'} of a fold trained on, {len(texts)} sentences ranked")
     show(measured, [str(one) for one in plan.samplings[:2]])
     return 0
+
+
+def texts_of(entries: Iterable[Example], count: int) -> list[str]:
+    """So many of the sentences, the same ones in the same order in every run."""
+    texts = sorted({entry.sentence for entry in entries}, key=lambda text: (normalise(text), text))
+    return [texts[i] for i in np.random.default_rng(0).permutation(len(texts))[:count]]
 
 
 class Target(NamedTuple):

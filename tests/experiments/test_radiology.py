@@ -128,6 +128,13 @@ def test_folds_are_compared_and_resumed(
     assert first.endswith(again)
 
 
+def test_sentences_that_differ_in_spaces_alone_keep_their_order(folds: ModuleType) -> None:
+    texts = [f"no{' ' * number}edema" for number in range(1, 17)]
+    entries = [folds.Example("no edema", "no edema", text, 1.0) for text in texts]
+    order = np.random.default_rng(0).permutation(16)[:10]
+    assert folds.texts_of(entries, 10) == [sorted(texts)[i] for i in order]
+
+
 def test_separation_is_tested_sentence_by_sentence() -> None:
     separation = script("radiology_separation")
     negated, sentence_of = np.array([False, True, True, False, True]), np.array([0, 0, 0, 1, 2])
