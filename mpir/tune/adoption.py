@@ -156,7 +156,7 @@ def cross_validate(
         label = f"fold {number + 1} of {folds}"
         return search(part, space, plan, journal=journal, label=label, progress=progress).weights
 
-    seen = bool(objective.scored.data) and old.made_by.get("data") == objective.scored.data
+    seen = not objective.scored.contents.isdisjoint({old.made_by.get("data"), *old.made_by.get("sets", ())})
     new = by_question(held_out(objective, parts, fit)[0], numbers)
     return compare(new, by_question(objective.per_question(old), numbers), level=level, seen=seen)
 
@@ -176,6 +176,7 @@ def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Ma
         "questions": len(objective.scored.questions),
         "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
         "derived": dict(objective.scored.made_by.get("derived", {})),
+        "sets": list(objective.scored.made_by.get("sets", ())),
         "value": found.value,
         "trials": len(found.trials),
         "held_out": evidence.to_dict(),

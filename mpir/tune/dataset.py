@@ -200,9 +200,14 @@ class Dataset:
             tuple(question for one in sets for question in one.questions),
             Columns.stack([one.columns for one in sets]),
             **{name: np.concatenate([getattr(one, name) for one in sets]) for name in PLACES},
-            made_by=first.made_by,
+            made_by={**first.made_by, "sets": [one.data for one in sets]},
             data=fingerprint([one.data for one in sets]),
         )
+
+    @property
+    def contents(self) -> set[str]:
+        """The fingerprints of what the set holds: its own, and those of the sets that it was put together from."""
+        return {self.data, *self.made_by.get("sets", ())} - {""}
 
     def _check_company(self, other: Dataset) -> None:
         mine, theirs = ({question.id for question in one.questions} for one in (self, other))

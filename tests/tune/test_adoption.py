@@ -38,6 +38,15 @@ def test_a_question_that_is_there_twice_is_held_out_as_one(learnable: Dataset) -
     assert sum(map(len, names)) == 60
 
 
+def test_weights_that_saw_one_of_the_sets_have_seen_the_questions(learnable: Dataset) -> None:
+    first, second = replace(learnable, data="one"), replace(learnable.subset(range(0, 60, 2)), data="two")
+    objective = Objective(Dataset.below([first, second]))
+    space = Space.of(objective.scored.columns)
+    for made_by, seen in [({"data": "one"}, True), ({"data": "x", "sets": ["y", "two"]}, True), ({"data": "z"}, False)]:
+        old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0}, made_by=made_by)
+        assert cross_validate(objective, space, PLAN, old, folds=2).seen is seen
+
+
 def test_a_question_counts_with_its_mean_by_hand() -> None:
     values = np.array([0.2, 0.9, 0.6, np.nan, np.nan])
     assert by_question(values, np.array([0, 1, 0, 1, 2])) == pytest.approx([0.4, 0.9, np.nan], nan_ok=True)
