@@ -12,6 +12,8 @@ import pytest
 import mpir
 from mpir.io.read import read_json
 from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
+from mpir.tune.judgements import judge
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"
@@ -96,3 +98,20 @@ def test_everything_in_one_table(
         assert systems <= set(part)
         assert all(0 <= value <= 1 for value in part.values())
     assert "the best of them" in capsys.readouterr().out
+
+
+def test_situations_are_sets_that_tuning_takes(
+    script: Any, data: Path, *, tiny_bundle: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--output", data / "situations"]
+    options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3]
+    monkeypatch.setattr(sys, "argv", ["situations.py", *map(str, options)])
+    assert script("situations")["main"]() == 0
+    golden, *topics = [Dataset.load(data / "situations" / name) for name in ("golden", "topics-bm25", "topics-vectors")]
+    assert judge(golden).relevant.all()  # its candidates are the golden documents
+    for one in topics:
+        judged = judge(one)
+        assert len(one.questions) == 3
+        assert judged.relevant.any() and not judged.relevant.all()
+        assert np.array_equal(judged.overlaps, judged.relevant[one.columns.document_of])  # a golden document is golden
+    assert len(Dataset.below([golden, *topics]).questions) == len(golden.questions) + 6
