@@ -90,8 +90,8 @@ def _prepared(prepared: Prepared, recipe: str, arguments: argparse.Namespace) ->
     data = arguments.output / "negatives" / recipe / "data"
     data.mkdir(parents=True, exist_ok=True)
     for name in ("questions.tsv", "documents", "dev.jsonl"):
-        if not (data / name).exists():
-            (data / name).symlink_to((prepared.data / name).resolve())
+        (data / name).unlink(missing_ok=True)  # a link of a folder that was moved since leads nowhere
+        (data / name).symlink_to((prepared.data / name).resolve())
     return replace(prepared, data=data)
 
 

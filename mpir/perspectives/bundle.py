@@ -9,10 +9,10 @@
      "files": {"model/model.safetensors": "<SHA-256>", …}}
 
 `checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
-A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. `agreement` names
-the perspective that agreement between documents rests on (perspectives/agreement.py); without it there is no such
-column. `relevance` names a file with the maps from scores to probabilities (rank/relevance.py); without it they are
-plain logistic curves.
+A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. One with
+`"evidence": false` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
+agreement between documents rests on (perspectives/agreement.py); without it there is no such column. `relevance` names
+a file with the maps from scores to probabilities (rank/relevance.py); without it they are plain logistic curves.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ FORM = {
     "agreement": (str, "the name of a perspective"),
     "relevance": (str, "the name of a file"),
 }
+OURS = ("name", "kind", "level", "evidence")
+"""Keys of a perspective's entry that are the same for every kind; the others are its kind's own."""
 SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
@@ -93,7 +95,7 @@ class Bundle:
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
-        options = {key: value for key, value in item.items() if key not in ("name", "kind", "level")}
+        options = {key: value for key, value in item.items() if key not in OURS}
         try:
             perspective = build(item["kind"], item["name"], options, loading)
         except (KeyError, TypeError) as error:
@@ -102,6 +104,7 @@ class Bundle:
             )
             raise ArtefactError(message) from error
         perspective.level = item.get("level", perspective.level)
+        perspective.evidence = item.get("evidence", perspective.evidence)
         return perspective
 
 
@@ -162,6 +165,10 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
         if item.get("level", "sentence") not in get_args(Level):
             raise ArtefactError(
                 f"{path}: the level of {shown(item['name'])} is {shown(item['level'])}; expected sentence or document."
+            )
+        if not isinstance(item.get("evidence", True), bool):
+            raise ArtefactError(
+                f"{path}: evidence of {shown(item['name'])} is {shown(item['evidence'])}; expected true or false."
             )
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):

@@ -1,5 +1,6 @@
 """The TripClick experiment: ensembles by hand, and the whole way on the sample, which is not gone twice."""
 
+import argparse
 import json
 import runpy
 import subprocess
@@ -260,6 +261,17 @@ def test_the_whole_way_is_gone_once(
     costs = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cost.splitlines() if line.startswith("|")]
     assert [row[0] for row in costs[2:]] == ["TK", "ColBERT", "DOT", "CAT"]
     assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in costs[2:])
+
+
+def test_links_of_a_folder_that_was_moved_are_set_anew(folder: Path, tmp_path: Path) -> None:
+    script = runpy.run_path(str(folder / "tripclick_negatives.py"))
+    prepared = script["Prepared"](tmp_path, tmp_path, tmp_path / "data", "encoder", tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/questions.tsv").write_text("1\tgout\n")
+    (tmp_path / "negatives/random/data").mkdir(parents=True)
+    (tmp_path / "negatives/random/data/questions.tsv").symlink_to(tmp_path / "before/questions.tsv")
+    own = script["_prepared"](prepared, "random", argparse.Namespace(output=tmp_path))
+    assert (own.data / "questions.tsv").read_text() == "1\tgout\n"
 
 
 @pytest.mark.slow

@@ -113,6 +113,29 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
         open_bundle(path)
 
 
+def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> None:
+    manifest = json.loads((tiny_bundle / "bundle.json").read_text())
+    entry = {**manifest["perspectives"][0], "name": "answer", "evidence": False}
+    text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
+    path = tiny_bundle / "ordering.json"
+    path.write_text(text)
+    names = [one.name for one in open_bundle(path).perspectives(device="cpu")]
+    docs = [Document("a", abstract="One gene. Two genes."), Document("b", abstract="Three. Four.")]
+
+    def scores(answer: float) -> tuple[list[float], list[float]]:
+        equal = Weights.equal(names)
+        found = Reranker(path, weights=replace(equal, alpha={**equal.alpha, "answer": answer})).rerank("q", docs)
+        sentences = sorted(found.sentences, key=lambda one: (one.document, one.begin))
+        return [one.score for one in sorted(found, key=lambda one: one.id)], [one.score for one in sentences]
+
+    without, much = scores(0.0), scores(9.0)
+    assert without[0] == much[0]
+    assert without[1] != much[1]
+    path.write_text(text.replace('"evidence": false', '"evidence": "no"'))
+    with pytest.raises(ArtefactError, match="evidence of 'answer' is 'no'; expected true or false"):
+        open_bundle(path)
+
+
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
     with pytest.raises(InputError, match="one or more of different names that read sentences, found"):
         Reranker(perspectives=[Long()])
