@@ -41,7 +41,7 @@ def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="*", choices=list(NAMES), default=FOUR, help=f"default: {' '.join(FOUR)}")
-    parser.add_argument("--also", type=Path, nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
+    parser.add_argument("--also", nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
     add_collection(parser)
     add_reranking(parser)
     return guarded("tripclick", lambda: run(parser.parse_args()))
@@ -77,7 +77,7 @@ def add_reranking(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """The whole way; 0 is the exit status. Raises MpirError for a user's mistake."""
     check(arguments)
-    also = {str(path): open_bundle(path).perspectives(device=arguments.device)[0] for path in arguments.also}
+    also = {name: open_bundle(name).perspectives(device=arguments.device)[0] for name in arguments.also}
     prepared = make_ready(arguments)
     perspectives = {name: trained(name, prepared, arguments) for name in arguments.models} | also
     parts = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
