@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked, Values, Way, found_by, kept, rows_of, searched, trained
@@ -27,7 +28,9 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.retrieve import LuceneIndex, build_index, index_matches
+from mpir.models.encoder import Encoder
+from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
 from mpir.text import Question
 
 LOSSES, POOLINGS = ("triplet", "triplet(margin=0.2)", "ranknet", "in-batch"), ("mean", "cls", "max")
@@ -36,7 +39,7 @@ MAIN = "RR@10"
 SHOWN = {"RR@10": "MRR@10", "nDCG@10": "nDCG@10", "AP": "MAP", "R@100": "R@100"}
 FEWEST = 10
 """Questions of a type or a first word, for a row of its own."""
-BM25, UNTOUCHED = "BM25", "untouched"
+BM25, UNTOUCHED, BOTH = "BM25", "untouched", "BM25 + untouched, z-scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.grids:
         cells = GRIDS[name]
         systems = {UNTOUCHED: cell_values(arguments, test, None), BM25: bm25_values(arguments, test)}
+        systems[BOTH] = both_values(arguments, test)
         systems |= {label: cell_values(arguments, test, cell) for label, cell in cells.items()}
         table = type_table(dev, systems) if name == "types" else rows_of(systems, MAIN, list(SHOWN))
         print(f"\n{name}\n")
@@ -119,11 +123,25 @@ def way(arguments: argparse.Namespace, cell: Cell) -> Way:
 
 def bm25_values(arguments: argparse.Namespace, test: Asked) -> Values:
     """What BM25 finds."""
+    with LuceneIndex(bm25_index(arguments, test)) as index:
+        return found_by(index, test)
+
+
+def both_values(arguments: argparse.Namespace, test: Asked) -> Values:
+    """What BM25 and the untouched encoder find together, whose index is there by then: what is free."""
+    how, folder = Cell(), arguments.output / UNTOUCHED / "index"
+    read = Encoder(arguments.encoder, max_length=how.length, device=arguments.device)
+    encoder = PooledEncoder(read, Pooling(how.pooling))
+    with LuceneIndex(bm25_index(arguments, test)) as words, DenseIndex(folder, encoder) as vectors:
+        return found_by(HybridRetriever([words, vectors], fusion="sum"), test)
+
+
+def bm25_index(arguments: argparse.Namespace, test: Asked) -> Path:
+    """The folder of BM25's index, made where it is not there."""
     folder, source = arguments.output / "bm25", corpus_fingerprint(test.corpus)
     if not index_matches(folder, source):
         build_index(read_corpus(test.corpus), folder, source=source)
-    with LuceneIndex(folder) as index:
-        return found_by(index, test)
+    return folder
 
 
 def type_table(dev: Sequence[Question], systems: Mapping[str, Values]) -> list[list[str]]:

@@ -170,6 +170,10 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
             raise ArtefactError(
                 f"{path}: evidence of {shown(item['name'])} is {shown(item['evidence'])}; expected true or false."
             )
+        if item.get("level") == "document" and not item.get("evidence", True):
+            raise ArtefactError(
+                f"{path}: {shown(item['name'])} reads documents, so it cannot only order sentences; leave evidence out."
+            )
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):
         raise ArtefactError(

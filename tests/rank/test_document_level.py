@@ -134,6 +134,9 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
     path.write_text(text.replace('"evidence": false', '"evidence": "no"'))
     with pytest.raises(ArtefactError, match="evidence of 'answer' is 'no'; expected true or false"):
         open_bundle(path)
+    path.write_text(text.replace('"evidence": false', '"evidence": false, "level": "document"'))
+    with pytest.raises(ArtefactError, match="'answer' reads documents, so it cannot only order sentences"):
+        open_bundle(path)
 
 
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
