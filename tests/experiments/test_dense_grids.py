@@ -152,7 +152,8 @@ def test_a_grid_trains_searches_and_is_kept(
     monkeypatch.setitem(dense_grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
     assert loaded["main"]() == 0
     found = rows_of(capsys.readouterr().out)
-    assert list(found)[2:] == ["untouched", "BM25", "random negatives", "BM25 negatives"]
+    free = ["untouched", "BM25", "BM25 + untouched, z-scores"]
+    assert list(found)[2:] == [*free, "random negatives", "BM25 negatives"]
     asked = json.loads((tmp_path / "out/data/train.json").read_text())["questions"]
     assert [one["id"] for one in asked] == ["t0", "t1", "t3", "t4", "t5"]  # t2 is worded like a question of test
     triples = (tmp_path / "out/data/mined.tsv").read_text().split("\n")
