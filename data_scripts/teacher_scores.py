@@ -1,9 +1,13 @@
-"""Add a teacher's raw outputs to training rows, for the losses that learn from them (margin-mse, teacher-mse).
+"""Add a teacher's raw outputs to training rows, for the losses that learn from them (kl, margin-mse, teacher-mse).
 
     python data_scripts/teacher_scores.py runs/data/relevance.train.jsonl --bundle BIG \\
         --output runs/data/taught.train.jsonl
+    python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --encoders BIG-ENCODER runs/dense/mean \\
+        --output runs/data/topics.taught.train.jsonl
 
-Every row gets "teacher": the bundle's score of its question and sentence, as a logit. The labels stay as they are.
+Every row gets "teacher": the bundle's score of its question and sentence, as a logit. Of encoders, which read the two
+apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what sentences are near, corrected by
+what is known to answer. The labels stay as they are.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +26,13 @@ from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
+from mpir.models.encoder import Encoder
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.perspectives.scales import LOGIT, TOPS
 
+Scores = npt.NDArray[np.float64]
+STEEPNESS, KNOWN = 10.0, 2.0
+"""Of a sum of cosines as a logit, and what a label of 1 adds to it."""
 EDGE = 1e-6
 """A score this near to the end of its scale counts as that far from it: its logit is ±14."""
 
@@ -34,6 +43,7 @@ def main() -> int:
     parser.add_argument("rows", type=Path, help="a training file: question, sentence and label on each line")
     parser.add_argument("--output", type=Path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")
+    parser.add_argument("--encoders", nargs="+", metavar="ENCODER", help="instead of a bundle: folders or hub names")
     add_model_options(parser, weights=False)
     arguments = parser.parse_args()
     return guarded("teacher_scores", lambda: run(arguments))
@@ -41,31 +51,51 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
+    rows = [row for _, row in read_json_lines(arguments.rows)]
+    wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
+    if wrong:
+        raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
+    found = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
+    with atomic_write(arguments.output) as stream:
+        for row, value in zip(rows, found.round(4).tolist(), strict=True):
+            stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")
+    teacher = " and ".join(arguments.encoders or []) or f"{arguments.perspective} of {arguments.bundle}"
+    print(f"{arguments.output}: {len(rows)} rows with scores of {teacher}")
+    return 0
+
+
+def by_bundle(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:
+    """The logits (N,) of a bundle's perspective."""
     loaded = open_bundle(arguments.bundle).perspectives(device=arguments.device, precision=arguments.precision)
     teacher = next((one for one in loaded if one.name == arguments.perspective), None)
     if teacher is None:
         names = ", ".join(one.name for one in loaded)
         raise InputError(f"bundle {arguments.bundle!r} has no {arguments.perspective!r}; choose from {names}.")
-    rows = [row for _, row in read_json_lines(arguments.rows)]
-    wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
-    if wrong:
-        raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
     pairs = [(row["question"], row["sentence"]) for row in rows]
     values = score_pairs([teacher], pairs, progress=sys.stderr.isatty()).values[:, 0]
-    found = logits(values, str(teacher.identity.get("scale", LOGIT)))
-    with atomic_write(arguments.output) as stream:
-        for row, value in zip(rows, found.round(4).tolist(), strict=True):
-            stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")
-    print(f"{arguments.output}: {len(rows)} rows with scores of {arguments.perspective} from {arguments.bundle}")
-    return 0
+    return logits(values, str(teacher.identity.get("scale", LOGIT)))
 
 
-def logits(values: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float64]:
+def by_encoders(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:
+    """Logits (N,) of the sum of encoders' cosines; of a text longer than an encoder, the beginning counts."""
+    texts = list(dict.fromkeys(row[key] for row in rows for key in ("question", "sentence")))
+    at = {text: place for place, text in enumerate(texts)}
+    left, right = (np.array([at[row[key]] for row in rows]) for key in ("question", "sentence"))
+    found = KNOWN * np.array([float(row.get("label", 0) == 1) for row in rows])
+    for name in arguments.encoders:
+        encoder = Encoder(name, device=arguments.device, precision=arguments.precision)
+        vectors, text_of = encoder.vectors(texts, progress=sys.stderr.isatty())
+        vectors = vectors[np.searchsorted(text_of, np.arange(len(texts)))]
+        found += STEEPNESS * np.einsum("ij,ij->i", vectors[left], vectors[right])
+    return found
+
+
+def logits(values: Scores, scale: str) -> Scores:
     """Scores (N,) on a scale as the logits that a sigmoid would carry there."""
     if scale == LOGIT:
         return values
     shares = np.clip(values / TOPS[scale], EDGE, 1 - EDGE)
-    found: npt.NDArray[np.float64] = np.log(shares / (1 - shares))
+    found: Scores = np.log(shares / (1 - shares))
     return found
 
 

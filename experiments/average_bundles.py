@@ -4,8 +4,9 @@
         --calibrate runs/data/relevance.search.dev.jsonl --output runs/mean/bundle
 
 One may know which sentence of a golden abstract answers, the other which topic is meant: their mean knows both, at the
-price of one (docs/training.md). Both bundles hold the same perspectives of one checkpoint, in one order. Probabilities
-are calibrated anew on --calibrate; the weights are equal until they are tuned (docs/tuning.md).
+price of one (docs/training.md). Both bundles hold the same perspectives of one checkpoint, in one order; the second may
+be a bare checkpoint with the first one's outputs. Probabilities are calibrated anew on --calibrate; the weights are
+equal until they are tuned (docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -42,14 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.train.export import export_bundle
     from mpir.train.rows import read_rows
 
-    first, second = (open_bundle(name) for name in arguments.bundles)
+    first = open_bundle(arguments.bundles[0])
     rows, perspectives = read_rows(arguments.calibrate, 1.0), joint(first)
-    if perspectives != joint(second):
-        raise InputError(f"{second.folder}: holds other perspectives than {first.folder}; give bundles of one mixture.")
+    second = checkpoint_of(arguments.bundles[1], first)
     with TemporaryDirectory() as folder:
         mean = Path(folder) / "mean"
         name = perspectives[0]["checkpoint"]
-        average(first.folder / name, second.folder / name, mean, arguments.share)
+        average(first.folder / name, second, mean, arguments.share)
         outputs = Encoder(mean, precision="fp32").outputs([(row.question, row.sentence) for row in rows])[0]
         calibration, lines = {}, []
         for item in perspectives:
@@ -65,6 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
         export_bundle(mean, arguments.output, entries, name=arguments.output.name, card=card, calibration=calibration)
     print("\n".join([*lines, f"bundle: {arguments.output}"]))
     return 0
+
+
+def checkpoint_of(name: str, first: Bundle) -> Path:
+    """The joint encoder of the second bundle, which holds the perspectives of the first, or the bare checkpoint."""
+    if (Path(name) / "config.json").is_file():
+        return Path(name)
+    second = open_bundle(name)
+    if joint(first) != joint(second):
+        raise InputError(f"{second.folder}: holds other perspectives than {first.folder}; give bundles of one mixture.")
+    return second.folder / str(joint(second)[0]["checkpoint"])
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:

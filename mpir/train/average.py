@@ -18,8 +18,8 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
 
     An encoder's mean with what it was before training keeps more of what it knew of other fields (Wortsman et al.,
     "Robust fine-tuning of zero-shot models", 2022); the mean of two runs from one start has the strengths of both
-    (Wortsman et al., "Model soups", 2022). Outputs on top of the encoder are averaged where both models have them, and
-    else left out.
+    (Wortsman et al., "Model soups", 2022). Outputs on top of the encoder are averaged where both models have equally
+    many, and else left out.
 
     Raises:
         ArtefactError: a checkpoint that cannot be loaded, or two of different shapes.
@@ -27,7 +27,8 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
     real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
-    kind = AutoModelForSequenceClassification if _has_outputs(before) and _has_outputs(after) else AutoModel
+    outputs = _outputs(before)
+    kind = AutoModelForSequenceClassification if outputs and outputs == _outputs(after) else AutoModel
     model, other, tokenizer = _load(kind, before), _load(kind, after), _load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
@@ -44,9 +45,35 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         tokenizer.save_pretrained(temporary)
 
 
-def _has_outputs(checkpoint: str | Path) -> bool:
-    names = _load(AutoConfig, checkpoint).architectures or [""]
-    return bool(names[0].endswith("SequenceClassification"))
+def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged: int) -> None:
+    """Write the model whose output `kept` is the mean of what it was and of output `merged`, which is left out.
+
+    Two outputs that learned the same thing from other rows become one, at no cost: they read the same states.
+
+    Raises:
+        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not made by one matrix.
+        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+    """
+    model, tokenizer = _load(AutoModelForSequenceClassification, checkpoint), _load(AutoTokenizer, checkpoint)
+    head = model.classifier
+    if not isinstance(head, torch.nn.Linear):
+        raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
+    left = [output for output in range(head.out_features) if output != merged]
+    for name, value in list(head.named_parameters()):
+        mean = value.detach().clone()
+        mean[kept] = (mean[kept] + mean[merged]) / 2
+        setattr(head, name, torch.nn.Parameter(mean[left]))
+    head.out_features = model.num_labels = model.config.num_labels = len(left)
+    with atomic_folder(folder, marker="config.json") as temporary:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+
+
+def _outputs(checkpoint: str | Path) -> int:
+    """How many outputs a checkpoint has on top of its encoder."""
+    config = _load(AutoConfig, checkpoint)
+    names = config.architectures or [""]
+    return int(config.num_labels) if names[0].endswith("SequenceClassification") else 0
 
 
 def _load(kind: Any, checkpoint: str | Path) -> Any:

@@ -46,6 +46,8 @@ __all__ = ["FineTuner", "TrainingSettings"]
 
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 """What configurations call it, by type of model."""
+HEADS = "classifier."
+"""How the names begin of what turns an encoder's state into outputs."""
 PARTS = ("input_ids", "token_type_ids")
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
@@ -447,7 +449,9 @@ class FineTuner:
                 raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
-        quick: Mapping[str, float] = getattr(self.model, "faster", {})
+        quick: dict[str, float] = dict(getattr(self.model, "faster", {}))
+        if self.settings.head_rate != 1:
+            quick[HEADS] = self.settings.head_rate
         usual = [p for name, p in self.model.named_parameters() if not name.startswith(tuple(quick))]
         return [
             {"params": [p for p in usual if p.ndim > 1], "weight_decay": self.settings.weight_decay},

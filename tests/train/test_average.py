@@ -4,10 +4,17 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, BertConfig, BertForSequenceClassification, BertModel
+from transformers import (
+    AutoModel,
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
 
 from mpir.errors import ArtefactError, InputError
-from mpir.train.average import average
+from mpir.train.average import average, merge_outputs
 
 
 def checkpoint(folder: Path, tokenizer_of: Path, seed: int, width: int = 16) -> Path:
@@ -41,12 +48,12 @@ def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Pat
     assert not (tmp_path / "mean").exists()
 
 
-def classifier(folder: Path, tokenizer_of: Path, seed: int) -> Path:
-    """A tiny random encoder with three outputs."""
+def classifier(folder: Path, tokenizer_of: Path, seed: int, outputs: int = 3) -> Path:
+    """A tiny random encoder with outputs."""
     checkpoint(folder, tokenizer_of, seed)
     torch.manual_seed(seed)
     size: dict[str, Any] = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
-    config = BertConfig(vocab_size=30, num_hidden_layers=1, num_labels=3, **size)
+    config = BertConfig(vocab_size=30, num_hidden_layers=1, num_labels=outputs, **size)
     BertForSequenceClassification(config).save_pretrained(folder)
     return folder
 
@@ -55,6 +62,27 @@ def test_outputs_are_averaged_where_both_have_them(tiny_checkpoint: Path, tmp_pa
     one, two = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
     average(one, two, tmp_path / "both", 0.5)
     average(one, checkpoint(tmp_path / "bare", tiny_checkpoint, 3), tmp_path / "without")
+    average(one, classifier(tmp_path / "more", tiny_checkpoint, 3, outputs=4), tmp_path / "fewer")
+    assert not any("classifier" in name for name in load_file(tmp_path / "fewer/model.safetensors"))
     heads = [BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "2", "both")]
     torch.testing.assert_close(heads[2].weight, (heads[0].weight + heads[1].weight) / 2)
     assert not any("classifier" in name for name in load_file(tmp_path / "without/model.safetensors"))
+
+
+def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    before = classifier(tmp_path / "1", tiny_checkpoint, 1)
+    merge_outputs(before, tmp_path / "merged", kept=0, merged=1)
+    old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "merged"))
+    torch.testing.assert_close(new.weight, torch.stack([(old.weight[0] + old.weight[1]) / 2, old.weight[2]]))
+    torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
+    with pytest.raises(ArtefactError, match="not made by one matrix"):
+        merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", kept=0, merged=1)
+
+
+def scorer(folder: Path, tokenizer_of: Path) -> Path:
+    """A tiny random encoder whose outputs are made by two layers."""
+    checkpoint(folder, tokenizer_of, 1)
+    size: dict[str, Any] = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
+    config = RobertaConfig(vocab_size=30, num_hidden_layers=1, num_labels=2, **size)
+    RobertaForSequenceClassification(config).save_pretrained(folder)
+    return folder

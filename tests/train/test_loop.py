@@ -95,6 +95,20 @@ def test_it_learns_and_logs(mixture: Path, settings: TrainingSettings, tmp_path:
     assert (best / "model.safetensors").is_file()
 
 
+def test_heads_may_learn_faster_than_the_rest(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    def moved(head_rate: float) -> tuple[float, float]:
+        small = replace(settings, learning_rate=1e-4, head_rate=head_rate, max_steps=1, gradient_accumulation_steps=1)
+        tuner = FineTuner(small, read_mixture(mixture), tmp_path / f"run-{head_rate}")
+        before = {name: value.detach().clone() for name, value in tuner.model.named_parameters()}
+        tuner._train_step(tuner.batches[0])
+        steps = {name: (value - before[name]).abs().max().item() for name, value in tuner.model.named_parameters()}
+        return steps["classifier.weight"], max(step for name, step in steps.items() if "classifier" not in name)
+
+    (head, body), (quick_head, same_body) = moved(1.0), moved(20.0)
+    assert quick_head == pytest.approx(20 * head, rel=0.05)
+    assert same_body == pytest.approx(body)
+
+
 @pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     mixture: Path, settings: TrainingSettings, tmp_path: Path, save_every: int
