@@ -26,7 +26,6 @@ from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
-from mpir.models.encoder import Encoder
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.perspectives.scales import LOGIT, TOPS
 
@@ -78,6 +77,8 @@ def by_bundle(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scor
 
 def by_encoders(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:
     """Logits (N,) of the sum of encoders' cosines; of a text longer than an encoder, the beginning counts."""
+    from mpir.models.encoder import Encoder
+
     texts = list(dict.fromkeys(row[key] for row in rows for key in ("question", "sentence")))
     at = {text: place for place, text in enumerate(texts)}
     left, right = (np.array([at[row[key]] for row in rows]) for key in ("question", "sentence"))

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, InputError
 from mpir.io.write import atomic_folder
 from mpir.values import real_number
 
@@ -29,7 +29,7 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
     real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
     outputs = _outputs(before)
     kind = AutoModelForSequenceClassification if outputs and outputs == _outputs(after) else AutoModel
-    model, other, tokenizer = _load(kind, before), _load(kind, after), _load(AutoTokenizer, before)
+    model, other, tokenizer = _model(kind, before), _model(kind, after), _load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
     if shapes != others:
@@ -52,12 +52,18 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged:
 
     Raises:
         ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not made by one matrix.
+        InputError: two outputs that are not there, or one twice.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
-    model, tokenizer = _load(AutoModelForSequenceClassification, checkpoint), _load(AutoTokenizer, checkpoint)
+    model, tokenizer = _model(AutoModelForSequenceClassification, checkpoint), _load(AutoTokenizer, checkpoint)
     head = model.classifier
     if not isinstance(head, torch.nn.Linear):
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
+    if kept == merged or not {kept, merged} <= set(range(head.out_features)):
+        raise InputError(
+            f"{checkpoint}: {kept} and {merged} cannot be merged; give two different ones of its {head.out_features} "
+            "outputs, from 0 on."
+        )
     left = [output for output in range(head.out_features) if output != merged]
     for name, value in list(head.named_parameters()):
         mean = value.detach().clone()
@@ -74,6 +80,11 @@ def _outputs(checkpoint: str | Path) -> int:
     config = _load(AutoConfig, checkpoint)
     names = config.architectures or [""]
     return int(config.num_labels) if names[0].endswith("SequenceClassification") else 0
+
+
+def _model(kind: Any, checkpoint: str | Path) -> Any:
+    """A checkpoint's model in single precision, as a bundle's may be half as precise as a run's."""
+    return _load(kind, checkpoint).float()
 
 
 def _load(kind: Any, checkpoint: str | Path) -> Any:

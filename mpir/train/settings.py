@@ -34,7 +34,7 @@ class TrainingSettings:
         None, "texts that a bi-encoder trains on at once; a larger batch is read twice, for the same gradient", 1
     )
     learning_rate: float = _setting(6e-5, "highest learning rate")
-    head_rate: float = _setting(1.0, "the heads' learning rate, in multiples of learning_rate")
+    head_rate: float = _setting(1.0, "the outputs' learning rate, in multiples of learning_rate")
     weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
     adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")
     warmup: float = _setting(0.06, "part of the steps in which the learning rate rises; then it falls to 0")

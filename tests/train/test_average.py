@@ -69,6 +69,23 @@ def test_outputs_are_averaged_where_both_have_them(tiny_checkpoint: Path, tmp_pa
     assert not any("classifier" in name for name in load_file(tmp_path / "without/model.safetensors"))
 
 
+def test_a_bundles_half_precision_and_a_run_are_averaged(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    half, run = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
+    BertForSequenceClassification.from_pretrained(half).half().save_pretrained(half)
+    average(half, run, tmp_path / "mean")
+    one, two, mean = (load_file(tmp_path / name / "model.safetensors") for name in ("1", "2", "mean"))
+    for name, value in mean.items():
+        torch.testing.assert_close(value, (one[name].float() + two[name]) / 2)
+
+
+def test_outputs_that_are_not_there_are_not_merged(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    three = classifier(tmp_path / "1", tiny_checkpoint, 1)
+    for kept, merged in ((0, 3), (1, 1), (-1, 0)):
+        with pytest.raises(InputError, match="two different ones of its 3 outputs, from 0 on"):
+            merge_outputs(three, tmp_path / "none", kept, merged)
+    assert not (tmp_path / "none").exists()
+
+
 def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     before = classifier(tmp_path / "1", tiny_checkpoint, 1)
     merge_outputs(before, tmp_path / "merged", kept=0, merged=1)
