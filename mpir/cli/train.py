@@ -42,6 +42,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--bundle", type=Path, metavar="DIR", help="also make a bundle there")
     parser.add_argument("--calibrate", type=Path, metavar="FILE", help="rows to calibrate on (default: the dev rows)")
     parser.add_argument(
+        "--stored", choices=("fp16", "bf16"), default="fp16", help="number format of the bundle's weights (%(default)s)"
+    )
+    parser.add_argument(
         "--without", nargs="+", default=(), metavar="NAME", help="leave out a perspective, file, kind or file:kind"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
@@ -87,6 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
     curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     print(f"best checkpoint: {best}")
     if arguments.bundle:
-        lines = make_bundle(best, tuner, arguments.bundle, arguments.calibrate)
+        lines = make_bundle(best, tuner, arguments.bundle, arguments.calibrate, arguments.stored)
         print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
     return 0

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from mpir.train.loop import FineTuner
 
 
-def make_bundle(best: Path, tuner: FineTuner, folder: Path, rows: Path | None = None) -> list[str]:
+def make_bundle(
+    best: Path, tuner: FineTuner, folder: Path, rows: Path | None = None, stored: str = "fp16"
+) -> list[str]:
     """Write the bundle, and return a line on how well each probability is calibrated.
 
     Args:
@@ -25,6 +27,7 @@ def make_bundle(best: Path, tuner: FineTuner, folder: Path, rows: Path | None = 
         tuner: the run that it comes from, whose model it becomes.
         folder: where the bundle goes.
         rows: a file of labelled rows to calibrate on; by default the dev rows of each perspective.
+        stored: the number format of its weights, fp16 or bf16.
 
     Raises:
         InputError: broken rows.
@@ -40,7 +43,7 @@ def make_bundle(best: Path, tuner: FineTuner, folder: Path, rows: Path | None = 
             calibration[item["output"]], line = calibrate(logits, shown)
             lines.append(f"{task.name}: expected calibration error {line}")
     card = describe(folder.name, tuner.settings, tuner.tasks, tuner.seen, tuner.evaluate(), notes=lines)
-    export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration)
+    export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration, stored=stored)
     return lines
 
 

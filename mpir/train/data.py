@@ -13,7 +13,8 @@ vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosin
 "late" that texts are compared token by token: "projected", "wide", "states", "words" (for TK), or an object of that
 "form" and what else differs (models/late.py). See losses.py for all losses. With "sampling": {"negatives": "hard",
 "among": 128} the rows of such a perspective are positive pairs, and a negative is found for each while it trains
-(sampling.py). "epochs" may be a fraction: 0.5 is a sample of half of the questions.
+(sampling.py). With "level": "document" a bundle reads whole documents by it. "epochs" may be a fraction: 0.5 is a
+sample of half of the questions.
 
 Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
 files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
@@ -31,18 +32,19 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from mpir.errors import InputError, shown
 from mpir.io.read import read_json
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
+from mpir.perspectives.base import Level
 from mpir.train.losses import Loss, loss_named
 from mpir.train.retrieval import Retrieval
 from mpir.train.rows import Example, read_rows
 from mpir.train.sampling import Sampling
 from mpir.train.triples import BLOCK, TripleFile
-from mpir.values import real_number, whole_number
+from mpir.values import one_of, real_number, whole_number
 
 Groups = list[list[Example]]
 """Rows by their question."""
@@ -54,7 +56,7 @@ class Task:
 
     `pooling` is what the vectors of texts are that are read apart; with `sampling`, negatives are found while it
     trains. `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best
-    checkpoint is the one that searches best, and there are no dev rows.
+    checkpoint is the one that searches best, and there are no dev rows. `level` is what a bundle reads by it.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Task:
     sampling: Sampling | None = None
     triples: tuple[tuple[TripleFile, float], ...] = ()
     retrieval: Retrieval | None = None
+    level: Level = "sentence"
 
     @property
     def is_bi_encoder(self) -> bool:
@@ -190,7 +193,9 @@ def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
         if "triples" in file and (found := reader.triples(file, losses, name, place))
     )
     dev, retrieval = _dev(item["dev"], reader.folder, losses, place)
-    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples, retrieval)
+    level = item.get("level", "sentence")
+    one_of(f"{place}: level", level, get_args(Level))
+    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples, retrieval, level)
     if name not in reader.without:
         _check(task, place)
     return task

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
+from mpir import Document, Reranker
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
+from mpir.train.bundle import make_bundle
 from mpir.train.data import Task, read_mixture
-from mpir.train.export import declare, describe, export_bundle
+from mpir.train.export import STORED, declare, describe, export_bundle
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
@@ -515,6 +518,46 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
     assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
     assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
+
+
+def test_a_bundle_stored_in_bf16_scores_nearly_the_same(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    declared = [{"name": "relevance", "output": 0, "scale": "logit", "kind": "cross-encoder", "checkpoint": "model"}]
+    for stored in ("fp16", "bf16"):
+        export_bundle(tiny_checkpoint, tmp_path / stored, declared, name="b", card="# b\n", stored=stored)
+        weights = load_file(tmp_path / stored / "model/model.safetensors")
+        assert {value.dtype for value in weights.values()} == {STORED[stored]}
+    one, other = (
+        open_bundle(tmp_path / stored).perspectives(device="cpu", precision="fp32")[0].score("does aspirin", [GOOD])[0]
+        for stored in ("fp16", "bf16")
+    )
+    assert one != other
+    assert other == pytest.approx(one, abs=0.05)
+
+
+def test_one_encoder_reads_sentences_and_whole_documents(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    declared = json.loads(mixture.read_text())
+    dense = {**declared["perspectives"][0], "name": "dense", "losses": ["in-batch"], "level": "document"}
+    mixture.write_text(json.dumps({"perspectives": [*declared["perspectives"], dense]}))
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    make_bundle(tuner.run(), tuner, tmp_path / "b")
+    bundle = open_bundle(tmp_path / "b")
+    assert [one.level for one in bundle.perspectives(device="cpu")] == ["sentence", "sentence", "document"]
+    assert bundle.weights["beta"].keys() == {"bm25", "dense"}
+    assert "dense" not in bundle.weights["alpha"]
+    found = Reranker(tmp_path / "b", device="cpu").rerank(
+        "does aspirin thin blood", [Document("1", BAD), Document("2", GOOD)]
+    )
+    assert {one.id for one in found} == {"1", "2"}
+
+
+def test_a_level_that_is_none_is_named(mixture: Path) -> None:
+    declared = json.loads(mixture.read_text())
+    declared["perspectives"][0]["level"] = "page"
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match="level is 'page'; choose from sentence, document"):
+        read_mixture(mixture)
 
 
 def test_other_architectures_than_bert_are_trained_padded(

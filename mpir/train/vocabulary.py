@@ -1,0 +1,106 @@
+"""A smaller vocabulary: the tokens of an encoder that texts of a field are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from transformers import AutoModelForSequenceClassification
+
+from mpir.errors import ArtefactError, InputError
+from mpir.io.read import read_json
+from mpir.io.write import atomic_folder, write_json
+
+AT_ONCE = 1000
+"""So many texts are tokenised together."""
+FILES = ("tokenizer.json", "tokenizer_config.json")
+
+
+def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str], size: int) -> float:
+    """Write a checkpoint with `size` tokens of a WordPiece vocabulary, everything else as it was.
+
+    Special tokens stay, and the characters that occur, so that every word of the texts can still be spelt; then the
+    most frequent tokens. A word whose token is gone is read as the pieces that are left, so the encoder has to be
+    trained on. Vectors of tokens are half of the default's bytes (Abdaoui et al., "Load what you need", 2020).
+
+    Returns:
+        The share of the texts' tokens that were kept.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded, or its tokenizer is no WordPiece.
+        InputError: no texts, or a size below what must stay or not below the whole.
+        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+    """
+    rules, options = _rules(Path(checkpoint))
+    vocabulary: dict[str, int] = rules["model"]["vocab"]
+    counts = _count(Tokenizer.from_file(str(Path(checkpoint) / FILES[0])), texts)
+    must = _must_stay(rules, counts)
+    if not counts or not len(must) < size < len(vocabulary):
+        raise InputError(
+            f"{checkpoint}: of its {len(vocabulary)} tokens {size} cannot be kept, as the texts have {counts.total()} "
+            f"tokens and {len(must)} must stay; choose a size between the two."
+        )
+    others = (token for token, _ in counts.most_common() if token not in must)
+    unseen = (token for token in vocabulary if token not in counts and token not in must)
+    kept = sorted([*must, *others, *unseen][:size], key=vocabulary.__getitem__)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+    embeddings = model.base_model.embeddings
+    rows = embeddings.word_embeddings.weight.detach()[[vocabulary[token] for token in kept]]
+    pad = kept.index(options["pad_token"])
+    embeddings.word_embeddings = nn.Embedding(size, rows.shape[1], padding_idx=pad, _weight=rows)
+    model.config.vocab_size, model.config.pad_token_id = size, pad
+    with atomic_folder(folder, marker="config.json") as temporary:
+        model.save_pretrained(temporary)
+        write_json(temporary / FILES[0], _renumbered(rules, {token: number for number, token in enumerate(kept)}))
+        write_json(temporary / FILES[1], options)
+    return sum(counts[token] for token in kept) / counts.total()
+
+
+def _rules(checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        rules, options = (read_json(checkpoint / name) for name in FILES)
+        if rules["model"]["type"] != "WordPiece" or rules["post_processor"]["type"] != "TemplateProcessing":
+            raise ValueError(f"its tokenizer is a {rules['model']['type']}")
+    except (InputError, KeyError, TypeError, ValueError) as error:
+        raise ArtefactError(f"{checkpoint}: has no WordPiece vocabulary to choose from ({error}).") from error
+    return rules, options
+
+
+def _count(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    counts: Counter[str] = Counter()
+    rest = iter(texts)
+    while some := list(islice(rest, AT_ONCE)):
+        for read in tokenizer.encode_batch(some, add_special_tokens=False):
+            counts.update(read.tokens)
+    return counts
+
+
+def _must_stay(rules: Mapping[str, Any], counts: Iterable[str]) -> dict[str, None]:
+    """The special tokens and all one-character tokens, at a word's beginning or within, of characters that occur."""
+    prefix = rules["model"]["continuing_subword_prefix"]
+    characters = sorted({character for token in counts for character in token.removeprefix(prefix)})
+    spelling = (form for character in characters for form in (character, prefix + character))
+    special = (token["content"] for token in rules["added_tokens"])
+    return dict.fromkeys([*special, *(token for token in spelling if token in rules["model"]["vocab"])])
+
+
+def _renumbered(rules: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
+    template = rules["post_processor"]
+    special = {
+        name: {**one, "ids": [vocabulary[token] for token in one["tokens"]]}
+        for name, one in template["special_tokens"].items()
+    }
+    return {
+        **rules,
+        "added_tokens": [{**token, "id": vocabulary[token["content"]]} for token in rules["added_tokens"]],
+        "post_processor": {**template, "special_tokens": special},
+        "model": {**rules["model"], "vocab": vocabulary},
+    }
