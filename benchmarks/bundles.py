@@ -1,29 +1,40 @@
-"""How fast bundles score the same pairs: a smaller model, three models, one of your own, against the first one named.
+"""How fast bundles are: a smaller model, three models, one of your own, against the first one named.
 
-python benchmarks/bundles.py default runs/small/bundle --data ../shared/data
+python benchmarks/bundles.py default fast --data ../shared/data
+python benchmarks/bundles.py default fast --data ../shared/data --precision fp32    # as on a CPU without bfloat16
+
+Two things are timed: scoring pairs by all perspectives of sentences in one call, and `Reranker.rerank` of whole
+documents, which makes their vectors, too, and finds BM25's scores.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
-from workload import Pair, make_pairs, read_asked, read_documents
+from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
+from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.io.write import write_json
 
+QUESTIONS = 5
+"""So many calls of `rerank` in a row, each with documents of its own."""
+Call = Callable[[str, Sequence[Any]], None]
+
 
 def main() -> int:
-    """Score in turns, print, write."""
+    """Score and rerank in turns, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundles", nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first")
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument("--pairs", type=int, default=1024, help="default: 1,024")
+    parser.add_argument("--documents", type=int, default=30, help="of each rerank (default: 30)")
+    parser.add_argument("--precision", default="auto", help="auto, fp32 or bf16 (default: auto)")
     parser.add_argument("--rounds", type=int, default=3, help="default: 3")
     parser.add_argument("--threads", type=int, default=default_threads(), help="of each (default: all cores)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
@@ -33,44 +44,73 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark."""
-    facts, data = machine(arguments.threads), arguments.data
-    pairs = make_pairs(read_asked(data), read_documents(data, 500, partial=False), arguments.pairs)
+    facts, asked = machine(arguments.threads), read_asked(arguments.data)
+    documents = read_documents(arguments.data, 500, partial=False)
+    pairs = make_pairs(asked, documents, arguments.pairs)
+    calls = [
+        (question.body, documents[number * arguments.documents :][: arguments.documents])
+        for number, question in enumerate(asked[:QUESTIONS])
+    ]
     with ExitStack() as stack:
-        contenders = {name: (scorer, name) for name in arguments.bundles}
-        workers, _, notes = start_all(stack, contenders, arguments.threads, pairs[:16])
-        timed = alternate(workers, arguments.rounds, pairs)
+        contenders = {name: (prepare, name, arguments.precision) for name in arguments.bundles}
+        workers, _, notes = start_all(stack, contenders, arguments.threads, "pairs", pairs[:16])
+        scored = alternate(workers, arguments.rounds, "pairs", pairs)
+        reranked = alternate(workers, arguments.rounds, "documents", calls)
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
-    rates = {name: [len(pairs) / one.seconds for one in found] for name, found in timed.items()}
-    first = next(iter(rates.values()), [])
+    rates, whole = per_second(scored, len(pairs)), per_second(reranked, sum(len(given) for _, given in calls))
     figures = {
         name: {
-            "ratio": spread(one / other for one, other in zip(found, first, strict=True)),
-            "pairs_per_second": spread(found),
+            "ratio": ratio(rates, name),
+            "pairs_per_second": spread(rates[name]),
+            "rerank_ratio": ratio(whole, name),
+            "documents_per_second": spread(whole[name]),
             "peak_mib": peaks[name],
         }
-        for name, found in rates.items()
+        for name in rates
     }
     print(describe(facts), *notes, sep="\n")
     rows = [
-        (name, show(one["ratio"], 2), show(one["pairs_per_second"]), f"{one['peak_mib']:,.0f}")
+        (
+            name,
+            *(show(one[key], 2) for key in ("ratio", "rerank_ratio")),
+            *(show(one[key], 0) for key in ("pairs_per_second", "documents_per_second")),
+            f"{one['peak_mib']:,.0f}",
+        )
         for name, one in figures.items()
     ]
-    print(table(rows, ("bundle", "ratio", "pairs/s", "peak MiB")))
+    print(table(rows, ("bundle", "pairs, ratio", "rerank, ratio", "pairs/s", "documents/s", "peak MiB")))
     if arguments.json:
-        write_json(arguments.json, {"machine": facts, "bundles": figures})
+        write_json(arguments.json, {"machine": facts, "precision": arguments.precision, "bundles": figures})
     return 0
 
 
-def scorer(bundle: str) -> Callable[[Sequence[Pair]], None]:
-    """Prepare a bundle; what is timed scores pairs with all of its perspectives."""
-    from mpir.perspectives import open_bundle, score_pairs
+def per_second(timed: Mapping[str, Sequence[Timed]], count: int) -> dict[str, list[float]]:
+    """How many of `count` things a second, round by round."""
+    return {name: [count / one.seconds for one in found] for name, found in timed.items()}
 
-    perspectives = open_bundle(bundle).perspectives()
 
-    def score(pairs: Sequence[Pair]) -> None:
-        score_pairs(perspectives, pairs)
+def ratio(rates: Mapping[str, Sequence[float]], name: str) -> dict[str, float]:
+    """How many times as fast as the first one, round by round."""
+    first = next(iter(rates.values()))
+    return spread(one / other for one, other in zip(rates[name], first, strict=True))
 
-    return score
+
+def prepare(bundle: str, precision: str) -> Call:
+    """Load a bundle; what is timed scores pairs with its perspectives of sentences, or reranks documents."""
+    from mpir import Reranker
+    from mpir.perspectives import score_pairs
+
+    reranker = Reranker(bundle, precision=precision)
+    sentences = [one for one in reranker.perspectives if one.level == "sentence"]
+
+    def call(what: str, given: Sequence[Any]) -> None:
+        if what == "pairs":
+            score_pairs(sentences, given)
+            return
+        for question, documents in given:
+            reranker.rerank(question, documents)
+
+    return call
 
 
 if __name__ == "__main__":

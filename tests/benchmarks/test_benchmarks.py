@@ -120,9 +120,12 @@ def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bundles(tiny_bundle: Path, tmp_path: Path) -> None:
-    figures, printed = run("bundles", tmp_path, tiny_bundle, tmp_path / "missing", "--pairs", 24, "--rounds", 1)
+    sizes = ["--pairs", 24, "--documents", 3, "--rounds", 1]
+    figures, printed = run("bundles", tmp_path, tiny_bundle, tmp_path / "missing", *sizes)
     assert list(figures["bundles"]) == [str(tiny_bundle)]
-    assert figures["bundles"][str(tiny_bundle)]["ratio"]["median"] == 1
+    found = figures["bundles"][str(tiny_bundle)]
+    assert found["ratio"]["median"] == found["rerank_ratio"]["median"] == 1
+    assert found["documents_per_second"]["median"] > 0
     assert "missing is left out: ArtefactError" in printed
 
 

@@ -100,6 +100,16 @@ def test_everything_in_one_table(
     assert "the best of them" in capsys.readouterr().out
 
 
+def test_a_system_is_tested_against_bm25_and_the_best_free_one(script: Any) -> None:
+    low, high = np.zeros(40), np.ones(40)
+    free = {"BM25": low, "start encoder": high, "BM25 + start, z-scores": low, "BM25 + start, RRF": low}
+    rows = {row[0]: row[3:] for row in script("yardsticks")["table"]({**free, "blend": high, "other": low})}
+    assert rows["start encoder"][0] == "the best of them"
+    assert rows["BM25"] == ["", ""]
+    assert rows["blend"] == ["1.0000", "0.0000"]
+    assert rows["other"] == ["0.0000", "1.0000"]
+
+
 def test_situations_are_sets_that_tuning_takes(
     script: Any, data: Path, *, tiny_bundle: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
