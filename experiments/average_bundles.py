@@ -30,6 +30,9 @@ def main() -> int:
     parser.add_argument("bundles", nargs=2, help="a folder or a shipped bundle's name, twice")
     parser.add_argument("--share", type=float, default=0.5, help="of the second bundle, 0 to 1 (%(default)s)")
     parser.add_argument("--calibrate", type=Path, required=True, metavar="FILE", help="rows with labels 0 and 1")
+    parser.add_argument(
+        "--stored", choices=("fp16", "bf16"), default="fp16", help="format of its weights (%(default)s)"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
     return guarded("average_bundles", lambda: run(arguments))
@@ -62,7 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.share:g}).\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
         )
         entries = [{**item, "checkpoint": "model"} for item in perspectives]
-        export_bundle(mean, arguments.output, entries, name=arguments.output.name, card=card, calibration=calibration)
+        export_bundle(
+            mean,
+            arguments.output,
+            entries,
+            name=arguments.output.name,
+            card=card,
+            calibration=calibration,
+            stored=arguments.stored,
+        )
     print("\n".join([*lines, f"bundle: {arguments.output}"]))
     return 0
 
@@ -78,11 +89,12 @@ def checkpoint_of(name: str, first: Bundle) -> Path:
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:
-    """The manifest's entries of the perspectives that read question and sentence together, one checkpoint for all."""
-    found = [dict(item) for item in bundle.manifest["perspectives"] if item["kind"] == "cross-encoder"]
-    if len({item.get("checkpoint") for item in found}) != 1:
+    """The manifest's entries of the perspectives of one checkpoint, that which reads question and sentence together."""
+    declared = [dict(item) for item in bundle.manifest["perspectives"]]
+    shared = {item.get("checkpoint") for item in declared if item["kind"] == "cross-encoder"}
+    if len(shared) != 1:
         raise InputError(f"{bundle.folder}: has no checkpoint that all its cross-encoders share; give another bundle.")
-    return found
+    return [item for item in declared if item.get("checkpoint") in shared]
 
 
 if __name__ == "__main__":

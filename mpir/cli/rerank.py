@@ -69,7 +69,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
     parser.add_argument(
-        "--bundle", default="default", metavar="PATH|NAME", help="trained perspectives: ./DIR, or a name (%(default)s)"
+        "--bundle",
+        default="default",
+        metavar="PATH|NAME",
+        help="trained perspectives: ./DIR, default or fast (%(default)s)",
     )
     parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     from mpir.rank.cascade import DEFAULT_SHARE

@@ -159,10 +159,10 @@ def test_the_citation_has_what_its_format_needs() -> None:
     assert (found["cff-version"], str(found["version"])) == ("1.2.0", mpir.__version__)
 
 
-def test_the_model_card_begins_with_what_hubs_read() -> None:
+@pytest.mark.parametrize("card", sorted(ROOT.glob("mpir/bundles/*/CARD.md")), ids=lambda path: path.parent.name)
+def test_a_model_card_begins_with_what_hubs_read(card: Path) -> None:
     import yaml
 
-    card = (ROOT / "mpir/bundles/default/CARD.md").read_text(encoding="utf-8")
-    front = yaml.safe_load(card.split("---\n")[1])
+    front = yaml.safe_load(card.read_text(encoding="utf-8").split("---\n")[1])
     assert {"license", "language", "library_name", "pipeline_tag", "base_model", "datasets", "metrics"} <= set(front)
     assert front["pipeline_tag"] == "text-ranking"

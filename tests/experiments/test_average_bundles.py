@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from mpir import Reranker
 
@@ -44,6 +46,26 @@ def test_a_bundle_with_itself_orders_as_before(
     assert combine(monkeypatch, tiny_bundle, tiny_bundle / "model", *options) == 0  # a checkpoint as the second
     weights = [(tmp_path / name / "model/model.safetensors").read_bytes() for name in ("mean", "bare")]
     assert weights[0] == weights[1]
+
+
+def test_all_perspectives_of_the_checkpoint_stay(
+    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = tmp_path / "both"
+    shutil.copytree(tiny_bundle, both)
+    manifest = json.loads((both / "bundle.json").read_text())
+    shared = {"kind": "bi-encoder", "scale": "cosine"}
+    of_documents = {"name": "dense", **shared, "checkpoint": "model", "level": "document"}
+    elsewhere = {"name": "other", **shared, "checkpoint": "some/encoder"}
+    manifest["perspectives"] += [of_documents, elsewhere]
+    (both / "bundle.json").write_text(json.dumps(manifest))
+    options = ["--calibrate", rows, "--stored", "bf16", "--output", tmp_path / "mean"]
+    assert combine(monkeypatch, both, both, *options) == 0
+    reranker = Reranker(tmp_path / "mean", device="cpu", precision="fp32")
+    assert [one.name for one in reranker.perspectives] == ["relevance", "sts", "sia", "dense"]
+    assert set(reranker.weights.beta) == {"bm25", "dense"}
+    stored = load_file(tmp_path / "mean/model/model.safetensors")
+    assert {value.dtype for value in stored.values()} == {torch.bfloat16}
 
 
 def test_bundles_of_other_perspectives_are_refused(

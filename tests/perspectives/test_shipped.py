@@ -1,0 +1,51 @@
+"""The bundles that ship: whole, small enough for a package index, and right about a question that all can answer."""
+
+from pathlib import Path
+
+import pytest
+
+from mpir import Reranker
+from mpir.perspectives.bundle import SHIPPED, open_bundle
+
+LARGEST = {"default": 95e6, "fast": 40e6}
+"""Bytes; a package index takes 100 MB of all of them, zipped."""
+QUESTION = "Which gene is mutated in cystic fibrosis?"
+DOCUMENTS = [
+    "Gene therapy for cystic fibrosis: which patients should be treated? Trials enrolled adults with cystic fibrosis.",
+    "Cystic fibrosis is caused by mutations of CFTR, a chloride channel of epithelial cells. Carriers are healthy.",
+    "Many a gene is mutated in pancreatic cancer. KRAS is the most frequent.",
+]
+
+
+def test_these_ship() -> None:
+    assert {folder.name for folder in SHIPPED.iterdir() if folder.is_dir()} == LARGEST.keys()
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_it_is_whole_and_small(name: str) -> None:
+    bundle = open_bundle(name)
+    listed = {bundle.folder / file for file in bundle.manifest["files"]} | {bundle.manifest_path}
+    found = {path for path in Path(bundle.folder).rglob("*") if path.is_file()}
+    assert found == listed
+    assert sum(path.stat().st_size for path in found) < LARGEST[name]
+    assert bundle.name == name
+    assert bundle.relevance
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_the_sentence_that_answers_is_the_best_from_every_perspective(name: str) -> None:
+    ranking = Reranker(name, device="cpu", precision="fp32").rerank(QUESTION, DOCUMENTS)
+    sentences = [sentence for document in ranking.documents for sentence in document.sentences]
+    for perspective in ("relevance", "sts", "sia"):
+        assert "CFTR" in max(sentences, key=lambda sentence: sentence.scores[perspective]).text
+
+
+def test_the_default_ranks_its_document_first() -> None:
+    assert [one.index for one in Reranker(device="cpu", precision="fp32").rerank(QUESTION, DOCUMENTS)] == [1, 0, 2]
+
+
+def test_one_index_of_vectors_serves_both() -> None:
+    default, fast = (
+        next(one for one in open_bundle(name).perspectives(device="cpu") if one.level == "document") for name in LARGEST
+    )
+    assert fast.identity == default.identity
