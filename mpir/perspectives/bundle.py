@@ -8,7 +8,8 @@
      "agreement": "relevance",
      "files": {"model/model.safetensors": "<SHA-256>", …}}
 
-`checkpoint` may be a hub name instead of a folder in the bundle, and a lone JSON file of this form is a bundle, too.
+`checkpoint` may be a hub name instead of a folder in the bundle, or with "../" a folder of the bundle beside it, and a
+lone JSON file of this form is a bundle, too.
 A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. One with
 `"evidence": false` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
 agreement between documents rests on (perspectives/agreement.py); without it there is no such column. `relevance` names

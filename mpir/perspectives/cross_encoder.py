@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import ArtefactError, InputError, shown
 from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
 from mpir.perspectives.scales import SCALES, to_scale
@@ -83,9 +83,18 @@ def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) 
 
 
 def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEncoder, dict[str, Any]]:
-    """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys."""
+    """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys.
+
+    Raises:
+        ArtefactError: a checkpoint of another bundle ("../its-name/model") that is not there.
+    """
     reading = dict(options)
     inside = loading.folder / str(reading.pop("checkpoint"))
+    if str(options["checkpoint"]).startswith("../") and not inside.exists():
+        raise ArtefactError(
+            f"{loading.folder}: its checkpoint {options['checkpoint']} is another bundle's, which is not there; "
+            "keep the two side by side, or name the folder of the checkpoint in bundle.json."
+        )
     checkpoint = inside if inside.exists() else Path(options["checkpoint"])
     revision = reading.pop("revision", None)
     max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called

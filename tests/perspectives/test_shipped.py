@@ -1,10 +1,12 @@
 """The bundles that ship: whole, small enough for a package index, and right about a question that all can answer."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from mpir import Reranker
+from mpir.errors import ArtefactError
 from mpir.perspectives.bundle import SHIPPED, open_bundle
 
 LARGEST = {"default": 95e6, "fast": 40e6}
@@ -49,3 +51,9 @@ def test_one_index_of_vectors_serves_both() -> None:
         next(one for one in open_bundle(name).perspectives(device="cpu") if one.level == "document") for name in LARGEST
     )
     assert fast.identity == default.identity
+
+
+def test_a_copy_without_the_bundle_that_it_shares_a_checkpoint_with_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "fast", tmp_path / "copy")
+    with pytest.raises(ArtefactError, match=r"its checkpoint \.\./default/encoder is another bundle's"):
+        open_bundle(tmp_path / "copy").perspectives(device="cpu")
