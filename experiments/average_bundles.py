@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         outputs = Encoder(mean, precision="fp32").outputs([(row.question, row.sentence) for row in rows])[0]
         calibration, lines = {}, []
         for item in perspectives:
-            if item["scale"] == "probability":
+            if item.get("scale") == "probability":
                 logits = outputs[:, item["output"]].astype(np.float64)
                 calibration[item["output"]], line = calibrate(logits, rows)
                 lines.append(f"{item['name']}: expected calibration error {line}")

@@ -86,14 +86,14 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
     """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys.
 
     Raises:
-        ArtefactError: a checkpoint of another bundle ("../its-name/model") that is not there.
+        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and not there.
     """
     reading = dict(options)
     inside = loading.folder / str(reading.pop("checkpoint"))
-    if str(options["checkpoint"]).startswith("../") and not inside.exists():
+    if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
         raise ArtefactError(
-            f"{loading.folder}: its checkpoint {options['checkpoint']} is another bundle's, which is not there; "
-            "keep the two side by side, or name the folder of the checkpoint in bundle.json."
+            f"{loading.folder}: its checkpoint {options['checkpoint']} is not there; put it there (a bundle may need "
+            "the one beside it), or name another in bundle.json."
         )
     checkpoint = inside if inside.exists() else Path(options["checkpoint"])
     revision = reading.pop("revision", None)

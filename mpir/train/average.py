@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
 from mpir.io.write import atomic_folder
+from mpir.train.pretrained import count_outputs, load, load_model
 from mpir.values import real_number
 
 
@@ -27,9 +27,9 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
     real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
-    outputs = _outputs(before)
-    kind = AutoModelForSequenceClassification if outputs and outputs == _outputs(after) else AutoModel
-    model, other, tokenizer = _model(kind, before), _model(kind, after), _load(AutoTokenizer, before)
+    outputs = count_outputs(before)
+    kind = AutoModelForSequenceClassification if outputs and outputs == count_outputs(after) else AutoModel
+    model, other, tokenizer = load_model(before, kind), load_model(after, kind), load(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
     if shapes != others:
@@ -55,7 +55,7 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged:
         InputError: two outputs that are not there, or one twice.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
-    model, tokenizer = _model(AutoModelForSequenceClassification, checkpoint), _load(AutoTokenizer, checkpoint)
+    model, tokenizer = load_model(checkpoint, AutoModelForSequenceClassification), load(AutoTokenizer, checkpoint)
     head = model.classifier
     if not isinstance(head, torch.nn.Linear):
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
@@ -73,23 +73,3 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged:
     with atomic_folder(folder, marker="config.json") as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-
-
-def _outputs(checkpoint: str | Path) -> int:
-    """How many outputs a checkpoint has on top of its encoder."""
-    config = _load(AutoConfig, checkpoint)
-    names = config.architectures or [""]
-    return int(config.num_labels) if names[0].endswith("SequenceClassification") else 0
-
-
-def _model(kind: Any, checkpoint: str | Path) -> Any:
-    """A checkpoint's model in single precision, as a bundle's may be half as precise as a run's."""
-    return _load(kind, checkpoint).float()
-
-
-def _load(kind: Any, checkpoint: str | Path) -> Any:
-    try:
-        return kind.from_pretrained(checkpoint)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ArtefactError(f"{checkpoint}: cannot be loaded ({reason}); give an encoder's checkpoint.") from error

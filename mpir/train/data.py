@@ -116,6 +116,8 @@ def read_mixture(
     kept = [task for task in tasks if task.name not in without]
     if not kept:
         raise InputError(f"{path}: no perspective is left to train; leave fewer out.")
+    if all(task.level == "document" for task in kept):
+        raise InputError(f"{path}: all perspectives read documents, but a bundle reads sentences, too; change a level.")
     return kept
 
 

@@ -96,7 +96,8 @@ def _apart(task: Task) -> dict[str, Any]:
 
 def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     manifest = {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
-    return manifest | ({"agreement": RELEVANCE} if any(item["name"] == RELEVANCE for item in perspectives) else {})
+    sentences = [item["name"] for item in perspectives if item.get("level") != "document"]
+    return manifest | ({"agreement": RELEVANCE} if RELEVANCE in sentences else {})
 
 
 def describe(

@@ -8,14 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer
 from torch import nn
-from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
+from mpir.train.pretrained import load_model
 
 AT_ONCE = 1000
 """So many texts are tokenised together."""
@@ -49,8 +48,8 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     others = (token for token, _ in counts.most_common() if token not in must)
     unseen = (token for token in vocabulary if token not in counts and token not in must)
     kept = sorted([*must, *others, *unseen][:size], key=vocabulary.__getitem__)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
-    embeddings = model.base_model.embeddings
+    model = load_model(checkpoint)
+    embeddings = model.base_model.embeddings  # of a bare encoder, base_model is itself
     rows = embeddings.word_embeddings.weight.detach()[[vocabulary[token] for token in kept]]
     pad = kept.index(options["pad_token"])
     embeddings.word_embeddings = nn.Embedding(size, rows.shape[1], padding_idx=pad, _weight=rows)
@@ -67,6 +66,9 @@ def _rules(checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         rules, options = (read_json(checkpoint / name) for name in FILES)
         if rules["model"]["type"] != "WordPiece" or rules["post_processor"]["type"] != "TemplateProcessing":
             raise ValueError(f"its tokenizer is a {rules['model']['type']}")
+        special = [options["pad_token"], *(token["content"] for token in rules["added_tokens"])]
+        if missing := set(special) - set(rules["model"]["vocab"]):
+            raise ValueError(f"its token {min(missing)} is none of the vocabulary")
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise ArtefactError(f"{checkpoint}: has no WordPiece vocabulary to choose from ({error}).") from error
     return rules, options

@@ -552,6 +552,25 @@ def test_one_encoder_reads_sentences_and_whole_documents(
     assert {one.id for one in found} == {"1", "2"}
 
 
+def test_agreement_rests_on_no_perspective_of_documents(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    made = {"kind": "cross-encoder", "checkpoint": "model", "scale": "logit"}
+    declared = [
+        {"name": "relevance", "output": 0, "level": "document", **made},
+        {"name": "sts", "output": 1, **made},
+    ]
+    export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n")
+    assert open_bundle(tmp_path / "b").agreement is None
+
+
+def test_a_mixture_of_documents_alone_is_refused_before_it_trains(mixture: Path) -> None:
+    declared = json.loads(mixture.read_text())
+    for item in declared["perspectives"]:
+        item["level"] = "document"
+    mixture.write_text(json.dumps(declared))
+    with pytest.raises(InputError, match="all perspectives read documents, but a bundle reads sentences, too"):
+        read_mixture(mixture)
+
+
 def test_a_level_that_is_none_is_named(mixture: Path) -> None:
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0]["level"] = "page"

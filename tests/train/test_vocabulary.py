@@ -1,14 +1,22 @@
 """A checkpoint with fewer tokens: those kept mean what they meant, and every word of the texts can be spelt."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+)
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
@@ -83,6 +91,26 @@ def test_both_readers_read_the_same(whole: Path, tmp_path_factory: pytest.TempPa
     slow = AutoTokenizer.from_pretrained(small)
     for text in texts:
         assert fast([text])["input_ids"][0] == slow(text)["input_ids"]
+
+
+def test_a_bare_encoder_gets_no_outputs(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "bare")
+    BertModel.from_pretrained(whole).save_pretrained(tmp_path / "bare")
+    keep_tokens(tmp_path / "bare", tmp_path / "small", TEXTS, 18)
+    names = load_file(tmp_path / "small" / "model.safetensors")
+    assert names["embeddings.word_embeddings.weight"].shape == (18, 16)
+    assert not any("classifier" in name for name in names)
+
+
+def test_a_checkpoint_without_weights_or_with_tokens_of_its_own_is_refused(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "odd")
+    (tmp_path / "odd" / "model.safetensors").unlink()
+    with pytest.raises(ArtefactError, match="odd: cannot be loaded"):
+        keep_tokens(tmp_path / "odd", tmp_path / "small", TEXTS, 18)
+    (tmp_path / "odd" / "tokenizer_config.json").write_text(json.dumps(OPTIONS | {"pad_token": "[NONE]"}))
+    with pytest.raises(ArtefactError, match=r"its token \[NONE\] is none of the vocabulary"):
+        keep_tokens(tmp_path / "odd", tmp_path / "small", TEXTS, 18)
+    assert not (tmp_path / "small").exists()
 
 
 @pytest.mark.parametrize(("texts", "size"), [(TEXTS, 17), (TEXTS, 28), ([], 20)])
