@@ -1,10 +1,12 @@
 """Add a sentence encoder as it is to a bundle: its vectors are perspectives of their own, beside what was trained.
 
     python experiments/add_encoder.py runs/mine/bundle --encoder ENCODER --sentences vectors --output runs/two/bundle
+    python experiments/add_encoder.py default --encoder LARGER --documents dense --replace --output runs/big
 
 Training a joint reading costs an encoder some of what it knew. The cosine of question and sentence (--sentences NAME),
-and of question and document, of which the nearest passage counts (--documents NAME), keep it. The weights are equal
-until they are tuned (docs/tuning.md).
+and of question and document, of which the nearest passage counts (--documents NAME), keep it. With --replace, a
+perspective that has the name already gives way, and with it the model that nothing else reads. What was fitted to the
+bundle's scores is left out, and so is its card: the weights are equal until they are tuned (docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +25,9 @@ from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 
 FOLDER = "encoder"
-"""The encoder's folder in the bundle."""
+"""The encoder's folder in the bundle, with a number behind it where another model is there."""
+FITTED = ("weights", "relevance", "card")
+"""What a manifest names that belongs to the bundle as it was."""
 
 
 def main() -> int:
@@ -31,6 +37,7 @@ def main() -> int:
     parser.add_argument("--encoder", required=True, help="a sentence encoder that is read by the mean of its states")
     parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
+    parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
     parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
     return guarded("add_encoder", lambda: run(arguments))
@@ -40,31 +47,47 @@ def run(arguments: argparse.Namespace) -> int:
     """Copy, add, seal."""
     from mpir.perspectives.bundle import MANIFEST, open_bundle, seal
 
-    bundle, added = open_bundle(arguments.bundle), entries(arguments)
-    known = {item["name"] for item in bundle.manifest["perspectives"]}
-    if taken := known & {item["name"] for item in added}:
-        raise InputError(f"{bundle.folder}: has a perspective {min(taken)!r} already; choose another name.")
+    bundle = open_bundle(arguments.bundle)
+    names = {"sentences": arguments.sentences, "documents": arguments.documents}
+    kept = [item for item in bundle.manifest["perspectives"] if item["name"] not in names.values()]
+    taken = {item["name"] for item in bundle.manifest["perspectives"]} & set(names.values())
+    if taken and not arguments.replace:
+        raise InputError(
+            f"{bundle.folder}: has a perspective {min(taken)!r} already; choose another name, or --replace it."
+        )
+    folder = free_folder({item.get("checkpoint") for item in kept})
+    added = entries(names, folder)
     with atomic_folder(arguments.output, marker=MANIFEST) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
-        save(arguments.encoder, temporary / FOLDER)
         manifest = read_json(temporary / MANIFEST)
-        manifest["perspectives"] += added
-        manifest.pop("weights", None)
-        (temporary / "weights.json").unlink(missing_ok=True)
+        for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
+            (temporary / file).unlink(missing_ok=True)
+        for left in unread(bundle.manifest["perspectives"], kept):
+            shutil.rmtree(temporary / left, ignore_errors=True)
+        save(arguments.encoder, temporary / folder)
+        manifest |= {"name": arguments.output.name, "perspectives": kept + added}
         write_json(temporary / MANIFEST, manifest)
         seal(temporary)
     print(f"{arguments.output}: {', '.join(item['name'] for item in manifest['perspectives'])}")
     return 0
 
 
-def entries(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def free_folder(taken: set[str | None]) -> str:
+    """A folder for the encoder in which no other perspective's model is."""
+    return next(name for name in chain([FOLDER], (f"{FOLDER}-{i}" for i in count(2))) if name not in taken)
+
+
+def unread(before: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The folders of the bundle whose models no perspective reads any more."""
+    models, still = ({item.get("checkpoint", "") for item in one} for one in (before, kept))
+    return {name for name in models - still if name and ".." not in Path(name).parts}
+
+
+def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
     """The manifest's entries of the perspectives that are asked for. Raises InputError where there is none."""
-    shared = {"kind": "bi-encoder", "checkpoint": FOLDER, "scale": "cosine"}
-    found: list[dict[str, Any]] = []
-    if arguments.sentences:
-        found.append({"name": arguments.sentences, **shared})
-    if arguments.documents:
-        found.append({"name": arguments.documents, **shared, "level": "document"})
+    shared = {"kind": "bi-encoder", "checkpoint": folder, "scale": "cosine"}
+    levels: dict[str, dict[str, Any]] = {"sentences": {}, "documents": {"level": "document"}}
+    found = [{"name": name, **shared, **levels[level]} for level, name in names.items() if name]
     if not found:
         raise InputError("no perspective is asked for; name one with --sentences, --documents or both.")
     return found

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from mpir import Reranker
+from mpir.models.encoder import Encoder
+from mpir.perspectives import open_bundle
+from mpir.perspectives.bi_encoder import BiEncoderPerspective
+from tests.conftest import make_checkpoint
 
 MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/add_encoder.py"))["main"]
 
@@ -31,8 +35,43 @@ def test_both_levels(tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, m
     assert "vectors" in best.sentences[0].scores
 
 
+def test_another_encoder_leaves_the_first_one_alone(
+    tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two encoders of different weights in one bundle, and then another in the place of the first."""
+    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    pair = [("does aspirin thin blood", "the gene is in a cell .")]
+    first, second = (Encoder(one, device="cpu", precision="fp32") for one in (tiny_checkpoint, other))
+    wanted = [BiEncoderPerspective("p", one, scale="cosine").score_pairs(pair)[0][0] for one in (first, second)]
+    assert abs(wanted[0] - wanted[1]) > 0.01
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    assert add(monkeypatch, tiny_bundle, "--encoder", tiny_checkpoint, "--documents", "a", "--output", one) == 0
+    assert add(monkeypatch, one, "--encoder", other, "--documents", "b", "--output", two) == 0
+    again = ["--documents", "a", "--replace", "--output", three]
+    assert add(monkeypatch, two, "--encoder", other, *again) == 0
+    for bundle, expected in ((two, wanted), (three, [wanted[1]] * 2)):
+        opened = open_bundle(bundle)
+        assert opened.manifest["name"] == bundle.name
+        found = {p.name: p.score_pairs(pair)[0][0] for p in opened.perspectives(device="cpu", precision="fp32")}
+        assert [found["a"], found["b"]] == pytest.approx(expected, abs=2e-3)  # it is kept in 16 bits
+    assert not (three / "encoder-3").exists()
+
+
+def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
+    tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["--documents", "dense", "--replace"]
+    assert add(monkeypatch, "default", "--encoder", tiny_checkpoint, *names, "--output", tmp_path / "big") == 0
+    files = {str(file.relative_to(tmp_path / "big")) for file in (tmp_path / "big").rglob("*") if file.is_file()}
+    assert not {"weights.json", "relevance.json", "CARD.md"} & files
+    bundle = open_bundle(tmp_path / "big")
+    assert [item["name"] for item in bundle.manifest["perspectives"]] == ["relevance", "sts", "sia", "dense"]
+    assert len(set(Reranker(tmp_path / "big", device="cpu").weights.beta.values())) == 1
+
+
 @pytest.mark.parametrize(
-    ("names", "words"), [(["--sentences", "sts"], ["has a perspective 'sts' already"]), ([], ["name one with"])]
+    ("names", "words"),
+    [(["--sentences", "sts"], ["has a perspective 'sts' already", "--replace"]), ([], ["name one with"])],
 )
 def test_bad_input(
     names: list[str],
@@ -46,5 +85,6 @@ def test_bad_input(
 ) -> None:
     options = [tiny_bundle, "--encoder", tiny_checkpoint, *names, "--output", tmp_path / "new"]
     assert add(monkeypatch, *options) != 0
-    assert all(word in capsys.readouterr().err for word in words)
+    said = capsys.readouterr().err
+    assert all(word in said for word in words)
     assert not (tmp_path / "new").exists()
