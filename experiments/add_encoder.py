@@ -48,22 +48,25 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.perspectives.bundle import MANIFEST, open_bundle, seal
 
     bundle = open_bundle(arguments.bundle)
+    before: list[dict[str, Any]] = bundle.manifest["perspectives"]
     names = {"sentences": arguments.sentences, "documents": arguments.documents}
-    kept = [item for item in bundle.manifest["perspectives"] if item["name"] not in names.values()]
-    taken = {item["name"] for item in bundle.manifest["perspectives"]} & set(names.values())
+    taken = {item["name"] for item in before} & set(names.values())
     if taken and not arguments.replace:
         raise InputError(
             f"{bundle.folder}: has a perspective {min(taken)!r} already; choose another name, or --replace it."
         )
-    folder = free_folder({item.get("checkpoint") for item in kept})
+    kept, copied = own_models([item for item in before if item["name"] not in taken])
+    folder = free_folder(models(kept))
     added = entries(names, folder)
     with atomic_folder(arguments.output, marker=MANIFEST) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
         manifest = read_json(temporary / MANIFEST)
         for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
             (temporary / file).unlink(missing_ok=True)
-        for left in unread(bundle.manifest["perspectives"], kept):
+        for left in filter(is_inside, models(before) - models(kept)):
             shutil.rmtree(temporary / left, ignore_errors=True)
+        for place, name in copied.items():
+            shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
         save(arguments.encoder, temporary / folder)
         manifest |= {"name": arguments.output.name, "perspectives": kept + added}
         write_json(temporary / MANIFEST, manifest)
@@ -72,15 +75,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def free_folder(taken: set[str | None]) -> str:
+def own_models(items: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, str]]:
+    """The entries with folders for what they read of another bundle, and which folder each of these is copied to."""
+    taken, copied = models(items), dict[str, str]()
+    for place in sorted(taken):
+        if not is_inside(place):
+            copied[place] = free_folder(taken | set(copied.values()))
+    return [
+        {**item, "checkpoint": copied[item["checkpoint"]]} if item.get("checkpoint") in copied else item
+        for item in items
+    ], copied
+
+
+def is_inside(checkpoint: str) -> bool:
+    """Whether a checkpoint is the bundle's own, or a hub's, and not in a folder beside it."""
+    return ".." not in Path(checkpoint).parts
+
+
+def models(perspectives: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The folders or hub names of the models that perspectives read."""
+    return {item["checkpoint"] for item in perspectives if "checkpoint" in item}
+
+
+def free_folder(taken: set[str]) -> str:
     """A folder for the encoder in which no other perspective's model is."""
     return next(name for name in chain([FOLDER], (f"{FOLDER}-{i}" for i in count(2))) if name not in taken)
-
-
-def unread(before: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The folders of the bundle whose models no perspective reads any more."""
-    models, still = ({item.get("checkpoint", "") for item in one} for one in (before, kept))
-    return {name for name in models - still if name and ".." not in Path(name).parts}
 
 
 def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
@@ -95,11 +114,12 @@ def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]
 
 def save(checkpoint: str, folder: Path) -> None:
     """Write an encoder's weights in 16 bits, and its tokenizer."""
-    import torch
     from transformers import AutoModel, AutoTokenizer
 
-    AutoModel.from_pretrained(checkpoint, dtype=torch.float32).half().save_pretrained(folder)
-    AutoTokenizer.from_pretrained(checkpoint).save_pretrained(folder)
+    from mpir.train.pretrained import load, load_model
+
+    load_model(checkpoint, AutoModel).half().save_pretrained(folder)
+    load(AutoTokenizer, checkpoint).save_pretrained(folder)
 
 
 if __name__ == "__main__":

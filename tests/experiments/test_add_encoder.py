@@ -69,6 +69,31 @@ def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
     assert len(set(Reranker(tmp_path / "big", device="cpu").weights.beta.values())) == 1
 
 
+def test_what_the_bundle_reads_of_another_one_is_copied(
+    tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vectors of `fast` are the default's."""
+    assert add(monkeypatch, "fast", "--encoder", tiny_checkpoint, "--documents", "x", "--output", tmp_path / "new") == 0
+    entries = {item["name"]: item for item in open_bundle(tmp_path / "new").manifest["perspectives"]}
+    assert entries["dense"]["checkpoint"] != entries["x"]["checkpoint"]
+    shipped, copied = (
+        (folder / "encoder/model.safetensors").read_bytes()
+        for folder in (open_bundle("default").folder, tmp_path / "new")
+    )
+    assert entries["dense"]["checkpoint"] == "encoder"
+    assert shipped == copied
+    assert Reranker(tmp_path / "new", device="cpu").rerank("why", ["a cell", "a gene"]).documents[0].scores["dense"] < 1
+
+
+def test_an_encoder_that_is_not_there(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--encoder", tmp_path / "missing", "--documents", "x", "--output", tmp_path / "new"]
+    assert add(monkeypatch, tiny_bundle, *options) == 2
+    assert "missing: cannot be loaded" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [(["--sentences", "sts"], ["has a perspective 'sts' already", "--replace"]), ([], ["name one with"])],
