@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
 from mpir.io.write import atomic_folder
+from mpir.train.pretrained import load, load_model
 
 
 def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:
@@ -22,16 +23,12 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
         InputError: fewer layers than one, or as many as there are.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
+    model, tokenizer = load_model(checkpoint), load(AutoTokenizer, checkpoint)
     try:
-        names = AutoConfig.from_pretrained(checkpoint).architectures or [""]
-        kind = AutoModelForSequenceClassification if names[0].endswith("SequenceClassification") else AutoModel
-        model = kind.from_pretrained(checkpoint, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
         encoder = model.base_model.encoder
         count = len(encoder.layer)
-    except (OSError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ArtefactError(f"{checkpoint}: has no layers to choose from ({reason}); give a BERT-like one.") from error
+    except AttributeError as error:
+        raise ArtefactError(f"{checkpoint}: has no layers to choose from ({error}); give a BERT-like one.") from error
     if not 1 <= layers < count:
         raise InputError(f"{checkpoint}: has {count} layers, so {layers} cannot be kept; choose 1 to {count - 1}.")
     kept = tuple((number + 1) * count // layers - 1 for number in range(layers))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, BertConfig, BertModel
+from transformers import AutoModelForSequenceClassification, BertConfig, BertModel, DistilBertConfig, DistilBertModel
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
@@ -50,6 +50,12 @@ def test_what_cannot_be_shrunk(tiny_checkpoint: Path, tmp_path: Path) -> None:
     for layers in (0, 2):
         with pytest.raises(InputError, match=f"has 2 layers, so {layers} cannot be kept; choose 1 to 1"):
             shrink(tiny_checkpoint, tmp_path / "small", layers)
-    with pytest.raises(ArtefactError, match="has no layers to choose from"):
+    with pytest.raises(ArtefactError, match="nowhere: cannot be loaded"):
         shrink(tmp_path / "nowhere", tmp_path / "small", 1)
+    other = tmp_path / "other"
+    DistilBertModel(DistilBertConfig(vocab_size=30, dim=8, n_heads=2, n_layers=2, hidden_dim=8)).save_pretrained(other)
+    for file in tiny_checkpoint.glob("tokenizer*"):
+        (other / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(ArtefactError, match="other: has no layers to choose from"):
+        shrink(other, tmp_path / "small", 1)
     assert not (tmp_path / "small").exists()
