@@ -1,14 +1,15 @@
 """A forward pass for BERT without padding, and for its classifier without the part of the last layer nobody reads.
 
-Weights and arithmetic are those of transformers' `BertForSequenceClassification`; what is left out is work without
-effect. The tokens of a batch lie one after another in one matrix, so that no linear layer sees padding (Zeng et al.,
-"Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The classifier reads only the first
-token's last state, so the last layer computes attention and feed-forward block for that token alone.
+Weights and arithmetic are those of transformers' `BertForSequenceClassification`, or of the same for MPNet (mpnet.py);
+what is left out is work without effect. The tokens of a batch lie one after another in one matrix, so that no linear
+layer sees padding (Zeng et al., "Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The
+classifier reads only the first token's last state, so the last layer computes attention and feed-forward block for that
+token alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.models import mpnet
 from mpir.models.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
@@ -32,13 +34,16 @@ STEPS = 8
 
 def can_unpad(model: Any) -> bool:
     """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
-    if not isinstance(model, Bert) and type(model).__name__ != CLASSIFIER:
+    kind = type(model).__name__
+    if kind == mpnet.CLASSIFIER:
+        return bool(model.config.hidden_act == SUPPORTED["hidden_act"])
+    if not isinstance(model, Bert) and kind != CLASSIFIER:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 
 
 class UnpaddedBert:
-    """The forward pass of one `BertForSequenceClassification`, on its device, in its precision.
+    """The forward pass of one `BertForSequenceClassification`, or MPNet's, on its device, in its precision.
 
     With `trains`, gradients reach the model's own parameters, its dropout counts while it is in training mode (but for
     that of attention weights), and weights are read at each call; else they are those that the model had at first.
@@ -46,13 +51,17 @@ class UnpaddedBert:
 
     def __init__(self, model: Any, *, trains: bool = False) -> None:
         """Take over the model's weights; query, key and value become one matrix."""
+        self.bias = None
+        if type(model).__name__ == mpnet.CLASSIFIER:
+            model = mpnet.as_bert(model)
+            self.bias = model.bias
         self.embeddings, self.pooler, self.classifier = model.bert.embeddings, model.bert.pooler.dense, model.classifier
         self.dropout = model.dropout
         self.layers = [_Layer(layer, model.config.num_attention_heads, trains) for layer in model.bert.encoder.layer]
 
     def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (N, K) of N token sequences."""
-        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        batch = self._batch(sequences)
         states = self._embed(sequences, batch)
         for layer in self.layers[:-1]:
             states = layer.all_tokens(states, batch)
@@ -62,15 +71,18 @@ class UnpaddedBert:
 
     def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:
         """Vectors (N, W) of each sequence's last states, in single precision."""
-        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device)
+        batch = self._batch(sequences)
         states, count = self._states(sequences, batch), len(sequences)
         return pooling(batch.pad(states)[:count], batch.inside[:count])
 
     def states(self, sequences: Sequence[TokenSequence], unseen: int | None = None) -> Tensor:
         """The last states (T, W) of all tokens, sequence after sequence. No token sees those with the id `unseen`."""
         hidden = None if unseen is None else np.concatenate([tokens.ids for tokens in sequences]) == unseen
-        batch = _Batch([len(tokens.ids) for tokens in sequences], self.pooler.weight.device, hidden)
+        batch = self._batch(sequences, hidden)
         return self._states(sequences, batch)[: batch.tokens]
+
+    def _batch(self, sequences: Sequence[TokenSequence], hidden: npt.NDArray[np.bool_] | None = None) -> _Batch:
+        return _Batch([len(tokens.ids) for tokens in sequences], self.classifier.weight.device, hidden, self.bias)
 
     def _states(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
         states = self._embed(sequences, batch)
@@ -101,10 +113,16 @@ class _Batch:
     """Where sequences lie in the matrix of T rows: their tokens, and less than ROWS that nobody reads.
 
     N and the longest sequence's length are filled up, too; sequences that are not there see what they like. Nobody sees
-    the `hidden` tokens (T,).
+    the `hidden` tokens (T,). `bias` (1, H, L, L) of a length is added to attention's scores.
     """
 
-    def __init__(self, sizes: list[int], device: torch.device, hidden: npt.NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self,
+        sizes: list[int],
+        device: torch.device,
+        hidden: npt.NDArray[np.bool_] | None = None,
+        bias: Callable[[int], Tensor] | None = None,
+    ) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))
         lengths = torch.tensor(sizes + [0] * (self.count - len(sizes)))
         columns = torch.arange(self.longest).expand(self.count, -1)
@@ -121,6 +139,8 @@ class _Batch:
         if hidden is not None:
             nowhere[inside] = torch.from_numpy(hidden)
         self.outside = torch.zeros(inside.shape).masked_fill(nowhere, -torch.inf)[:, None, None, :].to(device)
+        self.bias = None if bias is None else bias(self.longest)
+        self._added: Tensor | None = None
 
     def pad(self, states: Tensor) -> Tensor:
         """(T, W) as (N, longest, W): a view where all have one length, else a copy with zeros after each sequence."""
@@ -136,14 +156,29 @@ class _Batch:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention inside each sequence, heads apart: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""
-        return _attention(query, key, value, None if self.even else self.outside.to(query.dtype))
+        added = self._added_to(query)
+        return _attention(query, key, value, None if added is None else added[:, :, : query.shape[2]])
+
+    def _added_to(self, query: Tensor) -> Tensor | None:
+        """What scores have added to them: the bias, and minus infinity where there is nothing to see. Made once."""
+        if self._added is None:
+            parts = (None if self.even else self.outside, self.bias)
+            for part in (one.to(query.dtype) for one in parts if one is not None):
+                self._added = part if self._added is None else self._added + part
+        return self._added
 
     def attend_apart(self, states: Tensor, heads: int) -> Tensor:
         """Attention inside one sequence after another: (T, W) from queries, keys and values (T, 3 W)."""
         parts = torch.split(states.view(len(states), 3, heads, -1), [*self.sizes, len(states) - self.tokens])
-        mixed = [_attention(*part.permute(1, 2, 0, 3)[:, None]) for part in parts[:-1]]
+        apart = (part.permute(1, 2, 0, 3)[:, None] for part in parts[:-1])
+        mixed = [_attention(query, key, value, self._bias_among(query)) for query, key, value in apart]
         filling = states.new_zeros(len(parts[-1]), states.shape[1] // 3)
         return torch.cat([*(part[0].transpose(0, 1).flatten(1) for part in mixed), filling])
+
+    def _bias_among(self, query: Tensor) -> Tensor | None:
+        """The bias (1, H, n, n) among the n tokens of one sequence."""
+        count = query.shape[2]
+        return None if self.bias is None else self.bias[:, :, :count, :count].to(query.dtype)
 
 
 def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -9,6 +9,9 @@ from transformers import (
     AutoModelForSequenceClassification,
     BertConfig,
     BertForSequenceClassification,
+    MPNetConfig,
+    MPNetForSequenceClassification,
+    PreTrainedModel,
     RobertaConfig,
     RobertaForSequenceClassification,
 )
@@ -19,14 +22,20 @@ from mpir.models.unpadded import UnpaddedBert, can_unpad
 
 def sequences_of(lengths: list[int], vocabulary: int = 20) -> list[TokenSequence]:
     generator = np.random.default_rng(0)
-    ids = [generator.integers(1, vocabulary, length, dtype=np.int32) for length in lengths]
+    ids = [generator.integers(2, vocabulary, length, dtype=np.int32) for length in lengths]
     return [TokenSequence(part, (np.arange(len(part)) > len(part) // 3).astype(np.int32)) for part in ids]
 
 
-def expected(model: torch.nn.Module, sequences: list[TokenSequence]) -> torch.Tensor:
-    inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, 0).items()}
+def padded(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Tensor:
+    inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, model.config.pad_token_id).items()}
+    if model.config.model_type == "mpnet":
+        del inputs["token_type_ids"]
+    return model(**inputs).logits
+
+
+def expected(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Tensor:
     with torch.inference_mode():
-        return model(**inputs).logits
+        return padded(model, sequences)
 
 
 @pytest.fixture(params=["together", "one after another"], autouse=True)
@@ -36,31 +45,50 @@ def long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr("mpir.models.unpadded.LONG", 4)
 
 
+@pytest.fixture(scope="module", params=["bert", "mpnet"])
+def checkpoint(request: pytest.FixtureRequest, tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model of either kind whose output hangs on every one of its weights."""
+    if request.param == "bert":
+        return tiny_checkpoint
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 20}
+    torch.manual_seed(0)
+    model = MPNetForSequenceClassification(MPNetConfig(vocab_size=20, max_position_embeddings=64, **sizes))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.3)
+    folder = tmp_path_factory.mktemp("mpnet")
+    model.save_pretrained(folder)
+    return folder
+
+
+def load(checkpoint: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+    return AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=dtype).eval()
+
+
 @pytest.fixture(scope="module")
-def model(tiny_checkpoint: Path) -> torch.nn.Module:
-    return AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+def model(checkpoint: Path) -> PreTrainedModel:
+    return load(checkpoint)
 
 
 @pytest.mark.parametrize("lengths", [[7], [5, 5, 5], [9, 3, 6, 3], [1, 40]])
-def test_unpadded_equals_padded(model: torch.nn.Module, lengths: list[int]) -> None:
+def test_unpadded_equals_padded(model: PreTrainedModel, lengths: list[int]) -> None:
     sequences = sequences_of(lengths)
     torch.testing.assert_close(UnpaddedBert(model)(sequences), expected(model, sequences), atol=1e-5, rtol=1e-5)
 
 
-def test_bfloat16_stays_near_float32(model: torch.nn.Module, tiny_checkpoint: Path) -> None:
+def test_bfloat16_stays_near_float32(model: PreTrainedModel, checkpoint: Path) -> None:
     sequences = sequences_of([12, 4, 9])
-    half = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.bfloat16).eval()
-    found = UnpaddedBert(half)(sequences).float()
+    found = UnpaddedBert(load(checkpoint, torch.bfloat16))(sequences).float()
     torch.testing.assert_close(found, expected(model, sequences), atol=0.1, rtol=0.1)
 
 
-def test_a_sequence_does_not_see_its_neighbours(model: torch.nn.Module) -> None:
+def test_a_sequence_does_not_see_its_neighbours(model: PreTrainedModel) -> None:
     sequences = sequences_of([8, 5, 11])
     alone = torch.cat([UnpaddedBert(model)([one]) for one in sequences])
     torch.testing.assert_close(UnpaddedBert(model)(sequences), alone, atol=1e-5, rtol=1e-5)
 
 
-def test_vectors_and_states_are_those_of_each_sequence_alone(model: torch.nn.Module) -> None:
+def test_vectors_and_states_are_those_of_each_sequence_alone(model: PreTrainedModel) -> None:
     unpadded, sequences = UnpaddedBert(model), sequences_of([8, 5, 11])
     alone = torch.cat([unpadded.vectors([one]) for one in sequences])
     torch.testing.assert_close(unpadded.vectors(sequences), alone, atol=1e-5, rtol=1e-5)
@@ -68,7 +96,7 @@ def test_vectors_and_states_are_those_of_each_sequence_alone(model: torch.nn.Mod
     torch.testing.assert_close(unpadded.states(sequences), states, atol=1e-5, rtol=1e-5)
 
 
-def test_only_a_plain_bert_classifier_is_unpadded() -> None:
+def test_only_a_plain_classifier_of_bert_or_mpnet_is_unpadded() -> None:
     sizes = {
         "hidden_size": 8,
         "num_hidden_layers": 1,
@@ -78,24 +106,26 @@ def test_only_a_plain_bert_classifier_is_unpadded() -> None:
     }
     assert can_unpad(BertForSequenceClassification(BertConfig(**sizes)))
     assert not can_unpad(BertForSequenceClassification(BertConfig(**sizes, hidden_act="relu")))
+    assert can_unpad(MPNetForSequenceClassification(MPNetConfig(**sizes)))
+    assert not can_unpad(MPNetForSequenceClassification(MPNetConfig(**sizes, hidden_act="relu")))
     assert not can_unpad(RobertaForSequenceClassification(RobertaConfig(**sizes)))
 
 
-def test_gradients_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
+def test_gradients_are_those_of_the_padded_pass(checkpoint: Path) -> None:
     sequences, found = sequences_of([9, 3, 6, 3]), []
     for unpadded in (True, False):
-        model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
-        inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, 0).items()}
-        logits = UnpaddedBert(model, trains=True)(sequences) if unpadded else model(**inputs).logits
+        model = load(checkpoint)
+        logits = UnpaddedBert(model, trains=True)(sequences) if unpadded else padded(model, sequences)
         logits.square().sum().backward()
-        found.append({name: parameter.grad for name, parameter in model.named_parameters()})
+        found.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})
+    assert found[0].keys() == found[1].keys()
     assert any(gradient.abs().max() > 1e-3 for gradient in found[1].values())
     for name, gradient in found[1].items():
         torch.testing.assert_close(found[0][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
 
 
-def test_in_training_weights_are_read_anew_and_dropout_counts(tiny_checkpoint: Path) -> None:
-    model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
+def test_in_training_weights_are_read_anew_and_dropout_counts(checkpoint: Path) -> None:
+    model = load(checkpoint)
     unpadded, sequences = UnpaddedBert(model, trains=True), sequences_of([9, 3, 6, 3])
     with torch.no_grad():
         for parameter in model.parameters():
