@@ -4,22 +4,32 @@
         --output runs/data/taught.train.jsonl
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --encoders BIG-ENCODER runs/dense/mean \\
         --output runs/data/topics.taught.train.jsonl
+    python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --bundle BIG --per-question 12 \\
+        --keep experiments/teachers/large.npz --output runs/data/topics.taught.train.jsonl
+    python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --kept experiments/teachers/large.npz \\
+        --output runs/data/topics.taught.train.jsonl
 
 Every row gets "teacher": the bundle's score of its question and sentence, as a logit. Of encoders, which read the two
 apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what sentences are near, corrected by
 what is known to answer. The labels stay as they are.
+
+A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
+sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
+out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
@@ -42,6 +52,9 @@ def main() -> int:
     parser.add_argument("rows", type=Path, help="a training file: question, sentence and label on each line")
     parser.add_argument("--output", type=Path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")
+    parser.add_argument("--per-question", type=int, metavar="N", help="only N rows of each question, drawn at random")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
     parser.add_argument("--encoders", nargs="+", metavar="ENCODER", help="instead of a bundle: folders or hub names")
     add_model_options(parser, weights=False)
     arguments = parser.parse_args()
@@ -54,13 +67,42 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
     if wrong:
         raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
-    found = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
+    if arguments.per_question:
+        rows = some_of_each(rows, arguments.per_question)
+    if arguments.kept:
+        rows, found = by_kept(arguments, rows)
+    else:
+        found = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
+    if arguments.keep:
+        keep(arguments.keep, rows, found)
     with atomic_write(arguments.output) as stream:
         for row, value in zip(rows, found.round(4).tolist(), strict=True):
             stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")
-    teacher = " and ".join(arguments.encoders or []) or f"{arguments.perspective} of {arguments.bundle}"
-    print(f"{arguments.output}: {len(rows)} rows with scores of {teacher}")
+    models = " and ".join(arguments.encoders or []) or f"{arguments.perspective} of {arguments.bundle}"
+    print(f"{arguments.output}: {len(rows)} rows with scores of {arguments.kept or models}")
     return 0
+
+
+def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """At most `count` rows of each question, drawn at random, in the order of the file."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row["question"], []).append(place)
+    draw = random.Random(1)
+    kept = [draw.sample(own, min(count, len(own))) for own in places.values()]
+    return [rows[place] for place in sorted(place for own in kept for place in own)]
+
+
+def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Scores]:
+    """The rows whose scores a file keeps, and those scores (N,)."""
+    known = dict(zip(*read_kept(arguments.kept), strict=True))
+    pairs = [(row, known[n]) for row, n in zip(rows, fingerprints(rows).tolist(), strict=True) if n in known]
+    if not pairs:
+        raise InputError(
+            f"{arguments.kept}: has the score of none of the {len(rows)} rows of {arguments.rows}; give those that it "
+            "was made from, or a bundle that scores these."
+        )
+    return [row for row, _ in pairs], np.array([score for _, score in pairs])
 
 
 def by_bundle(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:

@@ -4,13 +4,17 @@ import json
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mpir.io.read import read_json_lines
 from mpir.models.encoder import Encoder
 
-MAIN = runpy.run_path(str(Path(__file__).parents[2] / "data_scripts/teacher_scores.py"))["main"]
+FOLDER = Path(__file__).parents[2] / "data_scripts"
+sys.path.insert(0, str(FOLDER))
+MAIN = runpy.run_path(str(FOLDER / "teacher_scores.py"))["main"]
+sys.path.remove(str(FOLDER))
 
 
 @pytest.mark.parametrize(("perspective", "output"), [("relevance", 0), ("sts", 1)])
@@ -65,3 +69,46 @@ def test_encoders_teach_by_the_sum_of_their_cosines(
     )
     taught = [row["teacher"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
     assert taught == pytest.approx([10 * (1 + 1) + 2, 10 * 2 * float(question @ cell)], abs=1e-3)
+
+
+def test_scores_that_were_kept_teach_without_a_model(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(rows: list[dict[str, Any]], *options: object) -> list[dict[str, Any]]:
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        given = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", *options]
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, given)])
+        assert MAIN() == 0
+        return [row for _, row in read_json_lines(tmp_path / "taught.jsonl")]
+
+    def of(question: str, *texts: str) -> list[dict[str, Any]]:
+        return [{"id": question, "question": question, "sentence": text, "label": 0.0} for text in texts]
+
+    first, second = of("does aspirin thin blood", "yes", "no", "the cell"), of("heart attack", "risk", "gene")
+    by_model = ["--bundle", tiny_bundle, "--device", "cpu", "--precision", "fp32", "--keep", tmp_path / "kept.npz"]
+    taught = run(first, *by_model) + run(second, *by_model)
+    kept = run([*second, *of("trial", "patients"), *first], "--kept", tmp_path / "kept.npz")
+    assert [row["sentence"] for row in kept] == ["risk", "gene", "yes", "no", "the cell"]
+    values = {row["sentence"]: row["teacher"] for row in taught}
+    assert len(set(values.values())) == 5
+    assert {row["sentence"]: row["teacher"] for row in kept} == pytest.approx(values, abs=2e-3)
+
+    options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--kept", tmp_path / "kept.npz"]
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
+    (tmp_path / "rows.jsonl").write_text(json.dumps(of("trial", "patients")[0]))
+    assert MAIN() == 2
+    assert "has the score of none of the 1 rows" in capsys.readouterr().err
+    (tmp_path / "kept.npz").write_bytes(b"no scores")
+    assert MAIN() == 2
+    assert "holds no scores of a teacher" in capsys.readouterr().err
+
+
+def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"question": q, "sentence": text} for q in ("risk", "gene") for text in ("yes", "no", "the", "a")]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
+    options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--bundle", tiny_bundle]
+    options += ["--device", "cpu", "--per-question", 3]
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
+    assert MAIN() == 0
+    found = [row["question"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
+    assert (found.count("risk"), found.count("gene")) == (3, 3)

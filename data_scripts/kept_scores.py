@@ -1,0 +1,39 @@
+"""A teacher's scores in a small file: by the fingerprints of question and sentence, and none of their words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError
+from mpir.io.hash import fingerprint
+from mpir.io.write import atomic_write
+
+Scores = npt.NDArray[np.float64]
+
+
+def keep(path: Path, rows: list[dict[str, Any]], found: Scores) -> None:
+    """Add the scores (N,) of rows to a file: fingerprints `rows` (M,), ascending, and `scores` (M,) in fp16."""
+    known = dict(zip(*read_kept(path), strict=True)) if path.exists() else {}
+    known |= dict(zip(fingerprints(rows).tolist(), found.tolist(), strict=True))
+    numbers = np.array(sorted(known), np.uint64)
+    with atomic_write(path, binary=True) as stream:
+        np.savez(stream, rows=numbers, scores=np.array([known[n] for n in numbers.tolist()], np.float16))
+
+
+def read_kept(path: Path) -> tuple[list[int], list[float]]:
+    """The fingerprints of rows and their scores, as `keep` wrote them."""
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            return kept["rows"].tolist(), kept["scores"].astype(float).tolist()
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise InputError(f"{path}: holds no scores of a teacher ({error}); give a file that --keep wrote.") from error
+
+
+def fingerprints(rows: list[dict[str, Any]]) -> npt.NDArray[np.uint64]:
+    """What tells rows (N,) from one another: their questions' and sentences' texts."""
+    return np.array([int(fingerprint([row["question"], row["sentence"]]), 16) for row in rows], np.uint64)
