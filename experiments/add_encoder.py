@@ -1,12 +1,15 @@
-"""Add a sentence encoder as it is to a bundle: its vectors are perspectives of their own, beside what was trained.
+"""Add another encoder to a bundle: its readings are perspectives of their own, beside those that were there.
 
     python experiments/add_encoder.py runs/mine/bundle --encoder ENCODER --sentences vectors --output runs/two/bundle
     python experiments/add_encoder.py default --encoder LARGER --documents dense --replace --output runs/big
+    python experiments/add_encoder.py default --encoder runs/large/best --together relevance --replace --output runs/big
 
 Training a joint reading costs an encoder some of what it knew. The cosine of question and sentence (--sentences NAME),
-and of question and document, of which the nearest passage counts (--documents NAME), keep it. With --replace, a
-perspective that has the name already gives way, and with it the model that nothing else reads. What was fitted to the
-bundle's scores is left out, and so is its card: the weights are equal until they are tuned (docs/tuning.md).
+and of question and document, of which the nearest passage counts (--documents NAME), keep it. An encoder that was
+trained to read question and sentence together gives their probability by its first output (--together NAME). With
+--replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
+fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
+(docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -20,12 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from mpir.cli import guarded
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""
+WAYS: dict[str, dict[str, Any]] = {
+    "sentences": {"kind": "bi-encoder", "scale": "cosine"},
+    "documents": {"kind": "bi-encoder", "scale": "cosine", "level": "document"},
+    "together": {"kind": "cross-encoder", "scale": "probability", "output": 0},
+}
+"""How an encoder may be read: what a manifest says of it."""
 FITTED = ("weights", "relevance", "card")
 """What a manifest names that belongs to the bundle as it was."""
 
@@ -34,9 +43,10 @@ def main() -> int:
     """Read arguments, add, say where the result is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", help="the bundle to start from: a folder, or a shipped one's name")
-    parser.add_argument("--encoder", required=True, help="a sentence encoder that is read by the mean of its states")
+    parser.add_argument("--encoder", required=True, help="a sentence encoder, or of --together a trained checkpoint")
     parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
+    parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
     parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
     parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
@@ -49,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     bundle = open_bundle(arguments.bundle)
     before: list[dict[str, Any]] = bundle.manifest["perspectives"]
-    names = {"sentences": arguments.sentences, "documents": arguments.documents}
+    names = {way: getattr(arguments, way) for way in WAYS}
     taken = {item["name"] for item in before} & set(names.values())
     if taken and not arguments.replace:
         raise InputError(
@@ -67,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             shutil.rmtree(temporary / left, ignore_errors=True)
         for place, name in copied.items():
             shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
-        save(arguments.encoder, temporary / folder)
+        save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
         manifest |= {"name": arguments.output.name, "perspectives": kept + added}
         write_json(temporary / MANIFEST, manifest)
         seal(temporary)
@@ -104,21 +114,25 @@ def free_folder(taken: set[str]) -> str:
 
 def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
     """The manifest's entries of the perspectives that are asked for. Raises InputError where there is none."""
-    shared = {"kind": "bi-encoder", "checkpoint": folder, "scale": "cosine"}
-    levels: dict[str, dict[str, Any]] = {"sentences": {}, "documents": {"level": "document"}}
-    found = [{"name": name, **shared, **levels[level]} for level, name in names.items() if name]
+    found = [{"name": name, "checkpoint": folder, **WAYS[way]} for way, name in names.items() if name]
     if not found:
-        raise InputError("no perspective is asked for; name one with --sentences, --documents or both.")
+        raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")
     return found
 
 
-def save(checkpoint: str, folder: Path) -> None:
-    """Write an encoder's weights in 16 bits, and its tokenizer."""
+def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:
+    """Write an encoder's weights in 16 bits, with its outputs or bare, and its tokenizer.
+
+    Raises:
+        ArtefactError: it cannot be loaded, or has no outputs.
+    """
     from transformers import AutoModel, AutoTokenizer
 
-    from mpir.train.pretrained import load, load_model
+    from mpir.train.pretrained import count_outputs, load, load_model
 
-    load_model(checkpoint, AutoModel).half().save_pretrained(folder)
+    if outputs and not count_outputs(checkpoint):
+        raise ArtefactError(f"{checkpoint}: has no outputs, and reads no pair; give a checkpoint of `mpir train`.")
+    load_model(checkpoint, None if outputs else AutoModel).half().save_pretrained(folder)
     load(AutoTokenizer, checkpoint).save_pretrained(folder)
 
 

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from transformers import AutoModel
 
 from mpir import Reranker
 from mpir.models.encoder import Encoder
@@ -55,6 +57,28 @@ def test_another_encoder_leaves_the_first_one_alone(
         found = {p.name: p.score_pairs(pair)[0][0] for p in opened.perspectives(device="cpu", precision="fp32")}
         assert [found["a"], found["b"]] == pytest.approx(expected, abs=2e-3)  # it is kept in 16 bits
     assert not (three / "encoder-3").exists()
+
+
+def test_a_cross_encoder_in_the_place_of_another(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The new relevance is the new model's; what shared the old one's checkpoint is as it was."""
+    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    pair = [("does aspirin thin blood", "the gene is in a cell .")]
+    (logit,), _ = Encoder(other, device="cpu", precision="fp32").outputs(pair)
+    together = ["--together", "relevance", "--replace", "--output", tmp_path / "new"]
+    assert add(monkeypatch, tiny_bundle, "--encoder", other, *together) == 0
+    before, after = (
+        {p.name: p.score_pairs(pair)[0][0] for p in open_bundle(one).perspectives(device="cpu", precision="fp32")}
+        for one in (tiny_bundle, tmp_path / "new")
+    )
+    assert after["relevance"] == pytest.approx(1 / (1 + np.exp(-logit[0])), abs=2e-3)
+    assert abs(after["relevance"] - before["relevance"]) > 0.01
+    assert (after["sts"], after["sia"]) == pytest.approx((before["sts"], before["sia"]))
+    AutoModel.from_pretrained(other).save_pretrained(tmp_path / "bare")
+    assert add(monkeypatch, tiny_bundle, "--encoder", tmp_path / "bare", *together[:-1], tmp_path / "bad") == 2
+    assert "has no outputs, and reads no pair" in capsys.readouterr().err
+    assert not (tmp_path / "bad").exists()
 
 
 def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
