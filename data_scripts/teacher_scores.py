@@ -15,7 +15,7 @@ what is known to answer. The labels stay as they are.
 
 A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
 sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
-out.
+out, and so are questions whose best rows it does not know.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def main() -> int:
     parser.add_argument("rows", type=Path, help="a training file: question, sentence and label on each line")
     parser.add_argument("--output", type=Path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")
-    parser.add_argument("--per-question", type=int, metavar="N", help="only N rows of each question, drawn at random")
+    parser.add_argument(
+        "--per-question", type=int, metavar="N", help="only N rows of each question, a best one among them"
+    )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
     parser.add_argument("--encoders", nargs="+", metavar="ENCODER", help="instead of a bundle: folders or hub names")
@@ -84,17 +86,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """At most `count` rows of each question, drawn at random, in the order of the file."""
+    """At most `count` rows of each question, in the file's order: one with the best label, and others at random."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(row["question"], []).append(place)
-    draw = random.Random(1)
-    kept = [draw.sample(own, min(count, len(own))) for own in places.values()]
-    return [rows[place] for place in sorted(place for own in kept for place in own)]
+    draw, kept = random.Random(1), list[int]()
+    for own in places.values():
+        draw.shuffle(own)
+        best = max(own, key=lambda place: label(rows[place]))
+        kept += [best, *[place for place in own if place != best][: count - 1]]
+    return [rows[place] for place in sorted(kept)]
 
 
 def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Scores]:
-    """The rows whose scores a file keeps, and those scores (N,)."""
+    """The rows whose scores a file keeps, and those scores (N,).
+
+    A question of which it knows none of the best rows is left out, since ranking losses need one.
+    """
     known = dict(zip(*read_kept(arguments.kept), strict=True))
     pairs = [(row, known[n]) for row, n in zip(rows, fingerprints(rows).tolist(), strict=True) if n in known]
     if not pairs:
@@ -102,7 +110,22 @@ def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[
             f"{arguments.kept}: has the score of none of the {len(rows)} rows of {arguments.rows}; give those that it "
             "was made from, or a bundle that scores these."
         )
+    best, found = best_labels(rows), best_labels([row for row, _ in pairs])
+    pairs = [(row, score) for row, score in pairs if found[row["question"]] == best[row["question"]]]
     return [row for row, _ in pairs], np.array([score for _, score in pairs])
+
+
+def best_labels(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The highest label of each question."""
+    found: dict[str, float] = {}
+    for row in rows:
+        found[row["question"]] = max(label(row), found.get(row["question"], 0.0))
+    return found
+
+
+def label(row: dict[str, Any]) -> float:
+    """A row's label, of which one without counts as 0."""
+    return float(row.get("label", 0))
 
 
 def by_bundle(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:

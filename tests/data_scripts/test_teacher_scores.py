@@ -93,6 +93,9 @@ def test_scores_that_were_kept_teach_without_a_model(
     assert len(set(values.values())) == 5
     assert {row["sentence"]: row["teacher"] for row in kept} == pytest.approx(values, abs=2e-3)
 
+    answered = [*first, {**first[0], "sentence": "blood", "label": 1.0}]
+    assert {row["question"] for row in run([*answered, *second], "--kept", tmp_path / "kept.npz")} == {"heart attack"}
+
     options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--kept", tmp_path / "kept.npz"]
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     (tmp_path / "rows.jsonl").write_text(json.dumps(of("trial", "patients")[0]))
@@ -112,3 +115,8 @@ def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypat
     assert MAIN() == 0
     found = [row["question"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
     assert (found.count("risk"), found.count("gene")) == (3, 3)
+    labelled = [{**row, "label": float(row["sentence"] == "the")} for row in rows]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "1"])
+    assert MAIN() == 0
+    assert [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")] == ["the", "the"]
