@@ -5,7 +5,7 @@
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --encoders BIG-ENCODER runs/dense/mean \\
         --output runs/data/topics.taught.train.jsonl
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --bundle BIG --per-question 12 \\
-        --keep experiments/teachers/large.npz --output runs/data/topics.taught.train.jsonl
+        --keep runs/big.npz --output runs/data/topics.taught.train.jsonl
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --kept experiments/teachers/large.npz \\
         --output runs/data/topics.taught.train.jsonl
 
@@ -69,7 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
     if wrong:
         raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
-    if arguments.per_question:
+    if arguments.per_question is not None:
+        if arguments.per_question < 1:
+            raise InputError(f"--per-question {arguments.per_question}: expected 1 or more rows.")
         rows = some_of_each(rows, arguments.per_question)
     if arguments.kept:
         rows, found = by_kept(arguments, rows)

@@ -120,3 +120,5 @@ def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypat
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "1"])
     assert MAIN() == 0
     assert [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")] == ["the", "the"]
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "0"])
+    assert MAIN() == 2
