@@ -53,7 +53,10 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")
     parser.add_argument(
-        "--per-question", type=int, metavar="N", help="only N rows of each question, a best one among them"
+        "--per-question",
+        type=int,
+        metavar="N",
+        help="only N rows of each question, of the best and the lowest label one at least",
     )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
@@ -88,15 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """At most `count` rows of each question, in the file's order: one with the best label, and others at random."""
+    """At most `count` rows of each question, in the file's order: the best label's, the lowest's, others at random."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(row["question"], []).append(place)
     draw, kept = random.Random(1), list[int]()
     for own in places.values():
         draw.shuffle(own)
-        best = max(own, key=lambda place: label(rows[place]))
-        kept += [best, *[place for place in own if place != best][: count - 1]]
+        ends = dict.fromkeys(choose(own, key=lambda place: label(rows[place])) for choose in (max, min))
+        kept += list(ends | dict.fromkeys(own))[:count]
     return [rows[place] for place in sorted(kept)]
 
 

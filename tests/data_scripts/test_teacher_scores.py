@@ -120,5 +120,11 @@ def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypat
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "1"])
     assert MAIN() == 0
     assert [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")] == ["the", "the"]
+    labelled = [{**row, "label": float(row["sentence"] != "no")} for row in rows]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "2"])
+    assert MAIN() == 0
+    drawn = [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
+    assert drawn.count("no") == 2 and len(drawn) == 4, "a ranking loss needs a row below the best, too"
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "0"])
     assert MAIN() == 2
