@@ -16,6 +16,8 @@ LIKE_TEXT = st.lists(
     )
 ).map("".join)
 
+UNENDING = st.lists(st.sampled_from(["word", "pause,", "é", "p53;"]), min_size=90, max_size=400).map(" ".join)
+
 LIKE_REPORT = st.lists(st.sampled_from(["1.", " 2) ", "\n- ", "apex.", "A ", "XXXX", "FINDINGS: "])).map("".join)
 
 
@@ -23,7 +25,7 @@ def pieces(text: str) -> list[str]:
     return [text[begin:end] for begin, end in split(text)]
 
 
-@given(st.one_of(ANY_TEXT, LIKE_TEXT))
+@given(st.one_of(ANY_TEXT, LIKE_TEXT, UNENDING))
 @example("\ud800. \udc00 A\x00. B")
 @example("e\u0301. \u0301B \U0001f600. \U0001f469\u200d\U0001f52c. C\r\nD.\r\n\r\nE")
 def test_spans_are_ordered_and_lose_no_character(text: str) -> None:
@@ -54,6 +56,8 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
         ["Of 0.5 mg vs. 1.5 mg at approx. 37 degrees."],
         ["BACKGROUND: It is rare.", "METHODS: We looked."],
         ["A heading without a stop"],
+        ["without capitals any word begins one .", "see fig. 2, e.g. its legend.", "mg/ml rose."],
+        ["It has a capital. so this goes on."],
     ],
 )
 def test_splits_as_a_reader_would(expected: list[str]) -> None:
@@ -73,6 +77,22 @@ def test_splits_as_a_reader_would(expected: list[str]) -> None:
 )
 def test_headings_lines_and_blanks(text: str, expected: list[str]) -> None:
     assert pieces(text) == expected
+
+
+@given(UNENDING)
+def test_what_never_ends_is_cut_into_pieces_of_a_sentences_length(text: str) -> None:
+    lengths = [len(piece.split()) for piece in pieces(text)]
+    assert lengths == [len(text.split())] if len(text.split()) <= 100 else all(21 <= n <= 59 for n in lengths)
+
+
+def test_a_cut_is_behind_a_pause_where_one_is_near() -> None:
+    plain = ["word"] * 120
+    assert [len(piece.split()) for piece in pieces(" ".join(plain))] == [40, 40, 40]
+    paused = [*plain[:34], "first;", *plain[35:95], "far,", *plain[96:]]
+    assert [piece.split()[-1] for piece in pieces(" ".join(paused))] == ["first;", "word", "word"]
+    longest = " ".join(["Word", *plain[:98], "end."])
+    assert pieces(f"It is. {longest} Next.") == ["It is.", longest, "Next."]
+    assert len(pieces(f"It is. {longest[:-1]} stop.")) == 4  # 101 words
 
 
 def test_blank_sections_have_no_sentences() -> None:
