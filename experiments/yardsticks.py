@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -222,14 +222,11 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
     return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
 
 
-def unseen(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Values]]:
     """Yardstick d."""
-    found = []
     for name in arguments.sets:
         test = limited(SETS[name](job.data / FOLDERS.get(name, name)), job.limit, job.seed)
-        values = document_set(job, test) if test.candidates is None else sentence_set(job, test)
-        found.append((f"d {test.name}", values))
-    return found
+        yield f"d {test.name}", document_set(job, test) if test.candidates is None else sentence_set(job, test)
 
 
 def document_set(job: Job, test: TestSet) -> Values:
@@ -283,7 +280,7 @@ def overall(figures: Mapping[str, Values]) -> list[list[object]]:
     return [[name, float(np.mean([figures[part][name].mean() for part in MEAN]))] for name in figures[MEAN[0]]]
 
 
-YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], list[tuple[str, Values]]]] = {
+YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
     "a": in_golden,
     "b": among_others,
     "c": end_to_end,

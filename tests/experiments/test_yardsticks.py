@@ -106,6 +106,30 @@ def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> Non
         read_medquad(tmp_path)
 
 
+def test_passages_are_a_collection_of_d(
+    script: Any,
+    tmp_path: Path,
+    *,
+    tiny_bundle: Path,
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [
+        {"url": "page", "qid": word, "question": f"does {word} work", "answer": f"the {word} . " * 200}
+        for word in ("aspirin", "gene")
+    ]
+    (tmp_path / "medquad").mkdir()
+    (tmp_path / "medquad/medquad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d"]
+    options += ["--sets", "medquad", "--device", "cpu", "--precision", "fp32", "--no-cache"]
+    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    assert script("yardsticks")["main"]() == 0
+    table = capsys.readouterr().out
+    assert "d MedQuAD: 1 questions" in table
+    assert float(table.split("| BM25 ")[1].split("|")[1]) == 1.0  # each half of the page repeats its own word
+
+
 def test_no_mixture_reads_what_passages_are_measured_on() -> None:
     mixtures = list((ROOT / "experiments/mixtures").glob("*.json"))
     assert mixtures
