@@ -191,18 +191,24 @@ class DenseIndex:
         """The sentences of a document with their scores for a query, best first.
 
         Raises:
-            InputError: an id that the index lacks, or an index without the vectors of sentences or the texts.
+            InputError: an id that the index lacks, an index without the vectors of sentences or the texts, or one of a
+                version that split texts otherwise.
         """
         return self.sentences_of(query, [id])[0]
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
         """`sentences` of several documents; the query is read once."""
         asked, found = self._read([query])[0], []
-        for segment, number in map(self._find, ids):
+        for id, (segment, number) in zip(ids, map(self._find, ids), strict=True):
             scores = segment.sentence_scores(number, asked)
             if scores is None or not (segment.folder / PLACES).exists():
                 raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
             texts = split_sentences(segment.document(number))
+            if len(texts) != len(scores):
+                raise InputError(
+                    f"{self.folder}: document {shown(id)} has {len(texts)} sentences and vectors of "
+                    f"{len(scores)}, as an older version split it otherwise; build the index anew."
+                )
             found.append([(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")])
         return found
 

@@ -217,6 +217,21 @@ def test_a_long_sentence_is_as_near_as_its_nearest_passage(
     assert len(DenseIndex(tmp_path / "i", encoder).sentences("risk", "long")) == 2
 
 
+def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_path: Path) -> None:
+    build_dense([Document("d", "", "heart attack. gene risk.")], tmp_path / "i", encoder, sentences=True)
+    folder = tmp_path / "i/000000"
+    np.save(folder / "sentences.npy", np.load(folder / "sentences.npy")[:1])  # as by a version that saw one sentence
+    for name in ("first_sentence.npy", "first_passage.npy"):
+        np.save(folder / name, np.array([0, 1]))
+    manifest = json.loads((tmp_path / "i/dense.json").read_text())
+    del manifest["files"]
+    (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
+    with pytest.raises(
+        InputError, match=r"document 'd' has 2 sentences and vectors of 1, as an older .* build the index"
+    ):
+        DenseIndex(tmp_path / "i", encoder).sentences("risk", "d")
+
+
 @pytest.mark.parametrize(
     ("query", "k", "message"),
     [("gene", 0, "k is 0; expected a whole number of at least 1"), ("gene", -1, "k is -1")],
