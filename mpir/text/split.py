@@ -48,8 +48,9 @@ _WORD = re.compile(r"\S+")
 def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
     """Find the sentences of a text, an abstract's by default. In a report, a list's number stays with its item.
 
-    In a text without a capital any word may begin a sentence. What goes on for more than 100 words without an end is
-    cut into pieces of about 40.
+    In a text without a capital any word may begin a sentence. In an abstract, what goes on for more than 100 words
+    without an end is cut into pieces of about 40. In a report it stays whole, so that no negation is cut off from what
+    it negates.
 
     Returns:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
@@ -64,6 +65,8 @@ def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
             begin = match.end()
     spans.append((begin, len(text)))
     stripped = [span for begin, end in spans if (span := _strip(text, begin, end))]
+    if style == "report":
+        return stripped
     return [piece for begin, end in stripped for piece in _pieces(text, begin, end)]
 
 

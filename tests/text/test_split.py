@@ -95,6 +95,12 @@ def test_a_cut_is_behind_a_pause_where_one_is_near() -> None:
     assert len(pieces(f"It is. {longest[:-1]} stop.")) == 4  # 101 words
 
 
+def test_a_report_keeps_what_never_ends_whole() -> None:
+    text = " ".join(["no", *["word,"] * 120, "effusion"])
+    assert split(text, style="report") == [(0, len(text))]
+    assert len(split(text)) > 1
+
+
 def test_blank_sections_have_no_sentences() -> None:
     assert sentences(Document("1", " ", "")) == []
     assert [(s.section, s.text) for s in sentences(Document("1", "T.", "A."))] == [(TITLE, "T."), (ABSTRACT, "A.")]
