@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -45,6 +46,17 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         tokenizer.save_pretrained(temporary)
 
 
+def copy_output(checkpoint: str | Path, folder: str | Path, output: int) -> None:
+    """Write the model with one output more, the last, which is a copy of `output`: both learn on from what it knows.
+
+    Raises:
+        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not made by one matrix.
+        InputError: an output that is not there.
+        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+    """
+    _change_outputs(checkpoint, folder, (output,), "copied", lambda head: torch.cat([head, head[output : output + 1]]))
+
+
 def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged: int) -> None:
     """Write the model whose output `kept` is the mean of what it was and of output `merged`, which is left out.
 
@@ -55,21 +67,34 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged:
         InputError: two outputs that are not there, or one twice.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
+
+    def mean(head: torch.Tensor) -> torch.Tensor:
+        head[kept] = (head[kept] + head[merged]) / 2
+        return torch.cat([head[:merged], head[merged + 1 :]])
+
+    _change_outputs(checkpoint, folder, (kept, merged), "merged", mean)
+
+
+def _change_outputs(
+    checkpoint: str | Path,
+    folder: str | Path,
+    outputs: tuple[int, ...],
+    done: str,
+    change: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    """Write the model with its outputs' weights and biases, a row each, changed."""
     model, tokenizer = load_model(checkpoint, AutoModelForSequenceClassification), load(AutoTokenizer, checkpoint)
     head = model.classifier
     if not isinstance(head, torch.nn.Linear):
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
-    if kept == merged or not {kept, merged} <= set(range(head.out_features)):
+    if len(set(outputs)) < len(outputs) or not set(outputs) <= set(range(head.out_features)):
         raise InputError(
-            f"{checkpoint}: {kept} and {merged} cannot be merged; give two different ones of its {head.out_features} "
-            "outputs, from 0 on."
+            f"{checkpoint}: {' and '.join(map(str, outputs))} cannot be {done}; give "
+            f"{'different ones' if len(outputs) > 1 else 'one'} of its {head.out_features} outputs, from 0 on."
         )
-    left = [output for output in range(head.out_features) if output != merged]
     for name, value in list(head.named_parameters()):
-        mean = value.detach().clone()
-        mean[kept] = (mean[kept] + mean[merged]) / 2
-        setattr(head, name, torch.nn.Parameter(mean[left]))
-    head.out_features = model.num_labels = model.config.num_labels = len(left)
+        setattr(head, name, torch.nn.Parameter(change(value.detach().clone())))
+    head.out_features = model.num_labels = model.config.num_labels = len(head.weight)
     with atomic_folder(folder, marker="config.json") as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)

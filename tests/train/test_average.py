@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
-from mpir.train.average import average, merge_outputs
+from mpir.train.average import average, copy_output, merge_outputs
 
 
 def checkpoint(folder: Path, tokenizer_of: Path, seed: int, width: int = 16) -> Path:
@@ -81,7 +81,7 @@ def test_a_bundles_half_precision_and_a_run_are_averaged(tiny_checkpoint: Path, 
 def test_outputs_that_are_not_there_are_not_merged(tiny_checkpoint: Path, tmp_path: Path) -> None:
     three = classifier(tmp_path / "1", tiny_checkpoint, 1)
     for kept, merged in ((0, 3), (1, 1), (-1, 0)):
-        with pytest.raises(InputError, match="two different ones of its 3 outputs, from 0 on"):
+        with pytest.raises(InputError, match="cannot be merged; give different ones of its 3 outputs, from 0 on"):
             merge_outputs(three, tmp_path / "none", kept, merged)
     assert not (tmp_path / "none").exists()
 
@@ -94,6 +94,16 @@ def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
     with pytest.raises(ArtefactError, match="not made by one matrix"):
         merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", kept=0, merged=1)
+
+
+def test_an_output_is_copied(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    before = classifier(tmp_path / "1", tiny_checkpoint, 1)
+    copy_output(before, tmp_path / "copied", 1)
+    old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "copied"))
+    torch.testing.assert_close(new.weight, torch.cat([old.weight, old.weight[1:2]]))
+    torch.testing.assert_close(new.bias, torch.cat([old.bias, old.bias[1:2]]))
+    with pytest.raises(InputError, match="3 cannot be copied; give one of its 3 outputs, from 0 on"):
+        copy_output(before, tmp_path / "none", 3)
 
 
 def scorer(folder: Path, tokenizer_of: Path) -> Path:
