@@ -18,6 +18,9 @@ Style = Literal["abstract", "report"]
 # on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
 _END = re.compile(
     r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
+    # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "were treated.[3-5] Then"
+    r"""|(?=[\[\d])(?<=[.!?])(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))"""
+    r"""(?:\[\d[\d, –-]*+\]|\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
     r"""|(?<=[.!?)\]%])(?=[A-Z][A-Z/&,\ -]{3,40}+:\ )"""  # a structured heading glued on: "in rats.RESULTS: "
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
@@ -36,9 +39,14 @@ _ABBREVIATION = re.compile(
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
-# A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase.
-_NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-")
+# A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
+_NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12
+# So many different words before full stops that lowercase words follow, and their writer leaves capitals out. Most
+# abstracts have none, and those with some have the same one ("Borr. afzelii, Borr. garinii").
+_HASTY = 3
+# Of a species, a name or a unit, and not an end even there: "e. coli", "at 20 c. was".
+_INITIAL = re.compile(r"(?:^|\W)[^\W\d_]\.$")
 # Words of a sentence: 3 in 10,000 of PubMed's have more. What goes on for longer has no stops, and is cut into pieces
 # of some forty words, behind a pause where one is near.
 _LONGEST, _PIECE, _NEAR = 100, 40, 6
@@ -46,9 +54,9 @@ _WORD = re.compile(r"\S+")
 
 
 def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
-    """Find the sentences of a text, an abstract's by default. In a report, a list's number stays with its item.
+    """Find the sentences of a text, an abstract's by default. A list's number stays with its item.
 
-    In a text without a capital any word may begin a sentence. In an abstract, what goes on for more than 100 words
+    Where capitals are left out any word may begin a sentence. In an abstract, what goes on for more than 100 words
     without an end is cut into pieces of about 40. In a report it stays whole, so that no negation is cut off from what
     it negates.
 
@@ -56,13 +64,12 @@ def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
         and end on a character that is not white space, and hold every such character of the text. Time is linear.
     """
-    spans, begin, lower = [], 0, text.islower()
     end = _REPORT_END if style == "report" else _END
-    for match in end.finditer(text):
-        numbered = style == "report" and _LIST_NUMBER.fullmatch(text, begin, match.end())
-        if not numbered and _is_boundary(text, match, lower=lower):
-            spans.append((begin, match.end()))
-            begin = match.end()
+    spans, begin = [], 0
+    for after in _ends(text, [match for match in end.finditer(text) if not _is_abbreviation(text, match)]):
+        if not _LIST_NUMBER.fullmatch(text, begin, after):
+            spans.append((begin, after))
+            begin = after
     spans.append((begin, len(text)))
     stripped = [span for begin, end in spans if (span := _strip(text, begin, end))]
     if style == "report":
@@ -79,12 +86,28 @@ def sentences(document: Document, *, style: Style = "abstract") -> list[Sentence
     ]
 
 
-def _is_boundary(text: str, match: re.Match[str], *, lower: bool) -> bool:
-    first = text[match.end()]
-    if not lower and first.islower() and not _NAME.match(text, match.end()):
-        return match.group().count("\n") > 1
+def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
-    return not (before.endswith(".") and _ABBREVIATION.search(before[:-1]))
+    return before.endswith(".") and _ABBREVIATION.search(before[:-1]) is not None
+
+
+def _ends(text: str, matches: list[re.Match[str]]) -> list[int]:
+    """Where sentences begin: before no plain word, but in texts of writers who leave capitals out."""
+    plain = {match for match in matches if _is_plain(text, match)}
+    if plain and (text.islower() or _is_hasty(text, plain, len(matches))):
+        plain = {match for match in plain if _INITIAL.search(text, max(0, match.start() - 3), match.start())}
+    return [match.end() for match in matches if match not in plain]
+
+
+def _is_hasty(text: str, plain: set[re.Match[str]], matches: int) -> bool:
+    words = {text[max(0, match.start() - 5) : match.start() - 1].rstrip()[-3:] for match in plain}
+    return 2 * len(plain) > matches and sum(len(word) == 3 and word.isalpha() for word in words) >= _HASTY
+
+
+def _is_plain(text: str, match: re.Match[str]) -> bool:
+    """Whether a lowercase word follows that no sentence begins with, and no blank line is before it."""
+    word = text[match.end()].islower() and not _NAME.match(text, match.end())
+    return word and match.group().count("\n") < 2
 
 
 def _strip(text: str, begin: int, end: int) -> tuple[int, int] | None:
@@ -108,6 +131,11 @@ def _pieces(text: str, begin: int, end: int) -> list[tuple[int, int]]:
 
 
 def _nearest_pause(text: str, words: list[tuple[int, int]], cut: int) -> int:
-    """The number of the word before which to cut: behind a pause near `cut`, or else `cut` itself."""
-    near = range(cut - _NEAR, cut + _NEAR + 1)
-    return min(near, key=lambda number: (text[words[number - 1][1] - 1] not in ",;:", abs(number - cut)))
+    """The number of the word before which to cut: `cut`, or where an item of a list or a clause ends near it."""
+
+    def rank(number: int) -> tuple[bool, bool, int]:
+        end, begin = words[number - 1][1], words[number][0]
+        line = "\n" in text[end:begin] and not text[begin].islower()
+        return not line, text[end - 1] not in ",;:", abs(number - cut)
+
+    return min(range(cut - _NEAR, cut + _NEAR + 1), key=rank)

@@ -423,7 +423,7 @@ def test_documents_are_split_as_asked() -> None:
         Reranker(perspectives=[Count("x")], style=style).rerank("q", [text]).documents[0].sentences
         for style in ("abstract", "report")
     ]
-    assert [len(sentences) for sentences in found] == [3, 3]
+    assert [len(sentences) for sentences in found] == [2, 3]
     assert {one.text for one in found[1]} == {"The apex.", "There is x.", "1. Y"}
 
 

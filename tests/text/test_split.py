@@ -58,6 +58,18 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
         ["A heading without a stop"],
         ["without capitals any word begins one .", "see fig. 2, e.g. its legend.", "mg/ml rose."],
         ["It has a capital. so this goes on."],
+        ["pt has fever.", "hx of asthma.", "no cough.", "CXR clear.", "plan: rest."],
+        ["B. afzelii, Borr. garinii, Borr. lusitaniae and Borr. valaisiana were found."],
+        ["cells died.", "e. coli grew at 20 c. or more.", "it fell."],
+        ["They bind.", "β-catenin moves.", "γH2AX stays. μM were used."],
+        ["1. They slept.", "(2) They ate.", "3) Both."],
+        [
+            "It was seen in a trial.1,2",
+            "Patients were treated.[3-5, 7]",
+            "Then (in 40%).6",
+            "It took 2.5 Hours.",
+            "See Fig.2 There.",
+        ],
     ],
 )
 def test_splits_as_a_reader_would(expected: list[str]) -> None:
@@ -99,6 +111,11 @@ def test_a_report_keeps_what_never_ends_whole() -> None:
     text = " ".join(["no", *["word,"] * 120, "effusion"])
     assert split(text, style="report") == [(0, len(text))]
     assert len(split(text)) > 1
+
+
+def test_a_long_list_is_cut_where_its_lines_end() -> None:
+    lines = ["- " + "item, " * 16 + "last"] * 8
+    assert all(piece.startswith("- item") and piece.endswith("last") for piece in pieces("\n".join(lines)))
 
 
 def test_blank_sections_have_no_sentences() -> None:
@@ -159,5 +176,5 @@ def test_reports_are_split_where_a_reader_would(join: str, expected: list[str]) 
 
 
 def test_an_abstract_knows_nothing_of_reports() -> None:
-    text = "Scar in the apex.There is none. 1. One"
-    assert pieces(text) == ["Scar in the apex.There is none.", "1.", "One"]
+    text = "Scar in the apex.There is none. 1. One\n- two"
+    assert pieces(text) == ["Scar in the apex.There is none.", "1. One\n- two"]
