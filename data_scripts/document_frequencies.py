@@ -1,4 +1,4 @@
-"""Count in how many documents each word occurs, for BM25 over a few texts (mpir/retrieve/background.py).
+"""Count in how many documents each word occurs, for BM25 over a few texts (mpir/text/background.py).
 
     python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/retrieve/pubmed.tsv.gz
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from mpir.corpora import read_corpus
     from mpir.io.write import atomic_write
-    from mpir.retrieve.background import Background
+    from mpir.text.background import Background
 
     documents = tqdm(read_corpus(arguments.corpus), unit="document", disable=not sys.stderr.isatty())
     background = Background.of((document.text for document in documents), arguments.least)

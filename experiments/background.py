@@ -5,7 +5,7 @@
 A caller of `rerank(query, docs)` has no index. For each dev question, its `--depth` best documents of abstracts.jsonl
 by BM25, and for each query of collections that nothing was trained on, its best by the start encoder's vectors, are
 ordered by BM25 with the document frequencies of the whole collection, of the candidates alone, and of PubMed
-(mpir/retrieve/background.py); printed are means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
+(mpir/text/background.py); printed are means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
 randomisation test between the last two.
 """
 
@@ -26,8 +26,8 @@ from yardsticks import with_gold
 from mpir.cli import guarded
 from mpir.corpora import read_jsonl
 from mpir.evaluate import evaluate_queries, randomisation_test
-from mpir.retrieve.background import pubmed
 from mpir.retrieve.memory import MemoryIndex
+from mpir.text.background import pubmed
 
 Scores = npt.NDArray[np.floating]
 WAYS = ("the collection's", "the candidates'", "PubMed's")

@@ -20,7 +20,7 @@ from mpir.corpora.tripclick import GROUPS, SEPARATOR
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, atomic_write
-from mpir.retrieve.background import Background
+from mpir.text.background import Background
 from mpir.text.terms import terms
 from mpir.text.types import Document, Question
 from mpir.train.leakage import EvaluationQuestions

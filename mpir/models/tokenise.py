@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, shown
 from mpir.io.hash import fingerprint
+from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Pair
 
@@ -92,8 +93,8 @@ class PairTokenizer:
             )
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
-        """Tokenise pairs. Tokenizers take no half of a surrogate pair: U+FFFD is read in its place."""
-        pairs = [(without_surrogates(question), without_surrogates(sentence)) for question, sentence in pairs]
+        """Tokenise pairs, in their legible form (mpir/text/legible.py)."""
+        pairs = [(legible(question), legible(sentence)) for question, sentence in pairs]
         if self.template is None:
             return _Whole(self, pairs)
         return _Joined(self.template, self.max_length, pairs, self.texts)
@@ -205,16 +206,17 @@ class AloneTexts:
 def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False) -> AloneTexts:
     """Single texts as sequences of at most `max_length` tokens: longer ones in passages that overlap by half.
 
-    With `spans`, begin and end (T, 2) of each token in its text, too.
+    With `spans`, begin and end (T, 2) of each token in its text, too, which is then read as it is.
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.
     """
     if not tokenizer.is_fast:
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
+    as_read = without_surrogates if spans else legible
     with _turn:
         found = tokenizer(
-            [without_surrogates(text) for text in texts],
+            [as_read(text) for text in texts],
             truncation=True,
             max_length=max_length,
             stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,

@@ -10,9 +10,9 @@ import numpy as np
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import first_pass
 from mpir.rank.columns import Columns, Floats, Layout
-from mpir.retrieve.background import pubmed
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
+from mpir.text.background import pubmed
 from mpir.text.split import Style
 from mpir.text.split import sentences as split_sentences
 

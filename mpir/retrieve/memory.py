@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpir.retrieve.background import Background
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+from mpir.text.background import Background
+from mpir.text.legible import legible
 from mpir.text.terms import StopWords, terms
 
 
@@ -37,9 +38,9 @@ def bm25_scores(
 class MemoryIndex:
     """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
 
-    Terms are lower-cased words without stop words (see `mpir.text.terms`), with plurals folded. Document frequencies
-    are those of these texts, or of a `background`, for texts that are only some of a collection; the average length is
-    that of these texts.
+    Terms are lower-cased words of the legible text (see `mpir.text.legible`) without stop words (`mpir.text.terms`),
+    with plurals folded. Document frequencies are those of these texts, or of a `background`, for texts that are only
+    some of a collection; the average length is that of these texts.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class MemoryIndex:
         """Index N texts. Raises InputError when k1 or b is out of bounds, or for stop words that are no choice."""
         check_parameters(k1, b)
         self._size, self._stop_words = len(texts), stop_words
-        corpus = [terms(text, stop_words=stop_words) for text in texts]
+        corpus = [terms(legible(text), stop_words=stop_words) for text in texts]
         self._bm25 = None
         if any(corpus):
             from bm25s import BM25
@@ -73,7 +74,7 @@ class MemoryIndex:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """Every text's score for the query, in the order of the texts: shape (N,), 0 where no term is shared."""
-        words = terms(query, stop_words=self._stop_words)
+        words = terms(legible(query), stop_words=self._stop_words)
         if self._bm25 is None or not words:
             return np.zeros(self._size, dtype=np.float32)
         scores: NDArray[np.float32] = self._bm25.get_scores(words)

@@ -417,6 +417,14 @@ def test_perspectives_beside_the_others_bring_their_weights() -> None:
     assert kept.weights == named
 
 
+def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundle: Path) -> None:
+    clean, page = "It is rare. A significant effect.", "It is rare. A signiﬁ-\ncant eﬀect."
+    of_clean, of_page = (mpir.rerank("effects", [text], bundle=tiny_bundle).documents[0] for text in (clean, page))
+    assert of_page.scores == of_clean.scores
+    assert sorted(one.score for one in of_page.sentences) == sorted(one.score for one in of_clean.sentences)
+    assert {page[one.begin : one.end] for one in of_page.sentences} == {"It is rare.", "A signiﬁ-\ncant eﬀect."}
+
+
 def test_documents_are_split_as_asked() -> None:
     text = "The apex.There is x. 1. Y"
     found = [

@@ -58,4 +58,4 @@ class Background:
 @cache
 def pubmed() -> Background:
     """The shipped frequencies, of PubMed abstracts (data_scripts/document_frequencies.py)."""
-    return Background.from_tsv((files("mpir.retrieve") / SHIPPED).read_bytes())
+    return Background.from_tsv((files("mpir.text") / SHIPPED).read_bytes())

@@ -8,7 +8,7 @@ import pytest
 
 from mpir import rerank
 from mpir.retrieve import MemoryIndex
-from mpir.retrieve.background import Background, pubmed
+from mpir.text.background import Background, pubmed
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/document_frequencies.py"
 TEXTS = ["gene of diabetes", "diabetes drug drug", "the diabetes"]

@@ -1,0 +1,42 @@
+"""A text as models and BM25 read it: whole words, where pages of print have ligatures and words broken at line ends."""
+
+from __future__ import annotations
+
+import re
+
+from mpir.text.background import pubmed
+from mpir.text.normalise import without_surrogates
+from mpir.text.terms import terms
+
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_PRINTED = str.maketrans({**_LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # the latter have no width
+_ANY_PRINTED = re.compile("[ﬀ-ﬆ\u200b\u2060\ufeff]")
+_SOFT_HYPHEN = re.compile(r"\u00ad(?:[^\S\n]*+\n\s*+)?")
+_BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_]++)")
+
+
+def legible(text: str) -> str:
+    """The text with whole words: "effec-⏎tive" is effective, "ﬁrst" is first, and "dose-⏎dependent" keeps its hyphen.
+
+    Texts from PDF files are full of both, and neither encoders nor BM25 would know the word. Most texts come back as
+    they are. Offsets point into the given text, so that is what is shown. U+FFFD replaces half a surrogate pair.
+    """
+    if not text.isascii():
+        text = without_surrogates(text)
+        if _ANY_PRINTED.search(text):
+            text = text.translate(_PRINTED)
+        text = _SOFT_HYPHEN.sub("", text)
+    return _BROKEN.sub(_joined, text) if "\n" in text else text
+
+
+def _joined(match: re.Match[str]) -> str:
+    """Both halves as one word, but where the second is a word and more frequent in PubMed's abstracts than the whole.
+
+    The first has to be, too, if the whole is a word at all: "Paraceta-mol" is one, though "mol" is the more frequent.
+    """
+    first, second = match.groups()
+    known = pubmed().frequencies
+    folded = terms(f"{first}{second} {first} {second}", stop_words="none")
+    whole, *halves = (known.get(word, 0) for word in folded)
+    compound = halves[1] > whole and (halves[0] > whole or not whole)
+    return match.group() if compound or second[0].isupper() else first + second

@@ -1,0 +1,51 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.text.legible import legible
+
+
+@pytest.mark.parametrize(
+    ("printed", "read"),
+    [
+        ("signiﬁcant eﬀects, eﬃcient ﬂow", "significant effects, efficient flow"),
+        ("effec-\ntive, inﬂam- \r\n  matory", "effective, inflammatory"),
+        ("Paraceta-\nmol, dis-\neases", "Paracetamol, diseases"),
+        ("ef\u00ad\nfect, ef\u00adfect, Guillain-\u200bBarré", "effect, effect, Guillain-Barré"),
+        ("half \ud800 a pair", "half \ufffd a pair"),
+    ],
+)
+def test_words_are_whole(printed: str, read: str) -> None:
+    assert legible(printed) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dose-\ndependent",
+        "T-\ncell",
+        "p-\nnitrophenol",
+        "well-\nknown",
+        "anti-\ninflammatory",
+        "CD4-\npositive",
+        "of 2-\n3 mg",
+    ],
+)
+def test_compounds_keep_their_hyphen(text: str) -> None:
+    assert legible(text) == text
+
+
+@given(st.text(st.characters(exclude_characters="ﬀﬁﬂﬃﬄﬅﬆ\n\u00ad\u200b\u2060\ufeff", exclude_categories=["Cs"])))
+def test_other_texts_are_as_they_are(text: str) -> None:
+    assert legible(text) == text
+
+
+@given(st.text("ab-‐\nﬁ\u00ad \u200b"))
+def test_no_letter_is_lost(text: str) -> None:
+    letters = [one for one in text.replace("ﬁ", "fi") if one.isalpha()]
+    assert [one for one in legible(text) if one.isalpha()] == letters
+
+
+@pytest.mark.parametrize("text", ["a" * 2**20, "a-" * 2**19, "ab-\n" * 2**18, "ab-" + " " * 2**20, "\u00ad \n" * 2**18])
+def test_time_is_linear(text: str) -> None:
+    assert len(legible(text)) <= len(text)  # quadratic time would be hours
