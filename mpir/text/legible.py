@@ -1,10 +1,11 @@
-"""A text as models and BM25 read it: whole words, where pages of print have ligatures and words broken at line ends."""
+"""A text as models and BM25 read it: its words, without what print and markup put between their letters."""
 
 from __future__ import annotations
 
 import re
 
 from mpir.text.background import pubmed
+from mpir.text.markup import without_markup
 from mpir.text.normalise import without_surrogates
 from mpir.text.terms import terms
 
@@ -16,11 +17,13 @@ _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_
 
 
 def legible(text: str) -> str:
-    """The text with whole words: "effec-⏎tive" is effective, "ﬁrst" is first, and "dose-⏎dependent" keeps its hyphen.
+    """The text with whole words and without tags: "effec-⏎tive" is effective, "ﬁrst" first.
 
-    Texts from PDF files are full of both, and neither encoders nor BM25 would know the word. Most texts come back as
-    they are. Offsets point into the given text, so that is what is shown. U+FFFD replaces half a surrogate pair.
+    Texts from PDF files and web pages are full of them, and neither encoders nor BM25 would know the words. Most texts
+    come back as they are. Offsets point into the given text, so that is what is shown. U+FFFD replaces half a surrogate
+    pair.
     """
+    text = without_markup(text)
     if not text.isascii():
         text = without_surrogates(text)
         if _ANY_PRINTED.search(text):

@@ -10,13 +10,14 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from mpir.text.markup import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
 from mpir.text.types import Document, Sentence
 
 Style = Literal["abstract", "report"]
 
 # Where a sentence may end: a terminator, what closes after it, and white space. Every part is possessive and anchored
 # on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
-_END = re.compile(
+_END = (
     r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
     # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "were treated.[3-5] Then"
     r"""|(?=[\[\d])(?<=[.!?])(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))"""
@@ -26,11 +27,23 @@ _END = re.compile(
 )
 # In reports, also: sentences and list numbers without a space before them (XXXX stands where names were removed), and
 # lines that begin with a heading, a number or a bullet.
-_REPORT_END = re.compile(
-    _END.pattern + r"""|(?<=[^\W\d_][^\W\d_][.!?])(?=(?:A|[A-Z][a-z]++|X{2,}+)[ ,:]|\d{1,2}[.)]\s*+[A-Z])"""
+_REPORT = (
+    r"""|(?<=[^\W\d_][^\W\d_][.!?])(?=(?:A|[A-Z][a-z]++|X{2,}+)[ ,:]|\d{1,2}[.)]\s*+[A-Z])"""
     r"""|(?<=\S)[^\S\n]*+\n\s*+(?=[A-Z][A-Za-z/,& -]{2,40}+:|\d{1,2}[.)]\s|[-*•]\s)"""
 )
-_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s*+")
+# In texts with tags, which are rare, also: behind what closes after a terminator, and before a paragraph.
+_MARKUP = (
+    rf"""(?<=[.!?])[)\]}}"'”’»]*+(?:<sup>\d[\d, –-]*+</sup>\s++(?=[A-Z])|(?:\s|{CLOSING})++(?=\S)|(?={BLOCK}))"""
+    rf"""|(?<=\S)\s*+(?={PARAGRAPH})|"""
+)
+_ENDS: dict[tuple[Style, bool], re.Pattern[str]] = {
+    ("abstract", False): re.compile(_END),
+    ("abstract", True): re.compile(_MARKUP + _END),
+    ("report", False): re.compile(_END + _REPORT),
+    ("report", True): re.compile(_MARKUP + _END + _REPORT),
+}
+# A list's number, or tags, which are no sentence by themselves and stay with the next one.
+_NO_SENTENCE = re.compile(rf"\s*+(?:(?:{OPENING}|{CLOSING})\s*+)*+(?:\(?\d{{1,2}}[.)]\s*+)?")
 # What stands before a full stop that ends no sentence. Checked on the last few characters only.
 _ABBREVIATION = re.compile(
     r"""(?:^|[\s(\[,;/])(?:
@@ -64,12 +77,13 @@ def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
         and end on a character that is not white space, and hold every such character of the text. Time is linear.
     """
-    end = _REPORT_END if style == "report" else _END
-    spans, begin = [], 0
+    end = _ENDS[style, has_tags(text)]
+    spans, begin, seen = [], 0, 0
     for after in _ends(text, [match for match in end.finditer(text) if not _is_abbreviation(text, match)]):
-        if not _LIST_NUMBER.fullmatch(text, begin, after):
+        if not _NO_SENTENCE.fullmatch(text, seen, after):
             spans.append((begin, after))
             begin = after
+        seen = after
     spans.append((begin, len(text)))
     stripped = [span for begin, end in spans if (span := _strip(text, begin, end))]
     if style == "report":

@@ -12,10 +12,13 @@ from mpir.text.legible import legible
         ("effec-\ntive, inﬂam- \r\n  matory", "effective, inflammatory"),
         ("Paraceta-\nmol, dis-\neases", "Paracetamol, diseases"),
         ("ef\u00ad\nfect, ef\u00adfect, Guillain-\u200bBarré", "effect, effect, Guillain-Barré"),
+        ("<p>H<sub>2</sub>O &lt; 5&nbsp;mg</p>", " H2O < 5\xa0mg "),
+        ("<h4>Aim</h4>To ask <a href='x'>why</a>.<br/>It is &#945;&#x2013;.", " Aim To ask why. It is α–."),
+        ("p<0.05, a<b and c>d, AT&T; &unknown; <unknown>", "p<0.05, a<b and c>d, AT&T; &unknown; <unknown>"),
         ("half \ud800 a pair", "half \ufffd a pair"),
     ],
 )
-def test_words_are_whole(printed: str, read: str) -> None:
+def test_words_are_whole_and_without_markup(printed: str, read: str) -> None:
     assert legible(printed) == read
 
 
@@ -35,7 +38,7 @@ def test_compounds_keep_their_hyphen(text: str) -> None:
     assert legible(text) == text
 
 
-@given(st.text(st.characters(exclude_characters="ﬀﬁﬂﬃﬄﬅﬆ\n\u00ad\u200b\u2060\ufeff", exclude_categories=["Cs"])))
+@given(st.text(st.characters(exclude_characters="<&ﬀﬁﬂﬃﬄﬅﬆ\n\u00ad\u200b\u2060\ufeff", exclude_categories=["Cs"])))
 def test_other_texts_are_as_they_are(text: str) -> None:
     assert legible(text) == text
 
@@ -46,6 +49,19 @@ def test_no_letter_is_lost(text: str) -> None:
     assert [one for one in legible(text) if one.isalpha()] == letters
 
 
-@pytest.mark.parametrize("text", ["a" * 2**20, "a-" * 2**19, "ab-\n" * 2**18, "ab-" + " " * 2**20, "\u00ad \n" * 2**18])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 2**20,
+        "a-" * 2**19,
+        "ab-\n" * 2**18,
+        "ab-" + " " * 2**20,
+        "<b" * 2**19,
+        "<b a='" * 2**18,
+        "&a" * 2**19,
+        "\u00ad \n" * 2**18,
+    ],
+    ids=lambda text: text[:6],
+)
 def test_time_is_linear(text: str) -> None:
     assert len(legible(text)) <= len(text)  # quadratic time would be hours

@@ -107,6 +107,22 @@ def test_a_cut_is_behind_a_pause_where_one_is_near() -> None:
     assert len(pieces(f"It is. {longest[:-1]} stop.")) == 4  # 101 words
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["<h4>Background</h4>It is rare.", "<h4>Methods</h4>We <i>asked</i>."],
+        ["<div><p class='a'>It is rare.", "<b>It</b> kills.</p>", '<p id="2">No stop</p>', "<p>Next.</p></div>"],
+        ["It rose (p < 0.05).<br/>", "<b>CONCLUSIONS</b>: It rises."],
+        ["<jats:title>Aim</jats:title>", "<jats:p>To ask.</jats:p>"],
+        ["Of two:<ul><li>fever</li><li>cough.</li>", "<li>Pain.</li></ul>"],
+        ["In a trial.<sup>1,2</sup> ", "Patients ate H<sub>2</sub>O if a<b and c>d."],
+    ],
+)
+def test_paragraphs_end_where_their_tags_say(expected: list[str]) -> None:
+    text = "".join(expected)
+    assert pieces(text) == [one.strip() for one in expected]
+
+
 def test_a_report_keeps_what_never_ends_whole() -> None:
     text = " ".join(["no", *["word,"] * 120, "effusion"])
     assert split(text, style="report") == [(0, len(text))]
@@ -128,6 +144,8 @@ def test_blank_sections_have_no_sentences() -> None:
     [
         "It was seen in 12 rats. " * 42_000,
         "." * 1_000_000,
+        "<p> " * 250_000,
+        "A.</p><br>" * 100_000,
         ". " * 100_000,  # every one a sentence
         ".)" * 500_000,
         "\n" * 1_000_000,
