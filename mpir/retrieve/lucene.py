@@ -19,6 +19,7 @@ from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, REMEDY, IndexInfo, read_info
 from mpir.retrieve.record import from_record
+from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 from mpir.values import whole_number
@@ -65,7 +66,7 @@ class LuceneIndex:
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
         with _reading(self._folder):
-            return _documents(self._searcher.search(without_surrogates(query), self._at_most(k)))
+            return _documents(self._searcher.search(_read(query), self._at_most(k)))
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -76,7 +77,7 @@ class LuceneIndex:
         found: list[list[Document]] = []
         with bar:
             for start in range(0, len(queries), BATCH):
-                batch = [without_surrogates(query) for query in queries[start : start + BATCH]]
+                batch = [_read(query) for query in queries[start : start + BATCH]]
                 with _reading(self._folder):
                     found.extend(self._search_together(batch, k, threads))
                 bar.update(len(batch))
@@ -87,7 +88,7 @@ class LuceneIndex:
         if not ids:
             return np.zeros(0)
         with _reading(self._folder):
-            among = _among(without_surrogates(query), list(ids), self._searcher.get_analyzer())
+            among = _among(_read(query), list(ids), self._searcher.get_analyzer())
             hits = self._searcher.search(among, len(ids))
             found = {str(hit.docid): float(hit.score) for hit in hits}
         return np.array([found.get(without_surrogates(one), 0.0) for one in ids])
@@ -122,6 +123,11 @@ class LuceneIndex:
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
+
+
+def _read(query: str) -> str:
+    """The query as texts are indexed: what is copied from a printed page has its ligatures and broken words too."""
+    return without_surrogates(legible(query))
 
 
 def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 
@@ -11,16 +12,18 @@ from mpir.text.types import Document
 def to_record(document: Document) -> str:
     """The JSON that Anserini indexes (`contents`) and stores (all of it), in ASCII so that nothing is lost on the way.
 
-    `contents` is title, abstract and a full stop on lines of their own. The full stop is no term, but keeps Anserini
-    from dropping a document without text.
+    `contents` is title, abstract and a full stop on lines of their own, legible (`mpir.text.legible`); `given` is the
+    same of the texts as they came, where they differ. The full stop is no term, but keeps Anserini from dropping a
+    document without text.
     """
     title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
-    contents = f"{title}\n{abstract}\n."
-    return json.dumps({"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))})
+    contents, given = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
+    record = {"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))}
+    return json.dumps(record if contents == given else record | {"given": given})
 
 
 def from_record(record: str, score: float | None = None) -> Document:
     """The document of a stored record, with the score it was found with."""
     values = json.loads(record)
-    contents, length = values["contents"], int(values["title_length"])
-    return Document(values["id"], contents[:length], contents[length + 1 : -2], score)
+    text, length = values.get("given", values["contents"]), int(values["title_length"])
+    return Document(values["id"], text[:length], text[length + 1 : -2], score)

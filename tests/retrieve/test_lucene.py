@@ -52,6 +52,17 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character_in_its_place(tm
         assert (found.title, found.abstract) == ("p53 \ufffd here", "\ufffd 😀 \ufffd")
 
 
+def test_words_of_printed_pages_and_markup_are_found_whole_and_come_back_as_given(tmp_path: Path) -> None:
+    page = Document("page", "Signiﬁcant<sub>2</sub>", "<p>An eﬀec-\ntive drug against &beta;-amyloid</p>")
+    build_index([page, Document("plain", "", "nothing of it, span or p")], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index") as index:
+        for query in ("effective", "signiﬁcant2", "eﬀec-\ntive", "β"):
+            assert ids(index.search(query)) == ids(index.search_batch([query])[0]) == ["page"]
+            assert index.scores_of(query, ["plain", "page"])[1] > 0
+        assert ids(index.search("p")) == ["plain"]
+        assert index.document("page") == page
+
+
 def test_equal_scores_are_ordered_by_id(index: LuceneIndex) -> None:
     assert ids(index.search("metformin")) == ["twin a", "twin b"]
     assert ids(index.search("metformin", k=1)) == ["twin a"]

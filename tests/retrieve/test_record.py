@@ -5,7 +5,9 @@ from mpir.retrieve.record import from_record, to_record
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+PIECES = ["ﬁ", "eﬀec-\n", "<p>", "</sub>", "&amp;", "\u00ad\n", "\u200b", "word "]
+PAGES = st.lists(st.sampled_from(PIECES)).map("".join)
+TEXT = st.text(st.characters(exclude_categories=["Cs"])) | PAGES
 
 
 @given(TEXT, TEXT, TEXT)
