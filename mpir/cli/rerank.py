@@ -33,6 +33,7 @@ A terminal shows tables; a pipe carries one JSON object for each query, or with 
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
+  mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --html aspirin.html
   mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
@@ -55,7 +56,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="QUERY",
         help="a question (default: JSON lines on standard input)",
     )
-    parser.add_argument("--docs", nargs="+", metavar="PATH", help="with a QUERY: corpus files of the documents to rank")
+    parser.add_argument(
+        "--docs", nargs="+", metavar="PATH", help="with a QUERY: the documents to rank (.jsonl, .xml, .nbib, .ris)"
+    )
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")

@@ -9,6 +9,7 @@ from typing import Any
 
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pubmed import read_pubmed
+from mpir.corpora.references import is_references, read_references
 from mpir.corpora.tripclick import is_documents, read_documents
 from mpir.errors import InputError, RepeatedIdError
 from mpir.io.read import STDIN, place_of, read_json_lines
@@ -16,14 +17,16 @@ from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
+_EXPECTED = ".xml, .jsonl, .nbib or .ris, gzipped or not"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: PubMed XML, JSON lines, TripClick, MS MARCO, stdin (``-``).
+    """Read the documents of files and folders, streaming: PubMed XML, references, JSON lines, TripClick, stdin (``-``).
 
     Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
-    passed over. TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
-    (tripclick.py). All XML files count as one collection in which later files update earlier ones.
+    passed over. References are PubMed's .nbib and RIS (references.py). TripClick's and MS MARCO's files go by their
+    names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). All XML files count as one collection in
+    which later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -64,8 +67,7 @@ def _places(file: Path, identity: str) -> Iterator[str]:
             if str(record_id(record)).strip() == identity:
                 yield place_of(file, number)
     else:
-        found = read_documents(file) if is_documents(file) else read_pubmed([file])
-        yield from (str(file) for document in found if document.id == identity)
+        yield from (str(file) for document in _documents([file]) if document.id == identity)
 
 
 def _identity(file: Path) -> dict[str, Any]:
@@ -89,6 +91,8 @@ def _documents(files: list[Path]) -> Iterator[Document]:
     for file in files:
         if is_documents(file):
             yield from read_documents(file)
+        elif is_references(file):
+            yield from read_references(file)
         elif not _has(file, _XML):
             yield from read_jsonl(file)
 
@@ -96,7 +100,7 @@ def _documents(files: list[Path]) -> Iterator[Document]:
 def _files(paths: Iterable[str | Path]) -> list[Path]:
     files = [file for path in paths for file in _expand(Path(path))]
     if not files:
-        raise InputError(f"corpus: no path is given; name a file or folder of {', '.join(_XML + _JSONL)}.")
+        raise InputError(f"corpus: no path is given; name a file or folder of {_EXPECTED}.")
     return files
 
 
@@ -106,10 +110,10 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     found = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [file for file in found if _has(file, _XML + _JSONL) or is_documents(file)]
+    files = [file for file in found if _has(file, _XML + _JSONL) or is_documents(file) or is_references(file)]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
-        raise InputError(f"{path}: this is {what}; expected {', '.join(_XML + _JSONL)}.")
+        raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
     return files
 
 

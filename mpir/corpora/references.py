@@ -1,0 +1,85 @@
+"""References as PubMed's site and reference managers save them: lines that begin with a tag of two to four letters.
+
+    PMID- 17284678                            TY  - JOUR
+    TI  - A title that goes on                TI  - A title
+          in the next line                    AB  - An abstract
+    AB  - An abstract                         DO  - 10.1000/182
+                                              ER  -
+
+Left PubMed's own format ("MEDLINE/PubMed Data Element (Field) Descriptions", NLM), right RIS ("RIS Format
+Specifications", Research Information Systems), as Embase, Scopus, the Cochrane Library, EndNote, Zotero and others
+export it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from mpir.errors import InputError
+from mpir.io.read import read_lines
+from mpir.text.types import Document
+
+REFERENCES = tuple(f"{name}{packed}" for name in ("*.nbib", "*.ris", "pubmed-*.txt") for packed in ("", ".gz"))
+"""How files of references are called; PubMed's site saves its own format as pubmed-WORDS-set.txt, too."""
+_TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
+_FIRST, _LAST = ("PMID", "TY"), "ER"
+_IDS = ("PMID", "AN", "DO", "ID")
+_TITLES = ("TI", "T1", "TT", "BTI")
+_ABSTRACTS = ("AB", "N2", "OAB")
+_Fields = defaultdict[str, list[str]]
+
+
+def is_references(path: str | Path) -> bool:
+    """Whether a file is called as files of references are."""
+    return any(fnmatch(Path(path).name.lower(), pattern) for pattern in REFERENCES)
+
+
+def read_references(path: str | Path) -> Iterator[Document]:
+    """Stream the references of one file of either format, gzipped or not, with title and abstract on one line each.
+
+    The id is the PMID, or of RIS the accession number, DOI or ID, whichever says something first; without any, it is
+    the file's name and the line on which the reference begins. What stands before the first reference is passed over.
+
+    Raises:
+        InputError: there is not one reference in the file, or it cannot be read.
+    """
+    empty = True
+    for line, fields in _references(path):
+        empty = False
+        (identity, *_) = _first(fields, _IDS) or [f"{Path(path).name}:{line}"]
+        title, abstract = _first(fields, _TITLES)[:1], _first(fields, _ABSTRACTS)
+        yield Document(identity, " ".join(title), " ".join(abstract))
+    if empty:
+        raise InputError(
+            f'{path}: there is no reference in it; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '
+            "(RIS); export it again in one of these formats."
+        )
+
+
+def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
+    """The line on which each reference begins, and its values by their tags."""
+    begin, fields, values = 0, _Fields(list), list[str]()
+    for number, line in read_lines(path):
+        if not (tagged := _TAGGED.match(line)):
+            if values and line.strip():
+                values[-1] = f"{values[-1]} {line.strip()}".lstrip()
+            continue
+        tag, value = tagged.groups()
+        if tag in (*_FIRST, _LAST):
+            if fields:
+                yield begin, fields
+            begin, fields, values = number, _Fields(list), []
+        if fields or tag in _FIRST:
+            values = fields[tag]
+            values.append(value.strip())
+    if fields:
+        yield begin, fields
+
+
+def _first(fields: _Fields, tags: tuple[str, ...]) -> list[str]:
+    """The values of the first of the tags that says something."""
+    return next((said for tag in tags if (said := [value for value in fields.get(tag, ()) if value])), [])

@@ -1,0 +1,131 @@
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.corpora import naming_places, read_corpus
+from mpir.corpora.references import is_references, read_references
+from mpir.errors import InputError, RepeatedIdError
+from mpir.text.types import Document
+
+PUBMED = """
+PMID- 101
+OWN - NLM
+STAT- MEDLINE
+TI  - Ivacaftor opens the chloride channel of
+      cystic fibrosis.
+PG  - 1-9
+AB  - BACKGROUND: The channel is closed. RESULTS: It opened in
+      9 of 10 - and stayed open.
+FAU - Doe, Jane
+AID - 10.1000/1 [doi]
+
+PMID- 102
+TI  - [A title in brackets].
+TT  - Ein Titel.
+
+PMID- 103
+BTI - A book
+OAB - Another's abstract.
+"""
+RIS = """Provider: Somebody
+Database: Some
+TY  - JOUR
+AU  - Doe, J.
+T1  - Salt in sweat
+N2  - It is high.
+
+CONCLUSION: It tells.
+AN  - 2001
+DO  - 10.1000/2
+ER  -\x20
+
+TY  - CHAP
+TI  - By its DOI
+TI  - Not this
+AB  - One.
+AB  - Two.
+AN  -
+DO  - 10.1000/3
+ER  -
+a line between
+TY  - JOUR
+TI  - Without any number
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_pubmeds_own_format(tmp_path: Path) -> None:
+    assert list(read_references(write(tmp_path / "a.nbib", PUBMED))) == [
+        Document(
+            "101",
+            "Ivacaftor opens the chloride channel of cystic fibrosis.",
+            "BACKGROUND: The channel is closed. RESULTS: It opened in 9 of 10 - and stayed open.",
+        ),
+        Document("102", "[A title in brackets].", ""),
+        Document("103", "A book", "Another's abstract."),
+    ]
+
+
+def test_ris(tmp_path: Path) -> None:
+    assert list(read_references(write(tmp_path / "a.ris", RIS))) == [
+        Document("2001", "Salt in sweat", "It is high. CONCLUSION: It tells."),
+        Document("10.1000/3", "By its DOI", "One. Two."),
+        Document("a.ris:22", "Without any number", ""),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_marks_and_line_ends_say_nothing(tmp_path: Path, end: str) -> None:
+    other = write(tmp_path / "a.nbib", "\ufeff" + PUBMED.lstrip().replace("\n", end))
+    plain = write(tmp_path / "b.nbib", PUBMED)
+    assert list(read_references(other)) == list(read_references(plain))
+
+
+def test_files_are_known_by_their_names_and_belong_to_a_corpus(tmp_path: Path) -> None:
+    write(tmp_path / "pubmed-cysticfibr-set.txt", PUBMED)
+    write(tmp_path / "abstract-cysticfibr-set.txt", "1. J Sweat. 2001")
+    write(tmp_path / "Export.RIS", RIS)
+    (tmp_path / "more.ris.gz").write_bytes(gzip.compress(b"TY  - JOUR\nTI  - Packed\nID  - 7\nER  - \n"))
+    assert [document.id for document in read_corpus([tmp_path])] == [
+        *("2001", "10.1000/3", "Export.RIS:22"),
+        *("7", "101", "102", "103"),
+    ]
+    assert not is_references("notes.txt")
+
+
+def test_an_id_that_comes_twice_is_named_with_its_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.nbib", PUBMED)
+    with pytest.raises(RepeatedIdError, match=f"^{path}: twice"), naming_places([path]):
+        raise RepeatedIdError("102", "twice")
+
+
+@pytest.mark.parametrize("text", ["", "<html>Sign in</html>", "ER  - \nTI  - of nothing\n"])
+def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(
+        InputError, match=r'a.ris: there is no reference in it; expected lines such as "PMID- 17284678"'
+    ):
+        list(read_references(write(tmp_path / "a.ris", text)))
+
+
+WORDS = st.lists(st.text("abcTIER-. ", max_size=12).map(str.strip).filter(bool), min_size=1, max_size=4)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4))
+def test_what_is_wrapped_is_read_whole(
+    tmp_path_factory: pytest.TempPathFactory, papers: list[tuple[list[str], list[str]]]
+) -> None:
+    lines = [
+        f"PMID- {number}\nTI  - " + "\n      ".join(title) + "\nAB  - " + "\n      ".join(abstract) + "\n"
+        for number, (title, abstract) in enumerate(papers)
+    ]
+    path = write(tmp_path_factory.mktemp("corpus") / "a.nbib", "\n".join(lines))
+    assert [(one.title, one.abstract) for one in read_references(path)] == [
+        (" ".join(title), " ".join(abstract)) for title, abstract in papers
+    ]
