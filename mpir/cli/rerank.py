@@ -57,7 +57,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="a question (default: JSON lines on standard input)",
     )
     parser.add_argument(
-        "--docs", nargs="+", metavar="PATH", help="with a QUERY: the documents to rank (.jsonl, .xml, .nbib, .ris)"
+        "--docs",
+        nargs="+",
+        metavar="PATH",
+        help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml)",
     )
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
     form = parser.add_mutually_exclusive_group()

@@ -10,6 +10,7 @@ from typing import Any
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.references import is_references, read_references
+from mpir.corpora.tables import TABLES, read_table
 from mpir.corpora.tripclick import is_documents, read_documents
 from mpir.errors import InputError, RepeatedIdError
 from mpir.io.read import STDIN, place_of, read_json_lines
@@ -17,16 +18,16 @@ from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
-_EXPECTED = ".xml, .jsonl, .nbib or .ris, gzipped or not"
+_EXPECTED = ".xml, .jsonl, .nbib, .ris or .csv, gzipped or not"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: PubMed XML, references, JSON lines, TripClick, stdin (``-``).
+    """Read the documents of files and folders, streaming: PubMed XML, references, tables, JSON lines, stdin (``-``).
 
     Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
-    passed over. References are PubMed's .nbib and RIS (references.py). TripClick's and MS MARCO's files go by their
-    names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). All XML files count as one collection in
-    which later files update earlier ones.
+    passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV (tables.py). TripClick's and
+    MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). All XML files
+    count as one collection in which later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -93,6 +94,8 @@ def _documents(files: list[Path]) -> Iterator[Document]:
             yield from read_documents(file)
         elif is_references(file):
             yield from read_references(file)
+        elif _has(file, TABLES):
+            yield from read_table(file)
         elif not _has(file, _XML):
             yield from read_jsonl(file)
 
@@ -110,7 +113,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     found = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [file for file in found if _has(file, _XML + _JSONL) or is_documents(file) or is_references(file)]
+    files = [file for file in found if _has(file, _XML + _JSONL + TABLES) or is_documents(file) or is_references(file)]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
