@@ -153,6 +153,7 @@ class Reranker:
             "perspectives": {one.name: one.model_fingerprint for one in self.perspectives},
             "scores": {one.name: one.fingerprint for one in self.perspectives},
             "derived": {one.name: dict(one.identity) for one in self.derived},
+            "antecedents": True,
             "cascade": self.cascade,
         }
 

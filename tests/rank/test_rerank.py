@@ -440,3 +440,30 @@ def test_few_bundles_stay_loaded(tiny_bundle: Path, tmp_path: Path) -> None:
         shutil.copytree(tiny_bundle, tmp_path / str(number))
         mpir.rerank("a gene", ["A gene."], bundle=tmp_path / str(number))
     assert len(kept._loaded) <= kept.KEPT
+
+
+class Words(Perspective):
+    """The share of four words that a text has."""
+
+    def __init__(self, *, signed: bool = False) -> None:
+        self.name, self.signed = "words", signed
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.array([sum(word in text for word in ("cystic", "caused", "CFTR", "rare")) / 4 for text in sentences])
+
+
+def test_a_sentence_that_begins_with_it_counts_with_what_it_adds_to_the_sentence_before() -> None:
+    document = "A case of cystic fibrosis. It is caused by CFTR. It is cystic. CFTR is long. It has 27 exons."
+    expected = [0.25, 0.5 + (0.75 - 0.5), 0.25, 0.25, 0]
+    reranker = Reranker(perspectives=[Words()])
+    found = sorted(reranker.rerank("q", [document]).documents[0].sentences, key=lambda one: one.begin)
+    assert [one.scores["words"] for one in found] == expected
+    assert reranker.score_pairs([("q", "It is caused by CFTR.")])["words"].tolist() == [0.5]
+
+
+def test_the_sentence_before_says_it_already_or_nothing_is_added_to_what_has_a_sign() -> None:
+    both = "CFTR is rare and caused by what is cystic. It is caused by CFTR."
+    for document, signed, expected in ((both, False, 0.5), ("A cystic one. It is caused.", True, 0.25)):
+        ranking = Reranker(perspectives=[Words(signed=signed)]).rerank("q", [document])
+        found = [one for one in ranking.documents[0].sentences if one.begin]
+        assert [one.scores["words"] for one in found] == [expected]

@@ -1,0 +1,44 @@
+"""Sentences that begin with a word for what an earlier one names: "It is caused by mutations of CFTR." """
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.text.types import TITLE, Sentence
+
+_KINDS = (
+    "disease|disorder|syndrome|condition|infection|defect|symptom|cancer|tumou?r|virus|bacterium|gene|mutation|protein|"
+    "enzyme|kinase|receptor|channel|hormone|peptide|factor|molecule|complex|pathway|cell|drug|compound|agent|inhibitor|"
+    "antibody|vaccine|treatment|therapy|method|tool|software|package|database"
+)
+_EXPLETIVE = r"It (?:(?!an? |the )\w+ ){1,4}(?:that|whether|how|why)\b"  # "It is known that …" speaks of nothing before
+_ANAPHORIC = re.compile(
+    rf"(?!{_EXPLETIVE})(?:It|They|Its|Their|(?:The|This|These|Those|Such(?: an?)?|Both) (?:{_KINDS})s?)\b"
+)
+
+
+def is_anaphoric(text: str) -> bool:
+    """Whether a sentence begins with it, they, its, their, or the, this, these, such with a kind of thing.
+
+    Beginnings tell most of what can be told without a parser; "The gene that …" is taken for one, too.
+    """
+    return _ANAPHORIC.match(text) is not None
+
+
+def antecedents(sentences: Sequence[Sentence], document_of: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For each of N sentences the row (N,) of the one that names what it begins with, and its own row if it has none.
+
+    That is the nearest earlier sentence of its document that is not anaphoric itself; a title never is.
+    """
+    found = np.arange(len(sentences))
+    named: dict[int, int] = {}
+    for row, (sentence, document) in enumerate(zip(sentences, document_of.tolist(), strict=True)):
+        if sentence.section != TITLE and is_anaphoric(sentence.text):
+            found[row] = named.get(document, row)
+        else:
+            named[document] = row
+    return found
