@@ -9,7 +9,7 @@ and of question and document, of which the nearest passage counts (--documents N
 trained to read question and sentence together gives their probability by its first output (--together NAME). With
 --replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
 fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
-(docs/tuning.md).
+(docs/tuning.md). --agreement names the perspective that agreement between documents rests on from now on.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def main() -> int:
     parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
     parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
+    parser.add_argument("--agreement", metavar="NAME", help="the perspective of sentences that agreement rests on")
     parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
     parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
@@ -68,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept, copied = own_models([item for item in before if item["name"] not in taken])
     folder = free_folder(models(kept))
     added = entries(names, folder)
+    rests_on = {"agreement": agreement(arguments.agreement, kept + added)} if arguments.agreement else {}
     with atomic_folder(arguments.output, marker=MANIFEST) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
         manifest = read_json(temporary / MANIFEST)
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         for place, name in copied.items():
             shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
         save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
-        manifest |= {"name": arguments.output.name, "perspectives": kept + added}
+        manifest |= {"name": arguments.output.name, "perspectives": kept + added} | rests_on
         write_json(temporary / MANIFEST, manifest)
         seal(temporary)
     print(f"{arguments.output}: {', '.join(item['name'] for item in manifest['perspectives'])}")
@@ -118,6 +120,16 @@ def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]
     if not found:
         raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")
     return found
+
+
+def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
+    """The name, if it is one of the perspectives of sentences. Raises InputError otherwise."""
+    names = [item["name"] for item in perspectives if item.get("level", "sentence") == "sentence"]
+    if name not in names:
+        raise InputError(
+            f"--agreement {name}: no perspective of sentences has that name; choose from {', '.join(names)}."
+        )
+    return name
 
 
 def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:

@@ -81,6 +81,18 @@ def test_a_cross_encoder_in_the_place_of_another(
     assert not (tmp_path / "bad").exists()
 
 
+def test_agreement_may_rest_on_the_new_one(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    options = [tiny_bundle, "--encoder", other, "--together", "larger", "--agreement"]
+    assert add(monkeypatch, *options, "larger", "--output", tmp_path / "new") == 0
+    assert open_bundle(tmp_path / "new").agreement == "larger"
+    assert add(monkeypatch, *options, "lager", "--output", tmp_path / "bad") == 2
+    assert "--agreement lager: no perspective of sentences has that name; choose from" in capsys.readouterr().err
+    assert not (tmp_path / "bad").exists()
+
+
 def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
     tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
