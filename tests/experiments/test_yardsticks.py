@@ -156,6 +156,34 @@ def test_everything_in_one_table(
         assert systems <= set(part)
         assert all(0 <= value <= 1 for value in part.values())
     assert "the best of them" in capsys.readouterr().out
+    compared = ["compare_bundles.py", data / "figures.json", data / "figures.json", "--systems", "blend"]
+    monkeypatch.setattr(sys, "argv", list(map(str, compared)))
+    assert script("compare_bundles")["main"]() == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| a", "| b", "| c"))]
+    assert [tuple(row[i].strip() for i in (1, 4, 6)) for row in rows] == [(part, "+0.0000", "1.0000") for part in means]
+
+
+def test_the_difference_of_two_bundles_by_hand(script: Any) -> None:
+    one = {"a": {"blend": [0.0] * 20, "x": [1.0]}, "b": {"blend": [0.5, 0.25]}, "d": {"blend": [1.0]}}
+    other = {"a": {"blend": [0.5] * 20}, "b": {"blend": [0.25, 0.5]}}
+    a, b = script("compare_bundles")["differences"](one, other, "blend")
+    assert a[:4] == ["a", "0.0000", "0.5000", "+0.5000"] and a[4] == "+0.5000 to +0.5000" and float(a[5]) < 0.001
+    assert b[:4] == ["b", "0.3750", "0.3750", "+0.0000"] and b[5] == "1.0000"
+    with pytest.raises(InputError, match="x: no yardstick has it in both files"):
+        script("compare_bundles")["differences"](one, other, "x")
+
+
+def test_bundles_that_were_measured_otherwise_are_not_compared(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"split": "dev", "limit": 60, "depth": 20, "seed": 1, "printed": False, "values": {}}
+    for name, changed in (("one", settings), ("other", settings | {"limit": 9}), ("old", {"means": {}})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(changed))
+    for second, said in (("other", "limit is 9, and 60 in"), ("old", "write it with yardsticks.py --json")):
+        files = [str(tmp_path / f"{name}.json") for name in ("one", second)]
+        monkeypatch.setattr(sys, "argv", ["compare_bundles.py", *files])
+        assert script("compare_bundles")["main"]() == 2
+        assert said in capsys.readouterr().err
 
 
 def test_a_system_is_tested_against_bm25_and_the_best_free_one(script: Any) -> None:
