@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.elements import root_tag
 from mpir.corpora.jsonl import read_jsonl, record_id
-from mpir.corpora.pubmed import read_pubmed
+from mpir.corpora.papers import PAPERS, read_papers
+from mpir.corpora.pubmed import PUBMED, read_pubmed
 from mpir.corpora.references import is_references, read_references
 from mpir.corpora.tables import TABLES, read_table
 from mpir.corpora.tripclick import is_documents, read_documents
@@ -16,18 +18,19 @@ from mpir.errors import InputError, RepeatedIdError
 from mpir.io.read import STDIN, place_of, read_json_lines
 from mpir.text.types import Document
 
-_XML = (".xml", ".xml.gz")
+_XML = (".xml", ".xml.gz", ".nxml", ".nxml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
-_EXPECTED = ".xml, .jsonl, .nbib, .ris or .csv, gzipped or not"
+_EXPECTED = ".xml, .nxml, .jsonl, .nbib, .ris or .csv, gzipped or not"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: PubMed XML, references, tables, JSON lines, stdin (``-``).
+    """Read the documents of files and folders, streaming: XML, references, tables, JSON lines, stdin (``-``).
 
     Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
     passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV (tables.py). TripClick's and
-    MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). All XML files
-    count as one collection in which later files update earlier ones.
+    MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). XML is told
+    apart by its root: full papers in JATS (papers.py), and PubMed's files, which all count as one collection in which
+    later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -88,7 +91,9 @@ def _read(files: list[Path]) -> Iterator[Document]:
 
 
 def _documents(files: list[Path]) -> Iterator[Document]:
-    yield from read_pubmed([file for file in files if _has(file, _XML)])
+    xml = [file for file in files if _has(file, _XML)]
+    papers = {file for file in xml if root_tag(file, PUBMED + PAPERS) in PAPERS}
+    yield from read_pubmed([file for file in xml if file not in papers])
     for file in files:
         if is_documents(file):
             yield from read_documents(file)
@@ -96,6 +101,8 @@ def _documents(files: list[Path]) -> Iterator[Document]:
             yield from read_references(file)
         elif _has(file, TABLES):
             yield from read_table(file)
+        elif file in papers:
+            yield from read_papers(file)
         elif not _has(file, _XML):
             yield from read_jsonl(file)
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from mpir.errors import InputError, shortened, shown
+from mpir.corpora.elements import read_elements, text_of
+from mpir.errors import InputError, shown
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
-_ROOTS = ("PubmedArticleSet", "MedlineCitationSet")
+PUBMED = ("PubmedArticleSet", "MedlineCitationSet")
 _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
-_WHITE = re.compile(r"[ \t\r\n]+")  # XML's white space only: thin and no-break spaces belong to the text
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 12
 _Key = tuple[int, int]  # PMID, version
@@ -64,7 +64,7 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
     """The file's last record for each PMID and version, and the PMIDs and versions it deletes."""
     records: dict[_Key, Document] = {}
     gone: set[_Key] = set()
-    for number, element in enumerate(_elements(path)):
+    for number, element in enumerate(read_elements(path, PUBMED, (*_RECORDS, _DELETED))):
         if element.tag == _DELETED:
             for pmid in element.iter("PMID"):
                 key = _key(pmid, path, number)
@@ -75,32 +75,6 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
             records.pop(key, None)
             records[key] = _document(key, element)
     return records, gone
-
-
-def _elements(path: str | Path) -> Iterator[ET.Element]:
-    """Citations and deletions in the order of the file; each is dropped from memory once the next is asked for."""
-    with open_bytes(path) as stream:
-        try:
-            events = ET.iterparse(stream, events=("start", "end"))
-            _, root = next(events)
-            if root.tag not in _ROOTS:
-                raise InputError(
-                    f"{path}: the XML begins with <{shortened(root.tag)}>; expected one of {', '.join(_ROOTS)}."
-                )
-            for event, element in events:
-                if event == "end" and (element.tag in _RECORDS or element.tag == _DELETED):
-                    yield element
-                    root.clear()
-        except ET.ParseError as error:
-            line, column = error.position
-            reason = str(error).split(":")[0]
-            raise InputError(
-                f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); fetch the file again."
-            ) from error
-        except InputError:
-            raise
-        except (LookupError, ValueError) as error:  # what expat says of an encoding that it cannot read
-            raise InputError(f"{path}: the XML cannot be decoded ({error}); convert the file to UTF-8.") from error
 
 
 def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
@@ -133,7 +107,7 @@ def _line_of(path: str | Path, number: int) -> int:
 def _document(key: _Key, record: ET.Element) -> Document:
     article = record if record.find("Article") is None else record.find("Article")
     assert article is not None
-    title = _text(article.find("ArticleTitle")) or _text(article.find("VernacularTitle"))
+    title = text_of(article.find("ArticleTitle")) or text_of(article.find("VernacularTitle"))
     return Document(str(key[0]), title, _abstract(article))
 
 
@@ -141,12 +115,7 @@ def _abstract(article: ET.Element) -> str:
     """The parts in one line, ``LABEL: text LABEL: text``, which is how most BioASQ offsets count (docs/corpora.md)."""
     parts = []
     for element in article.findall("Abstract/AbstractText"):
-        label, text = (element.get("Label") or "").strip(), _text(element)
+        label, text = (element.get("Label") or "").strip(), text_of(element)
         if text:
             parts.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
     return " ".join(parts)
-
-
-def _text(element: ET.Element | None) -> str:
-    """The text with that of its inline tags (``<i>``, ``<sup>``, …), white space runs made one space."""
-    return "" if element is None else _WHITE.sub(" ", "".join(element.itertext())).strip(" ")

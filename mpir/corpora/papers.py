@@ -1,0 +1,97 @@
+"""Full papers in JATS (ANSI/NISO Z39.96), as PMC's open subset, PMC's efetch and Europe PMC give them.
+
+Read are title, abstract, the body's paragraphs and lists, and the captions of figures and tables. Left out is what
+answers no question: headings, labels, cells of tables, formulas, references, and all else that comes after the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.corpora.elements import read_elements, text_of, white_normal
+from mpir.text.types import Document
+
+PAPERS = ("article", "articles", "pmc-articleset")
+_ARTICLE = ("article",)
+_IDS = {"pmid": "", "pmcid": "PMC", "pmc": "PMC", "doi": ""}
+"""Kinds of ids, the best first, and what their values begin with here."""
+_OTHER_ABSTRACTS = ("graphical", "toc", "teaser", "summary", "plain-language-summary", "key-points", "precis")
+_BLOCKS = {
+    *("p", "sec", "caption", "title", "list", "list-item", "def-list", "def-item", "def", "term", "disp-quote"),
+    *("boxed-text", "fig", "fig-group", "table-wrap", "table-wrap-group", "statement", "supplementary-material"),
+}
+"""What begins on a line of its own."""
+_SILENT = {
+    *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
+    *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
+}
+"""What answers no question."""
+_BREAK = "\0"  # which no XML holds
+
+
+def read_papers(path: str | Path) -> Iterator[Document]:
+    """Stream the papers of one file: ``<article>``, or several in ``<pmc-articleset>`` or ``<articles>``.
+
+    Abstract and body are the document's `abstract`, a blank line between paragraphs; a structured abstract's parts
+    begin with their headings in capitals, as PubMed's do. The id is the PMID, else the PMCID, else the DOI, else the
+    file's name, which of several papers ends with their number. An abstract for another purpose (an author summary, a
+    graphical one) counts only where there is no other.
+
+    Raises:
+        InputError: malformed XML (file, line and column are named), or other XML.
+    """
+    for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
+        meta = article.find("front/article-meta")
+        identity = _identity(meta) or Path(path).name + (f":{number}" if number > 1 else "")
+        blocks = _abstract(meta) + [text for part in ("body", "floats-group") for text in _blocks(article.find(part))]
+        yield Document(identity, _title(meta), "\n\n".join(blocks))
+
+
+def _identity(meta: ET.Element | None) -> str:
+    """The best id of a paper, or "" for none."""
+    found = {} if meta is None else {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
+    return next((start + found[kind].removeprefix(start) for kind, start in _IDS.items() if found.get(kind)), "")
+
+
+def _abstract(meta: ET.Element | None) -> list[str]:
+    """The abstract's paragraphs; the first of a section with a heading begins with it."""
+    every = [] if meta is None else meta.findall("abstract")
+    chosen = [one for one in every if one.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
+    paragraphs = []
+    for part in (part for one in chosen for part in (one.findall("sec") or [one])):
+        heading = text_of(part.find("title")).rstrip(":.") if part.tag == "sec" else ""
+        texts = _blocks(part)
+        paragraphs += [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
+    return paragraphs
+
+
+def _title(meta: ET.Element | None) -> str:
+    """The title, without the marks of its footnotes."""
+    title = None if meta is None else meta.find("title-group/article-title")
+    for mark in [] if title is None else [one for one in title.iter() if one.tag in ("xref", "fn")]:
+        _silence(mark)
+    return text_of(title)
+
+
+def _blocks(part: ET.Element | None) -> list[str]:
+    """The paragraphs of a part in their order, white space normal, but for what is silent or a section's heading.
+
+    The part is changed. There is no recursion, as XML may be nested to any depth.
+    """
+    if part is None:
+        return []
+    for parent in list(part.iter()):
+        for child in parent:
+            if child.tag in _SILENT or (child.tag == "title" and parent.tag != "caption"):
+                _silence(child)
+            if child.tag in _BLOCKS:
+                child.text, child.tail = f"{_BREAK}{child.text or ''}", f"{_BREAK}{child.tail or ''}"
+    return [text for block in "".join(part.itertext()).split(_BREAK) if (text := white_normal(block))]
+
+
+def _silence(element: ET.Element) -> None:
+    """Take out what an element holds, and leave what follows it."""
+    element.text = None
+    del element[:]
