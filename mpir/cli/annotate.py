@@ -40,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "paths", nargs="+", metavar="FILE", help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml), or -"
+        "paths", nargs="+", metavar="FILE", help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -"
     )
     parser.add_argument("--lexicon", required=True, metavar="FILE", help="concepts and their phrases")
     add_annotation_options(parser)

@@ -13,7 +13,7 @@ from mpir.text.terms import StopWords
 from mpir.values import perhaps_whole
 
 EPILOG = """\
-A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml), JSON lines (.jsonl) or
+A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or as PDF, JSON lines (.jsonl) or
 tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or references as
 PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON lines on
 standard input. The index stores titles and abstracts, so a search needs no corpus. It takes its place only when it is

@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--docs",
         nargs="+",
         metavar="PATH",
-        help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml)",
+        help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
     )
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
     form = parser.add_mutually_exclusive_group()

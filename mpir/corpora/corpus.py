@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from mpir.corpora.elements import root_tag
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.papers import PAPERS, read_papers
+from mpir.corpora.pdf import PDF, read_pdf
 from mpir.corpora.pubmed import PUBMED, read_pubmed
 from mpir.corpora.references import is_references, read_references
 from mpir.corpora.tables import TABLES, read_table
@@ -20,17 +21,17 @@ from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz", ".nxml", ".nxml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
-_EXPECTED = ".xml, .nxml, .jsonl, .nbib, .ris or .csv, gzipped or not"
+_EXPECTED = ".xml, .nxml, .jsonl, .nbib, .ris or .csv, gzipped or not, or .pdf"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: XML, references, tables, JSON lines, stdin (``-``).
+    """Read the documents of files and folders, streaming: XML, references, tables, PDF, JSON lines, stdin (``-``).
 
-    Any of them may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes) is
-    passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV (tables.py). TripClick's and
-    MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv (tripclick.py). XML is told
-    apart by its root: full papers in JATS (papers.py), and PubMed's files, which all count as one collection in which
-    later files update earlier ones.
+    Any of them but PDF may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums,
+    notes) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV (tables.py).
+    TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
+    (tripclick.py). XML is told apart by its root: full papers in JATS (papers.py), and PubMed's files, which all count
+    as one collection in which later files update earlier ones.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -95,16 +96,10 @@ def _documents(files: list[Path]) -> Iterator[Document]:
     papers = {file for file in xml if root_tag(file, PUBMED + PAPERS) in PAPERS}
     yield from read_pubmed([file for file in xml if file not in papers])
     for file in files:
-        if is_documents(file):
-            yield from read_documents(file)
-        elif is_references(file):
-            yield from read_references(file)
-        elif _has(file, TABLES):
-            yield from read_table(file)
-        elif file in papers:
+        if file in papers:
             yield from read_papers(file)
         elif not _has(file, _XML):
-            yield from read_jsonl(file)
+            yield from next(read for is_kind, read in _KINDS if is_kind(file))(file)
 
 
 def _files(paths: Iterable[str | Path]) -> list[Path]:
@@ -120,7 +115,9 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     found = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [file for file in found if _has(file, _XML + _JSONL + TABLES) or is_documents(file) or is_references(file)]
+    files = [
+        file for file in found if _has(file, _XML + _JSONL + TABLES + PDF) or is_documents(file) or is_references(file)
+    ]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
@@ -129,3 +126,13 @@ def _expand(path: Path) -> list[Path]:
 
 def _has(file: Path, suffixes: tuple[str, ...]) -> bool:
     return file.name.lower().endswith(suffixes)
+
+
+_KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Iterator[Document]]], ...] = (
+    (is_documents, read_documents),
+    (is_references, read_references),
+    (lambda file: _has(file, TABLES), read_table),
+    (lambda file: _has(file, PDF), read_pdf),
+    (lambda file: _has(file, _JSONL) or str(file) == STDIN, read_jsonl),
+)
+"""What is not XML, and how it is read; the first that a file is counts."""

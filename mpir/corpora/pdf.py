@@ -1,0 +1,85 @@
+"""Papers as PDF files: the words of their pages, without running heads and references."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from mpir.errors import InputError
+from mpir.extras import needs
+from mpir.io.read import open_bytes
+from mpir.text.types import Document
+
+PDF = (".pdf",)
+_EDGE = 2
+"""Lines at the top and at the bottom of a page that may be a running head or a page's number."""
+_OFTEN = 3
+"""On so many pages a line stands there, and it is one."""
+_REFERENCES = re.compile(
+    r"(?:\d{1,2}\.?\s+)?(?:references(?: and notes)?|bibliography|(?:literature|works) cited):?", re.IGNORECASE
+)
+_NUMBER = re.compile(r"\d+")
+
+
+def read_pdf(path: str | Path) -> Iterator[Document]:
+    """Yield a ``.pdf`` file as one document: its pages' lines as its text, and its name as its id.
+
+    Lines that stand at the top or bottom of three pages or more, numbers in them apart, are left out; so is all behind
+    the last heading "References" (or "Bibliography", …) of the second half. Words broken at line ends and ligatures
+    stay as they are, and are read whole (mpir/text/legible.py).
+
+    Raises:
+        InputError: no PDF, a damaged one, one with a password, or one of pictures, in which no text is.
+        MissingExtraError: pypdf is not installed.
+    """
+    pages = _pages(path)
+    lines = _without_references(_without_heads(pages))
+    if not any(lines):
+        raise InputError(f"{path}: no text is in it, perhaps because its pages are pictures; run OCR on it first.")
+    yield Document(Path(path).name, "", "\n".join(lines))
+
+
+def _pages(path: str | Path) -> list[list[str]]:
+    """The lines of every page."""
+    with needs("pdf", "reading PDF files"):
+        from pypdf import PdfReader
+        from pypdf.errors import FileNotDecryptedError
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it mends by itself is nobody's concern
+    with open_bytes(path) as stream:
+        try:
+            return [_lines(text) for text in _texts(PdfReader, stream)]
+        except FileNotDecryptedError as error:
+            raise InputError(f"{path}: is locked by a password; save a copy without one.") from error
+        except Exception as error:  # a damaged file makes pypdf raise nearly anything
+            raise InputError(f"{path}: is no PDF, or a damaged one ({error}); fetch it again.") from error
+
+
+def _texts(reader: type, stream: IO[bytes]) -> list[str]:
+    return [page.extract_text() for page in reader(stream).pages]
+
+
+def _lines(text: str) -> list[str]:
+    return [line for part in text.splitlines() if (line := part.strip())]
+
+
+def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of all pages, but for those at the edges of a page that stand there on others, too."""
+    edges = [{_NUMBER.sub("#", line) for line in (*page[:_EDGE], *page[-_EDGE:])} for page in pages]
+    often = {line for line, count in Counter(line for edge in edges for line in edge).items() if count >= _OFTEN}
+    return [
+        line
+        for page in pages
+        for place, line in enumerate(page)
+        if _EDGE <= place < len(page) - _EDGE or _NUMBER.sub("#", line) not in often
+    ]
+
+
+def _without_references(lines: list[str]) -> list[str]:
+    """The lines before the list of references, if there is one."""
+    found = [place for place, line in enumerate(lines) if 2 * place > len(lines) and _REFERENCES.fullmatch(line)]
+    return lines[: found[-1]] if found else lines
