@@ -13,11 +13,11 @@ from mpir.text.terms import StopWords
 from mpir.values import perhaps_whole
 
 EPILOG = """\
-A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or as PDF, JSON lines (.jsonl) or
-tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or references as
-PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON lines on
-standard input. The index stores titles and abstracts, so a search needs no corpus. It takes its place only when it is
-whole; an index of the same unchanged files is kept as it is.
+A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or PDF, JSON lines
+(.jsonl) or tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or
+references as PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON
+lines on standard input. The index stores titles and abstracts, so a search needs no corpus. It takes its place only
+when it is whole; an index of the same unchanged files is kept as it is.
 
 examples:
   mpir index abstracts.jsonl --index pubmed-index
