@@ -1,15 +1,17 @@
 """Add another encoder to a bundle: its readings are perspectives of their own, beside those that were there.
 
     python experiments/add_encoder.py runs/mine/bundle --encoder ENCODER --sentences vectors --output runs/two/bundle
-    python experiments/add_encoder.py default --encoder LARGER --documents dense --replace --output runs/big
-    python experiments/add_encoder.py default --encoder runs/large/best --together relevance --replace --output runs/big
+    python experiments/add_encoder.py default --encoder LARGER --documents dense --replace --share dense --output runs/1
+    python experiments/add_encoder.py runs/1 --encoder LARGE/best --together larger --share relevance --output runs/2
 
 Training a joint reading costs an encoder some of what it knew. The cosine of question and sentence (--sentences NAME),
 and of question and document, of which the nearest passage counts (--documents NAME), keep it. An encoder that was
 trained to read question and sentence together gives their probability by its first output (--together NAME). With
 --replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
 fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
-(docs/tuning.md). --agreement names the perspective that agreement between documents rests on from now on.
+(docs/tuning.md). --share NAME keeps the bundle's weights instead, as if they were chosen by hand: the new perspective
+has half of NAME's, or all of it where it takes NAME's place. --agreement names the perspective that agreement between
+documents rests on from now on.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -26,9 +29,12 @@ from mpir.cli import guarded
 from mpir.errors import ArtefactError, InputError
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
+from mpir.perspectives.bundle import MANIFEST
+from mpir.rank.weights import Weights
 
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""
+WEIGHTS = "weights.json"
 WAYS: dict[str, dict[str, Any]] = {
     "sentences": {"kind": "bi-encoder", "scale": "cosine"},
     "documents": {"kind": "bi-encoder", "scale": "cosine", "level": "document"},
@@ -48,6 +54,7 @@ def main() -> int:
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
     parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
     parser.add_argument("--agreement", metavar="NAME", help="the perspective of sentences that agreement rests on")
+    parser.add_argument("--share", metavar="NAME", help="keep the weights; the new perspective shares that of NAME")
     parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
     parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
@@ -56,7 +63,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy, add, seal."""
-    from mpir.perspectives.bundle import MANIFEST, open_bundle, seal
+    from mpir.perspectives.bundle import open_bundle, seal
 
     bundle = open_bundle(arguments.bundle)
     before: list[dict[str, Any]] = bundle.manifest["perspectives"]
@@ -70,21 +77,33 @@ def run(arguments: argparse.Namespace) -> int:
     folder = free_folder(models(kept))
     added = entries(names, folder)
     rests_on = {"agreement": agreement(arguments.agreement, kept + added)} if arguments.agreement else {}
+    weights = (
+        share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, kept) if arguments.share else None
+    )
     with atomic_folder(arguments.output, marker=MANIFEST) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
-        manifest = read_json(temporary / MANIFEST)
-        for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
-            (temporary / file).unlink(missing_ok=True)
+        manifest = without_fitted(temporary)
         for left in filter(is_inside, models(before) - models(kept)):
             shutil.rmtree(temporary / left, ignore_errors=True)
         for place, name in copied.items():
             shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
         save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
         manifest |= {"name": arguments.output.name, "perspectives": kept + added} | rests_on
+        if weights:
+            weights.save(temporary / WEIGHTS)
+            manifest["weights"] = WEIGHTS
         write_json(temporary / MANIFEST, manifest)
         seal(temporary)
     print(f"{arguments.output}: {', '.join(item['name'] for item in manifest['perspectives'])}")
     return 0
+
+
+def without_fitted(folder: Path) -> dict[str, Any]:
+    """The manifest of a copied bundle, without what was fitted to it as it was; these files are gone, too."""
+    manifest: dict[str, Any] = read_json(folder / MANIFEST)
+    for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
+        (folder / file).unlink(missing_ok=True)
+    return manifest
 
 
 def own_models(items: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, str]]:
@@ -130,6 +149,27 @@ def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
             f"--agreement {name}: no perspective of sentences has that name; choose from {', '.join(names)}."
         )
     return name
+
+
+def share(
+    folder: Path, file: str | None, name: str, added: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]]
+) -> Weights:
+    """The bundle's weights, of which the new perspective of the same level shares NAME's.
+
+    Raises:
+        InputError: the bundle has no weights, or none of that name, or not one new perspective is of its level.
+    """
+    if file is None:
+        raise InputError(f"{folder}: has no weights to share; leave --share out.")
+    weights = Weights.load(folder / file)
+    columns = {"sentence": dict(weights.alpha), "document": dict(weights.beta)}
+    level = next((one for one, of in columns.items() if name in of), None)
+    new = [item["name"] for item in added if item.get("level", "sentence") == level]
+    if level is None or len(new) != 1:
+        raise InputError(f"--share {name}: it takes one new perspective, and a weight of that name for its level.")
+    sharing = {*new, *(item["name"] for item in kept if item["name"] == name)}
+    columns[level] |= dict.fromkeys(sharing, columns[level][name] / len(sharing))
+    return replace(weights, alpha=columns["sentence"], beta=columns["document"], made_by={})
 
 
 def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:

@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,32 @@ def test_agreement_may_rest_on_the_new_one(
     assert add(monkeypatch, *options, "lager", "--output", tmp_path / "bad") == 2
     assert "--agreement lager: no perspective of sentences has that name; choose from" in capsys.readouterr().err
     assert not (tmp_path / "bad").exists()
+
+
+def test_the_new_one_shares_a_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of relevance's, or all of what it takes the place of; what else the weights say stays."""
+    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    old = Reranker("default", device="cpu").weights
+    new = ["--encoder", other, "--together", "larger", "--share", "relevance", "--output", tmp_path / "both"]
+    assert add(monkeypatch, "default", *new) == 0
+    half = old.alpha["relevance"] / 2
+    both = Reranker(tmp_path / "both", device="cpu").weights
+    assert both == replace(old, alpha={**old.alpha, "relevance": half, "larger": half})
+    options = ["--encoder", other, "--documents", "dense", "--replace", "--share", "dense"]
+    assert add(monkeypatch, tmp_path / "both", *options, "--output", tmp_path / "three") == 0
+    assert Reranker(tmp_path / "three", device="cpu").weights == both
+    assert add(monkeypatch, "default", *options[:-2], "--output", tmp_path / "equal") == 0
+    for first, name, said in (
+        ("default", "relevance", "--share relevance: it takes one new perspective, and a weight of that name for its"),
+        ("default", "nobody", "--share nobody: it takes one new"),
+        (tmp_path / "equal", "relevance", "equal: has no weights to share; leave --share out"),
+    ):
+        wrong = ["--encoder", other, "--documents", "x", "--share", name, "--output", tmp_path / "bad"]
+        assert add(monkeypatch, first, *wrong) == 2
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "bad").exists()
 
 
 def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
