@@ -115,9 +115,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     found = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [
-        file for file in found if _has(file, _XML + _JSONL + TABLES + PDF) or is_documents(file) or is_references(file)
-    ]
+    files = [file for file in found if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _KINDS)]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
