@@ -34,6 +34,7 @@ A terminal shows tables; a pipe carries one JSON object for each query, or with 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
   mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --html aspirin.html
+  mpir rerank "Is aspirin a blood thinner?" --docs paper.nxml other.pdf --sentences 5
   mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
@@ -65,6 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
+    form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
     parser.add_argument("--html", metavar="FILE", help="also write a page that explains the ranking of the one query")
@@ -168,7 +170,7 @@ def check_options(arguments: argparse.Namespace) -> None:
     from mpir.rank.cascade import check_share
     from mpir.values import perhaps_whole
 
-    for name in ("top_k", "tokens_per_batch"):
+    for name in ("top_k", "sentences", "tokens_per_batch"):
         perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
     device_names(arguments.device)
     precision_name(arguments.precision)
@@ -267,6 +269,8 @@ def run(arguments: argparse.Namespace) -> int:
             _write_page(arguments.html, ranking, documents)
         if arguments.trec:
             sys.stdout.write(ranking.to_trec(identifier))
+        elif arguments.sentences:
+            print(ranking.sentence_table(arguments.sentences), end="\n\n")
         elif as_json and not arguments.explain:
             print(json.dumps({"id": identifier, **ranking.to_dict()}, ensure_ascii=False))
         else:

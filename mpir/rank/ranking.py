@@ -155,6 +155,21 @@ class Ranking:
         table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
         return without_surrogates(f"{self.query}\n\n{table if rows else '(no documents)'}")
 
+    def sentence_table(self, k: int = 10) -> str:
+        """The k best sentences of all ranked documents, and where they stand, as `print` shows documents.
+
+        Raises:
+            InputError: `k` is no whole number of at least 1.
+        """
+        best = self.sentences[: whole_number("k", k)]
+        rows = [
+            (rank, s.document, f"{s.section} {s.begin}-{s.end}", f"{s.score:.4f}", " ".join(s.text.split()))
+            for rank, s in enumerate(best, 1)
+        ]
+        heads = ("rank", "document", "place", "score", "sentence")
+        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=[None, 24, None, None, 72])
+        return without_surrogates(f"{self.query}\n\n{table if rows else '(no sentences)'}")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
         return {

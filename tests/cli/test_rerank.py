@@ -130,6 +130,24 @@ def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "--docs names the documents of a QUERY" in capsys.readouterr().err
 
 
+def test_the_best_sentences_of_all_documents(
+    tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "2"]) == 0
+    query, _, heads, _, *rows = capsys.readouterr().out.strip().splitlines()
+    assert query == "does aspirin thin blood"
+    assert heads.split() == ["rank", "document", "place", "score", "sentence"]
+    ranking = mpir.Reranker(tiny_bundle).rerank(query, DOCUMENTS)
+    assert len(rows) == 2
+    for row, best in zip(rows, ranking.sentences, strict=False):
+        assert row.split()[1:4] == [best.document, best.section, f"{best.begin}-{best.end}"]
+        assert row.endswith(best.text)
+    assert ranking.sentence_table(1).splitlines()[-1].split() == rows[0].split()
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "0"]) == 2
+    assert "--sentences" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
 def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
