@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sentence_ranking import BATCHES, average_precision, golden_questions, known_documents, relevant
+from sentence_ranking import BATCHES, average_precision, scored_golden
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -36,11 +36,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole comparison."""
     reranker = load_reranker(arguments)
-    questions = golden_questions(arguments.data, arguments.split)
-    documents = known_documents(arguments.data, questions)
-    scored = reranker.score([question.body for question in questions], documents, progress=sys.stderr.isatty())
-    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
-    kept = [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    kept = scored_golden(reranker, arguments.data, arguments.split)
     pairs = [(one.query, sentence.text) for one, _ in kept for sentence in one.sentences]
     alone = reranker.score_pairs(pairs, progress=sys.stderr.isatty())
     golden = np.concatenate([label for _, label in kept])

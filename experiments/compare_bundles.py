@@ -58,14 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 def read_figures(path: Path) -> dict[str, Any]:
     """What a yardstick run wrote. Raises InputError where it has no values of questions."""
     found = read_json(path)
-    if not isinstance(found, dict) or missing(found):
+    if not isinstance(found, dict) or not {*SETTINGS, "values"} <= set(found):
         raise InputError(f"{path}: has no values of questions; write it with yardsticks.py --json.")
     return found
-
-
-def missing(found: Mapping[str, Any]) -> bool:
-    """Whether anything that is compared is not there."""
-    return not {*SETTINGS, "values"} <= set(found)
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str) -> list[list[str]]:

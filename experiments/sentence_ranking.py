@@ -28,6 +28,7 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
 from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
@@ -49,11 +50,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     reranker = load_reranker(arguments)
-    questions = golden_questions(arguments.data, arguments.split)
-    documents = known_documents(arguments.data, questions)
-    scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
-    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
-    kept = [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    kept = scored_golden(reranker, arguments.data, arguments.split)
     figures = {
         system.name: np.array([average_precision(system.scores(one)[1], label) for one, label in kept])
         for system in systems(reranker.weights)
@@ -67,6 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(arguments.json, {"split": arguments.split, "questions": len(kept), "map": means(figures)})
     return 0
+
+
+def scored_golden(reranker: Reranker, data: Path, split: str) -> list[tuple[Candidates, npt.NDArray[np.bool_]]]:
+    """A split's questions with the sentences of their golden documents, scored, and which (N,) of these are golden.
+
+    A question of which no sentence is golden is left out.
+    """
+    questions = golden_questions(data, split)
+    documents = known_documents(data, questions)
+    scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
+    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
+    return [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
 
 
 def golden_questions(data: Path, split: str) -> list[Question]:

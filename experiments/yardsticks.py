@@ -32,7 +32,7 @@ from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
 from passages import read_medquad
 from printed import printed
-from sentence_ranking import average_precision, golden_questions, known_documents, relevant, with_gold
+from sentence_ranking import average_precision, golden_questions, scored_golden, with_gold
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -135,11 +135,7 @@ def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
 
 def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick a."""
-    questions = golden_questions(job.data, job.split)
-    documents = known_documents(job.data, questions)
-    scored = job.score([q.body for q in questions], documents)
-    labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
-    kept = [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    kept = scored_golden(job.reranker, job.data, job.split)
     return [("a", sentence_figures(job, [one for one, _ in kept], [label for _, label in kept]))]
 
 

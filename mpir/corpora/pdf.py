@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
 
 from mpir.errors import InputError
 from mpir.extras import needs
@@ -52,15 +51,11 @@ def _pages(path: str | Path) -> list[list[str]]:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it mends by itself is nobody's concern
     with open_bytes(path) as stream:
         try:
-            return [_lines(text) for text in _texts(PdfReader, stream)]
+            return [_lines(page.extract_text()) for page in PdfReader(stream).pages]
         except FileNotDecryptedError as error:
             raise InputError(f"{path}: is locked by a password; save a copy without one.") from error
         except Exception as error:  # a damaged file makes pypdf raise nearly anything
             raise InputError(f"{path}: is no PDF, or a damaged one ({error}); fetch it again.") from error
-
-
-def _texts(reader: type, stream: IO[bytes]) -> list[str]:
-    return [page.extract_text() for page in reader(stream).pages]
 
 
 def _lines(text: str) -> list[str]:

@@ -81,12 +81,23 @@ def test_pages_without_text(tmp_path: Path) -> None:
         list(read_pdf(make_pdf(tmp_path / "a.pdf", [[], []])))
 
 
-def test_a_locked_file(tmp_path: Path) -> None:
+def lock(path: Path, password: str) -> Path:
+    """A PDF with words in it, which nobody may print, and which the password opens."""
     from pypdf import PdfReader, PdfWriter
 
-    writer = PdfWriter(PdfReader(make_pdf(tmp_path / "open.pdf", [["Words."]])))
-    writer.encrypt("secret", algorithm="RC4-128")
-    writer.write(tmp_path / "a.pdf")
+    writer = PdfWriter(PdfReader(make_pdf(path.with_suffix(".open.pdf"), [["Words."]])))
+    writer.encrypt(password, owner_password="owner", algorithm="AES-256")
+    writer.write(path)
+    return path
+
+
+def test_a_paper_that_may_be_read_and_not_printed(tmp_path: Path) -> None:
+    (paper,) = read_pdf(lock(tmp_path / "a.pdf", ""))
+    assert paper.abstract == "Words."
+
+
+def test_a_locked_file(tmp_path: Path) -> None:
+    lock(tmp_path / "a.pdf", "secret")
     with pytest.raises(InputError, match=r"a.pdf: is locked by a password; save a copy without one"):
         list(read_pdf(tmp_path / "a.pdf"))
 
