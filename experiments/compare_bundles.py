@@ -24,7 +24,7 @@ from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
 
-SETTINGS = ("split", "limit", "depth", "seed", "printed")
+SETTINGS = ("split", "limit", "depth", "head", "seed", "printed")
 """What decides which questions and candidates were measured."""
 
 

