@@ -294,11 +294,15 @@ def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
 def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
+    from mpir.corpora.copies import without_copies
     from mpir.corpora.corpus import naming_places, read_corpus
     from mpir.rank.inputs import as_documents
 
     with naming_places(paths):
-        documents = as_documents(read_corpus(paths))
+        found = list(read_corpus(paths))
+        documents = as_documents(without_copies(found))
+    if copies := len(found) - len(documents):
+        print(f"mpir: {copies} of {len(found)} documents are copies of others, and left out", file=sys.stderr)
     yield "1", query, documents
 
 

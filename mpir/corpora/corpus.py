@@ -66,13 +66,15 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
 
 
 def _places(file: Path, identity: str) -> Iterator[str]:
-    """Where documents of an id stand in a file: its lines, or of another kind than JSON lines the file itself."""
+    """Where documents of an id stand in a file: its lines, or of another kind than JSON lines their numbers."""
     if _has(file, _JSONL):
         for number, record in read_json_lines(file):
             if str(record_id(record)).strip() == identity:
                 yield place_of(file, number)
     else:
-        yield from (str(file) for document in _documents([file]) if document.id == identity)
+        for number, document in enumerate(_documents([file]), 1):
+            if document.id == identity:
+                yield f"{file}, document {number}"
 
 
 def _identity(file: Path) -> dict[str, Any]:

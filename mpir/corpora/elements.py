@@ -60,8 +60,9 @@ def _events(path: str | Path) -> Iterator[tuple[str, ET.Element]]:
         except ET.ParseError as error:
             line, column = error.position
             reason = str(error).split(":")[0]
+            remedy = "write the character itself" if "entity" in reason else "fetch the file again"
             raise InputError(
-                f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); fetch the file again."
+                f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); {remedy}."
             ) from error
         except InputError:
             raise

@@ -1,11 +1,13 @@
 """Full papers in JATS (ANSI/NISO Z39.96), as PMC's open subset, PMC's efetch and Europe PMC give them.
 
 Read are title, abstract, the body's paragraphs and lists, and the captions of figures and tables. Left out is what
-answers no question: headings, labels, cells of tables, formulas, references, and all else that comes after the body.
+answers no question: headings, labels, cells of tables, formulas on lines of their own, references, their raised
+numbers, and all else that comes after the body.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -25,10 +27,24 @@ _BLOCKS = {
 """What begins on a line of its own."""
 _SILENT = {
     *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
-    *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
+    *(
+        "annotation",
+        "annotation-xml",
+        "table-wrap-foot",
+        "attrib",
+        "permissions",
+        "ref-list",
+        "alt-text",
+        "long-desc",
+        "contrib-group",
+        "sec-meta",
+    ),
 }
 """What answers no question."""
 _BREAK = "\0"  # which no XML holds
+_MARKS = ("xref", "fn")
+_POWER = re.compile(r"\s*[-−–]?\d")
+"""A raised number: behind another one it is its exponent, or a reference's."""
 
 
 def read_papers(path: str | Path) -> Iterator[Document]:
@@ -59,36 +75,67 @@ def _abstract(meta: ET.Element | None) -> list[str]:
     """The abstract's paragraphs; the first of a section with a heading begins with it."""
     every = [] if meta is None else meta.findall("abstract")
     chosen = [one for one in every if one.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
-    paragraphs = []
-    for part in (part for one in chosen for part in (one.findall("sec") or [one])):
-        heading = text_of(part.find("title")).rstrip(":.") if part.tag == "sec" else ""
-        texts = _blocks(part)
-        paragraphs += [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
-    return paragraphs
+    return [text for one in chosen for part in _sections(one) for text in _headed(part)]
+
+
+def _sections(abstract: ET.Element) -> list[ET.Element]:
+    """What stands before or between the sections of an abstract, and the sections, which it loses."""
+    sections = abstract.findall("sec")
+    for section in sections:
+        abstract.remove(section)
+    return [abstract, *sections]
+
+
+def _headed(part: ET.Element) -> list[str]:
+    """The paragraphs of an abstract or a section of it, the first of which begins with the section's heading."""
+    heading = text_of(part.find("title")).rstrip(":.") if part.tag == "sec" else ""
+    texts = _blocks(part)
+    return [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
 
 
 def _title(meta: ET.Element | None) -> str:
-    """The title, without the marks of its footnotes."""
-    title = None if meta is None else meta.find("title-group/article-title")
-    for mark in [] if title is None else [one for one in title.iter() if one.tag in ("xref", "fn")]:
-        _silence(mark)
-    return text_of(title)
+    """The title and the subtitle, without the marks of their footnotes."""
+    group = None if meta is None else meta.find("title-group")
+    parts = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
+    for part in (part for part in parts if part is not None):
+        for mark in [one for one in part.iter() if one.tag in _MARKS]:
+            _silence(mark)
+        _clean(part)
+    return ": ".join(text for part in parts if (text := text_of(part)))
 
 
 def _blocks(part: ET.Element | None) -> list[str]:
     """The paragraphs of a part in their order, white space normal, but for what is silent or a section's heading.
 
-    The part is changed. There is no recursion, as XML may be nested to any depth.
+    The part is changed.
     """
     if part is None:
         return []
+    _clean(part)
+    return [text for block in "".join(part.itertext()).split(_BREAK) if (text := white_normal(block))]
+
+
+def _clean(part: ET.Element) -> None:
+    """Silence what answers no question, and set a break where one belongs; without recursion, as XML may be deep."""
     for parent in list(part.iter()):
+        before = parent.text or ""
         for child in parent:
-            if child.tag in _SILENT or (child.tag == "title" and parent.tag != "caption"):
+            if _is_silent(child, parent):
                 _silence(child)
             if child.tag in _BLOCKS:
                 child.text, child.tail = f"{_BREAK}{child.text or ''}", f"{_BREAK}{child.tail or ''}"
-    return [text for block in "".join(part.itertext()).split(_BREAK) if (text := white_normal(block))]
+            elif child.tag == "break":
+                child.text = " "
+            elif child.tag == "sup" and before[-1:].isdigit() and _POWER.match(child.text or ""):
+                child.text = f"^{child.text}"  # 10^5 cells are not 105, nor is IL-2 with a reference IL-24
+            before = child.tail or ""
+
+
+def _is_silent(child: ET.Element, parent: ET.Element) -> bool:
+    """Whether an element answers no question: by its name, as a section's heading, or as a raised reference."""
+    raised = child.tag == "sup" and (parent.tag == "xref" or child.find(".//xref") is not None)
+    heading = child.tag == "title" and parent.tag != "caption"
+    return raised or heading or child.tag.rpartition("}")[2] in _SILENT
 
 
 def _silence(element: ET.Element) -> None:

@@ -63,8 +63,9 @@ def read_references(path: str | Path) -> Iterator[Document]:
 def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
     """The line on which each reference begins, and its values by their tags."""
     begin, fields, values = 0, _Fields(list), list[str]()
-    for number, line in read_lines(path):
-        if not (tagged := _TAGGED.match(line)):
+    for number, line in read_lines(path, old_ends=True):
+        tagged = _TAGGED.match(line)
+        if not tagged or (_FIRST[1] in fields and _is_text(tagged[1])):
             if values and line.strip():
                 values[-1] = f"{values[-1]} {line.strip()}".lstrip()
             continue
@@ -78,6 +79,11 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
             values.append(value.strip())
     if fields:
         yield begin, fields
+
+
+def _is_text(tag: str) -> bool:
+    """Whether what looks like a tag is none of RIS's, which have two characters, but text ("AIM - To learn …")."""
+    return len(tag) > 2 and tag != _FIRST[0]
 
 
 def _first(fields: _Fields, tags: tuple[str, ...]) -> list[str]:

@@ -63,14 +63,19 @@ def place_of(path: str | Path, line: int) -> str:
     return f"{'standard input' if str(path) == STDIN else path}:{line}"
 
 
-def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: str | Path, *, old_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
+
+    Args:
+        old_ends: a carriage return alone ends a line, too, as in what spreadsheets save as "CSV (Macintosh)"; lines
+            that end in no other way are in memory together.
 
     Raises:
         InputError: unreadable, damaged, or not UTF-8 (the line is named).
     """
     with open_bytes(path) as stream:
-        for number, line in enumerate(stream, 1):
+        lines = (part for line in stream for part in line.splitlines()) if old_ends else stream
+        for number, line in enumerate(lines, 1):
             yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
 
 

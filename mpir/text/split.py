@@ -19,9 +19,9 @@ Style = Literal["abstract", "report"]
 # on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
 _END = (
     r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
-    # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "were treated.[3-5] Then"
-    r"""|(?=[\[\d])(?<=[.!?])(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))"""
-    r"""(?:\[\d[\d, –-]*+\]|\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
+    # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It"
+    r"""|(?=[\[\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
+    r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
     r"""|(?<=[.!?)\]%])(?=[A-Z][A-Z/&,\ -]{3,40}+:\ )"""  # a structured heading glued on: "in rats.RESULTS: "
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
@@ -44,14 +44,19 @@ _ENDS: dict[tuple[Style, bool], re.Pattern[str]] = {
 }
 # A list's number, or tags, which are no sentence by themselves and stay with the next one.
 _NO_SENTENCE = re.compile(rf"\s*+(?:(?:{OPENING}|{CLOSING})\s*+)*+(?:\(?\d{{1,2}}[.)]\s*+)?")
-# What stands before a full stop that ends no sentence. Checked on the last few characters only.
+# What stands before a full stop that ends no sentence, and what does so before a number. Checked on the last few
+# characters only. In capitals the second group's words are names: cystic fibrosis, nitric oxide, multiple sclerosis.
+_BEFORE = r"(?:^|[\s(\[,;/%])"
 _ABBREVIATION = re.compile(
-    r"""(?:^|[\s(\[,;/])(?:
-        (?i:vs|e\.g|i\.e|et\ al|cf|ca|approx|resp|viz|figs?|refs?|eqs?|nos?|dr|prof|st|mr|mrs|ms|drs|gen|nov|ed|eds
+    _BEFORE
+    + r"""(?:
+        (?i:vs|e\.g|i\.e|et\ al|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
         |u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|b\.i\.d|q\.d|t\.i\.d|i\.c\.v|i\.pl)
+        |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
+_ABBREVIATION_OF_NUMBER = re.compile(_BEFORE + r"(?i:c\.i|pp?|vols?|tabs?|max)$")
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12
@@ -102,7 +107,10 @@ def sentences(document: Document, *, style: Style = "abstract") -> list[Sentence
 
 def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
-    return before.endswith(".") and _ABBREVIATION.search(before[:-1]) is not None
+    if not before.endswith("."):
+        return False
+    known = [_ABBREVIATION, _ABBREVIATION_OF_NUMBER] if text[match.end()].isdigit() else [_ABBREVIATION]
+    return any(abbreviation.search(before[:-1]) for abbreviation in known)
 
 
 def _ends(text: str, matches: list[re.Match[str]]) -> list[int]:

@@ -67,6 +67,20 @@ def test_a_query_and_a_corpus_explained(tiny_bundle: Path, tmp_path: Path, capsy
     assert "is ranked 1 of 2" in printed
 
 
+def test_exports_of_one_search_are_merged(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pubmed-x-set.txt").write_text("PMID- 7\nTI  - Salt in sweat.\nAB  - It is high.\n")
+    (tmp_path / "scopus.csv").write_text(
+        "Title,Abstract,DOI\nSalt in Sweat,It is high,10.1/1\nOther,It is low.,10.1/2\n"
+    )
+    (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
+    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle)]) == 0
+    printed = capsys.readouterr()
+    assert "mpir: 2 of 4 documents are copies of others, and left out" in printed.err
+    assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
+
+
 def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bundle", "show", str(tiny_bundle)]) == 0
     assert capsys.readouterr().out.strip() == "# tiny"

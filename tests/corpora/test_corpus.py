@@ -65,7 +65,7 @@ def test_an_id_that_several_documents_have_is_named_with_its_places(tmp_path: Pa
     (tmp_path / "b.xml").write_text(XML.format("2"))
     with gzip.open(tmp_path / "c.jsonl.gz", "wt") as stream:
         stream.write('{"id": "3"}\n{"id": " 2 "}\n')
-    places = {"2": "a.jsonl:3 and .*b.xml: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
+    places = {"2": "a.jsonl:3 and .*b.xml, document 1: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
     for identity, message in places.items():
         with pytest.raises(RepeatedIdError, match=message), naming_places([tmp_path]):
             raise RepeatedIdError(identity, "twice")

@@ -50,7 +50,7 @@ BLOCKS = [
     "BACKGROUND: Sweat is salty.",
     "RESULTS: It was.",
     "Twice.",
-    "CFTR is a channel [1]; p < 10−3.",
+    "CFTR is a channel [1]; p < 10^−3.",
     "The channel.",
     "Closed, open.",
     "It opens.",
@@ -96,6 +96,34 @@ def test_the_best_id_counts(tmp_path: Path, ids: str, wanted: str) -> None:
     assert paper.id == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('IL-2<xref ref-type="bibr"><sup>4</sup></xref> and 10<sup>5</sup> cells.', "IL-2 and 10^5 cells."),
+        ("The gene p53<sup><xref>12</xref>,…<xref>13</xref></sup> in CD4<sup>+</sup>.", "The gene p53 in CD4+."),
+        ("Of 5 m<sup>2</sup>, Ca<sup>2+</sup>; by year 2<sup>nd</sup>.", "Of 5 m2, Ca2+; by year 2nd."),
+        ("line 1<break/>line 2", "line 1 line 2"),
+        (
+            '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:semantics><m:mi>p</m:mi>'
+            "<m:annotation>p_{tex}</m:annotation></m:semantics></m:math> fell.",
+            "p fell.",
+        ),
+    ],
+)
+def test_raised_references_are_no_part_of_a_word_and_powers_are_powers(tmp_path: Path, text: str, read: str) -> None:
+    (paper,) = read_papers(write(tmp_path / "a.xml", article(f"<abstract><p>{text}</p></abstract>", f"<p>{text}</p>")))
+    assert paper.abstract == f"{read}\n\n{read}"
+
+
+def test_a_subtitle_and_what_an_abstract_says_before_its_sections(tmp_path: Path) -> None:
+    titles = (
+        "<title-group><article-title>Salt<break/>in sweat</article-title><subtitle>A trial</subtitle></title-group>"
+    )
+    abstract = "<abstract><p>First.</p><sec><title>Methods</title><p>We did.</p></sec></abstract>"
+    (paper,) = read_papers(write(tmp_path / "a.xml", article(titles + abstract)))
+    assert (paper.title, paper.abstract) == ("Salt in sweat: A trial", "First.\n\nMETHODS: We did.")
+
+
 def test_several_papers_in_one_file_and_an_author_summary_alone(tmp_path: Path) -> None:
     first = article('<abstract abstract-type="toc"><p>Short.</p></abstract>', "<p>One.</p>")
     restricted = "<article><front><article-meta/></front></article>"
@@ -117,6 +145,7 @@ def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) ->
         ("<html/>", "a.xml: the XML begins with <html>; expected one of PubmedArticleSet, .*, article, "),
         ("<article><body>", "a.xml: malformed XML at line 1, column 16"),
         ("", "a.xml: malformed XML at line 1, column 1"),
+        ("<article>a&nbsp;b</article>", r"column 11 \(undefined entity.*\); write the character itself."),
     ],
 )
 def test_what_is_no_paper_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:

@@ -81,7 +81,14 @@ def test_ris(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("line", ["AIM - To learn it.", "CD34- cells rose.", "IL6 - a cytokine", "OBJ -"])
+def test_a_line_of_an_abstract_in_ris_may_look_like_pubmeds_tags(tmp_path: Path, line: str) -> None:
+    text = f"TY  - JOUR\nTI  - A\nAB  - It is rare.\n{line}\nThe answer.\nER  - \n"
+    (document,) = read_references(write(tmp_path / "a.ris", text))
+    assert document.abstract == f"It is rare. {line} The answer."
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_byte_order_marks_and_line_ends_say_nothing(tmp_path: Path, end: str) -> None:
     other = write(tmp_path / "a.nbib", "\ufeff" + PUBMED.lstrip().replace("\n", end))
     plain = write(tmp_path / "b.nbib", PUBMED)
@@ -102,7 +109,7 @@ def test_files_are_known_by_their_names_and_belong_to_a_corpus(tmp_path: Path) -
 
 def test_an_id_that_comes_twice_is_named_with_its_file(tmp_path: Path) -> None:
     path = write(tmp_path / "a.nbib", PUBMED)
-    with pytest.raises(RepeatedIdError, match=f"^{path}: twice"), naming_places([path]):
+    with pytest.raises(RepeatedIdError, match=f"^{path}, document 2: twice"), naming_places([path]):
         raise RepeatedIdError("102", "twice")
 
 

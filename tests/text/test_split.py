@@ -70,6 +70,17 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
             "It took 2.5 Hours.",
             "See Fig.2 There.",
         ],
+        [
+            "Spike binds ACE2.[1]",
+            "Mutant p53.[12,13]",
+            "It rose in trials.¹,²",
+            "Patients slept.³–⁵",
+            "Then they woke.",
+        ],
+        ["CFTR is mutated in CF.", "It slows MS.", "They came to the ED.", "Of iNOS or NO.", "CA.", "EDS.", "End."],
+        ["At Mt. Sinai, cf. Dr. Lee, No. 5, ca. 7 of St. Mary, gave Vit. C and B."],
+        ["It fell (95% C.I. 1.2-3.4; 95%C.I. 5-6), see Vol. 12, pp. 45-50 and p. 7, Tab. 1, max. 5."],
+        ["That is its C.I.", "We saw it on p.", "Next."],
     ],
 )
 def test_splits_as_a_reader_would(expected: list[str]) -> None:
