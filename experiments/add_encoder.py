@@ -119,8 +119,8 @@ def own_models(items: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, An
 
 
 def is_inside(checkpoint: str) -> bool:
-    """Whether a checkpoint is the bundle's own, or a hub's, and not in a folder beside it."""
-    return ".." not in Path(checkpoint).parts
+    """Whether a checkpoint is the bundle's own, or a hub's, and not in a folder beside it or elsewhere."""
+    return not Path(checkpoint).is_absolute() and ".." not in Path(checkpoint).parts
 
 
 def models(perspectives: Sequence[Mapping[str, Any]]) -> set[str]:

@@ -24,8 +24,8 @@ from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
 
-SETTINGS = ("split", "limit", "depth", "head", "seed", "printed")
-"""What decides which questions and candidates were measured."""
+SETTINGS = ("split", "limit", "depth", "head", "seed", "printed", "cascade", "start")
+"""What decides which questions, candidates and sentences were measured; `start` identifies the start encoder."""
 
 
 def main() -> int:
@@ -56,10 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_figures(path: Path) -> dict[str, Any]:
-    """What a yardstick run wrote. Raises InputError where it has no values of questions."""
+    """What a yardstick run wrote. Raises InputError where it has no values of questions, or not all settings."""
     found = read_json(path)
-    if not isinstance(found, dict) or not {*SETTINGS, "values"} <= set(found):
-        raise InputError(f"{path}: has no values of questions; write it with yardsticks.py --json.")
+    for name in ("values", *SETTINGS):
+        if not isinstance(found, dict) or name not in found:
+            raise InputError(f"{path}: has no {name}; write it anew with yardsticks.py --json.")
     return found
 
 

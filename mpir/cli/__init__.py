@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import NoReturn
 
 from mpir.errors import MpirError, OutputError, shortened
@@ -88,11 +89,18 @@ def guarded(name: str, job: Callable[[], int]) -> int:
 
 
 def _check_streams() -> None:
-    """Refuse a closed standard output, whose number the next file to be opened would get; do without standard error."""
+    """Refuse a closed standard output, whose number the next file to be opened would get; do without standard error.
+
+    A pipe or file gets UTF-8, whatever the locale or PYTHONIOENCODING says, as every file that mpir writes: JSON is
+    nothing else, and nothing else is what mpir reads. A terminal keeps its own and shows "?" for what that lacks.
+    Standard error needs neither, as Python escapes there what cannot be written.
+    """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (as long as the process)
     if sys.stdout is None:
         raise OutputError("standard output is closed; send it to a file, a pipe or /dev/null.")
+    if isinstance(sys.stdout, TextIOWrapper):  # what somebody put in its place may be none
+        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="replace")
 
 
 def _drop_output() -> None:

@@ -20,6 +20,7 @@ from mpir.models.lazy import EncoderLike
 from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.kept import Kept
+from mpir.text.legible import legible
 from mpir.text.types import Pair
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ PAIRS_PER_PASS = 1024
 class Match(NamedTuple):
     """A token of the question, and the token of the text that is most like it.
 
-    `question[slice(*asked_at)]` is the one, `text[slice(*found_at)]` the other; special tokens stand nowhere: (0, 0).
+    `legible(question)[slice(*asked_at)]` is the one, `legible(text)[slice(*found_at)]` the other, since that form
+    (mpir/text/legible.py) is what models read; special tokens stand nowhere: (0, 0).
     """
 
     asked: str
@@ -116,7 +118,7 @@ class LatePerspective(Perspective):
         """What each token of the question found in the text, in the question's order; of passages the best ones'."""
         sides = [(question, True), (text, False)]
         left, right = (self._vectors([one], question=asks, progress=False)[one] for one, asks in sides)
-        names = [self.encoder.token_names(one, self.late, question=asks) for one, asks in sides]
+        names = [self.encoder.token_names(legible(one), self.late, question=asks) for one, asks in sides]
         score = {(i, j): self._meet([q], [[d]])[0] for i, q in enumerate(left) for j, d in enumerate(right)}
         i, j = max(score, key=lambda pair: score[pair])
         likeness, place = (left[i].float() @ right[j].float().T).max(dim=1)

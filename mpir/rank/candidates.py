@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ class Candidates:
     `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
     `in_passages` (N,) marks the sentences that were too long for some model, which read them in passages, and
     `documents_in_passages` (D,) the documents. `left_out` counts the sentences that a first pass left out
-    (rank/cascade.py): they are not among the N.
+    (rank/cascade.py): they are not among the N. `antecedents` are texts by the row of a sentence that begins with "It"
+    or the like: the sentence that names what that is (text/anaphora.py), which may be among those left out. Only
+    scoring needs them, so that no record has them.
     """
 
     query: str
@@ -33,6 +35,7 @@ class Candidates:
     in_passages: npt.NDArray[np.bool_]
     documents_in_passages: npt.NDArray[np.bool_]
     left_out: int = 0
+    antecedents: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -44,10 +47,11 @@ class Candidates:
         lexical: npt.NDArray[np.float64],
         *,
         left_out: int = 0,
+        antecedents: Mapping[int, str] | None = None,
     ) -> Candidates:
         """Candidates that no model has read yet, and so none in passages."""
         flags = np.zeros(len(sentences), bool), np.zeros(len(documents), bool)
-        return cls(query, tuple(documents), tuple(sentences), columns, lexical, *flags, left_out)
+        return cls(query, tuple(documents), tuple(sentences), columns, lexical, *flags, left_out, antecedents or {})
 
     def to_record(self) -> dict[str, Any]:
         """A JSON-able record of ids, offsets and exact scores. Texts stay in the corpus; `from_record` needs them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,14 +28,14 @@ def choose_weights(
 ) -> tuple[Weights, str]:
     """The weights for these columns, and what to call them in a message.
 
-    `context` overrides their own, `beside` has weights of columns that they need not name, and `without_agreement`
-    leaves that one out.
+    `context` overrides their own, `beside` has weights of columns that they need not name (and that equal ones leave to
+    it), and `without_agreement` leaves that one out.
 
     Raises:
         InputError: weights for other columns, or no such file or name.
     """
     source = "weights" if isinstance(given, Weights | Mapping | None) else str(given)
-    chosen = Weights.equal(layout.sentences, layout.documents) if given is None else given
+    chosen = _equal(layout, {one.name for one, _ in beside}) if given is None else given
     if isinstance(chosen, Mapping):
         chosen = Weights.from_dict(chosen)
     chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
@@ -50,6 +50,12 @@ def choose_weights(
     if context is not None:
         chosen = replace(chosen, context=context)
     return chosen.over(layout, source), source
+
+
+def _equal(layout: Layout, but: Collection[str]) -> Weights:
+    """Equal weights of the columns, but some."""
+    sentences, documents = ([n for n in names if n not in but] for names in (layout.sentences, layout.documents))
+    return Weights.equal(sentences, documents)
 
 
 def check_models(

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.base import Booleans, Derived
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Floats
-from mpir.text.anaphora import antecedents
 from mpir.text.types import Pair
 
-Rows = npt.NDArray[np.int64]
 log = logging.getLogger(__name__)
 
 
@@ -32,10 +29,10 @@ def fill_sentences(
     ordering = [one.name for one in perspectives if not one.evidence]
     signed = [one.name for one in perspectives if one.signed]
     pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
-    rows, with_antecedents = _with_antecedents(parts)
-    found = score_pairs(perspectives, pairs + with_antecedents, cache=cache, progress=progress)
+    rows, before, together = _with_antecedents(parts)
+    found = score_pairs(perspectives, [*pairs, *before, *together], cache=cache, progress=progress)
     values, in_passages = found.values[: len(pairs)], found.in_passages[: len(pairs)]
-    _lift(values, rows, found.values[len(pairs) :], [not one.signed for one in perspectives])
+    _lift(values, rows, *np.split(found.values[len(pairs) :], 2), which=[not one.signed for one in perspectives])
     report_passages(in_passages, "sentences")
     filled, start = [], 0
     for part in parts:
@@ -46,27 +43,25 @@ def fill_sentences(
     return filled
 
 
-def _with_antecedents(parts: Sequence[Candidates]) -> tuple[Rows, list[Pair]]:
-    """Rows (A, 2) of the sentences that begin with "It" or the like, and of what that is; pairs of both as one text."""
-    rows, pairs, start = [], [], 0
+def _with_antecedents(parts: Sequence[Candidates]) -> tuple[list[int], list[Pair], list[Pair]]:
+    """Rows (A,) of the sentences that begin with "It" or the like; pairs of what that is, and of both as one text."""
+    rows, before, together, start = [], [], [], 0
     for part in parts:
-        named = antecedents(part.sentences, part.columns.document_of)
-        for row in np.flatnonzero(named != np.arange(len(named))):
-            texts = part.sentences[named[row]].text, part.sentences[row].text
-            rows.append((start + row, start + named[row]))
-            pairs.append((part.query, " ".join(texts)))
-        start += len(named)
-    return np.array(rows, np.int64).reshape(-1, 2), pairs
+        for row, text in part.antecedents.items():
+            rows.append(start + row)
+            before.append((part.query, text))
+            together.append((part.query, f"{text} {part.sentences[row].text}"))
+        start += len(part.sentences)
+    return rows, before, together
 
 
-def _lift(values: Floats, rows: Rows, together: Floats, which: Sequence[bool]) -> None:
+def _lift(values: Floats, rows: list[int], before: Floats, together: Floats, *, which: Sequence[bool]) -> None:
     """Add to a sentence, in place, what it and its antecedent together have above the better of the two, if anything.
 
     "It is caused by mutations of CFTR." gains behind "Cystic fibrosis", and nothing behind what says so already.
     """
-    sentence, antecedent = rows.T
-    gain = together - np.maximum(values[sentence], values[antecedent])
-    values[sentence] += np.where(which, gain, 0).clip(0)
+    gain = together - np.maximum(values[rows], before)
+    values[rows] += np.where(which, gain, 0).clip(0)
 
 
 def _derive(part: Candidates, columns: Columns, derived: Sequence[Derived]) -> Columns:

@@ -12,6 +12,7 @@ from mpir.rank.cascade import first_pass
 from mpir.rank.columns import Columns, Floats, Layout
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
+from mpir.text.anaphora import antecedents
 from mpir.text.background import pubmed
 from mpir.text.split import Style
 from mpir.text.split import sentences as split_sentences
@@ -22,23 +23,24 @@ BM25 = "bm25"
 
 def gather(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
     """A query with the sentences that go on to the perspectives, and no scores yet."""
-    split = [
-        (number, one) for number, document in enumerate(documents) for one in split_sentences(document, style=style)
-    ]
-    document_of = np.array([number for number, _ in split], np.int64)
-    lexical = MemoryIndex([sentence.text for _, sentence in split]).scores(query).astype(np.float64)
+    split = [split_sentences(document, style=style) for document in documents]
+    sentences = [sentence for part in split for sentence in part]
+    document_of = np.repeat(np.arange(len(documents)), [len(part) for part in split])
+    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(query).astype(np.float64)
     first = _first_stage(query, documents)
     columns = Columns(
         Layout(tuple(first), ()),
         np.column_stack(list(first.values())),
-        np.zeros((len(split), 0)),
+        np.zeros((len(sentences), 0)),
         np.zeros(len(documents), np.int64),
         document_of,
     )
     rows = first_pass(lexical, columns.first, document_of, cascade)
     columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
-    kept = [split[row][1] for row in rows]
-    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=len(split) - len(rows))
+    named = antecedents(sentences, document_of)[rows]  # among all, so that the first pass does not change them
+    before = {place: sentences[named[place]].text for place in np.flatnonzero(named != rows).tolist()}
+    kept, left_out = [sentences[row] for row in rows], len(sentences) - len(rows)
+    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=left_out, antecedents=before)
 
 
 def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:

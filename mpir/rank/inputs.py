@@ -13,7 +13,7 @@ from mpir.values import is_finite, is_missing
 
 DocumentLike = Document | str | Mapping[str, Any] | Any
 READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
-"""Keys of a dictionary that mean something here; what is under others is kept as metadata."""
+"""Keys of a dictionary that may mean something here."""
 OBJECT_IDS = ("id", "id_", "node_id")
 OBJECT_TEXTS = ("page_content", "content", "text")
 OBJECT_METADATA = ("metadata", "meta")
@@ -29,10 +29,10 @@ def as_documents(
 
     A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id;
     title; abstract, text, contents, content, page_content or body), perhaps first-stage scores (`score`, or several by
-    name in `scores`), and whatever else, which is kept as metadata; None, NaN and pandas' NA count as missing.
-    Documents of LangChain, LlamaIndex and Haystack are read by their attributes, without their scores, which are on
-    scales of their own. A single string, dictionary or Document is a list of one. `doc_ids` and `metadata` have one
-    entry for each document, and come before what the documents themselves say.
+    name in `scores`), and whatever else (a second body, say), which is kept as metadata; None, NaN and pandas' NA count
+    as missing. Documents of LangChain, LlamaIndex and Haystack are read by their attributes, without their scores,
+    which are on scales of their own. A single string, dictionary or Document is a list of one. `doc_ids` and `metadata`
+    have one entry for each document, and come before what the documents themselves say.
 
     Raises:
         InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, scores for
@@ -129,7 +129,9 @@ def _document(doc: DocumentLike, number: int) -> Document:
 def _from_mapping(doc: Mapping[str, Any], place: str) -> Document:
     present = _present(doc)
     body = body_key(present if present.keys() - set(ID_KEYS) else doc, place)
-    extra = {key: value for key, value in doc.items() if key not in READ}
+    scoring = "scores" if "scores" in present else "score"
+    read = {telling(present, ID_KEYS), TITLE, body, scoring, *(READ - present.keys())}
+    extra = {key: value for key, value in doc.items() if key not in read}
     score, scores = present.get("score"), present.get("scores", {})
     return Document("", present.get(TITLE, ""), present.get(body, ""), score, scores, metadata=extra)
 

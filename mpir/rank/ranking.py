@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -174,7 +174,7 @@ class Ranking:
         """Plain dictionaries, lists, strings and numbers."""
         return {
             "query": self.query,
-            "documents": [{**plain(asdict(d)), "bm25": d.bm25} for d in self.documents],
+            "documents": [{**plain(d), "bm25": d.bm25} for d in self.documents],
             "weights": self.weights.to_dict(),
             "candidates": self.candidates,
             "left_out": self.left_out,
@@ -255,7 +255,7 @@ def _writable(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: numbers of numpy as Python's, and what JSON does not know as text."""
+    """A value as JSON can hold it: numbers of numpy as Python's, a dataclass by its fields, and all else as text."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -264,6 +264,8 @@ def plain(value: Any) -> Any:
         return value
     if is_finite(value):
         return int(value) if isinstance(value, Integral) else float(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     return str(value)
 
 

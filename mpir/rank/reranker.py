@@ -153,7 +153,7 @@ class Reranker:
             "perspectives": {one.name: one.model_fingerprint for one in self.perspectives},
             "scores": {one.name: one.fingerprint for one in self.perspectives},
             "derived": {one.name: dict(one.identity) for one in self.derived},
-            "antecedents": True,
+            "antecedents": True if self.cascade is None else "of all sentences",  # once, of those that a cascade kept
             "cascade": self.cascade,
         }
 

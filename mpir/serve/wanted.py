@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, shortened, shown
 from mpir.integrations.common import SENTENCES
 from mpir.rank.inputs import as_documents
 from mpir.serve.settings import Limits, Refusal
@@ -98,8 +98,7 @@ def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
 
 
 def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
-    if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
-        raise Refusal(400, f"rank_fields is {shown(fields)}; expected a list of the names of fields.")
+    _check_fields(fields, given)
     try:
         documents = as_documents([_by_fields(document, fields) for document in given])
     except InputError as error:
@@ -112,14 +111,24 @@ def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tupl
     return tuple(documents)
 
 
+def _check_fields(fields: Any, given: list[Any]) -> None:
+    if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
+        raise Refusal(400, f"rank_fields is {shown(fields)}; expected a list of the names of fields.")
+    known = {key for document in given if isinstance(document, Mapping) for key in document}
+    if fields and known and known.isdisjoint(fields):
+        choices = shortened(", ".join(sorted(known)))
+        raise Refusal(400, f"rank_fields is {shown(fields)}, but no document has any of these; choose from {choices}.")
+
+
 def _by_fields(document: Any, fields: list[str] | None) -> Any:
-    """A dictionary with Cohere's rank_fields as one text; anything else as it is."""
+    """A dictionary with only Cohere's rank_fields: a title and a body, or several as one text; all else as it is."""
     if not isinstance(document, Mapping) or not fields:
         return document
     found = {name: document[name] for name in fields if document.get(name) is not None}
-    if set(found) <= {TITLE, *BODY_KEYS}:
-        return {**{key: value for key, value in document.items() if key in ("id", "score")}, "text": "", **found}
-    return {"text": "\n".join(f"{name}: {value}" for name, value in found.items())}
+    kept = {key: value for key, value in document.items() if key in ("id", "score")}
+    if found.keys() <= {TITLE, *BODY_KEYS} and len(found.keys() - {TITLE}) <= 1:
+        return {**kept, "text": "", **found}
+    return {**kept, "text": "\n".join(f"{name}: {value}" for name, value in found.items())}
 
 
 def _flag(body: Mapping[str, Any], name: str) -> bool:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from mpir.io.journal import Journal
 from mpir.rank.blend import blend, document_order
 from mpir.rank.candidates import Candidates, is_record_of
+from mpir.rank.gather import BM25
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
@@ -45,7 +46,7 @@ def systems(weights: Weights) -> list[System]:
     bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document")
     alone = [System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha]
     blank = replace(bare, alpha=dict.fromkeys(weights.alpha, 0.0), beta_sentences=0.0)
-    others = list(weights.beta)[1:]  # the first is the first stage's own
+    others = [name for name in weights.beta if name != BM25]
     alone += [System(f"{name} alone", replace(blank, beta=_only(weights.beta, name))) for name in others]
     return [System("BM25 alone"), *alone, System("blend", weights)]
 

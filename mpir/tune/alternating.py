@@ -10,6 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.errors import InputError
+from mpir.io.hash import fingerprint
 from mpir.io.journal import Journal
 from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
@@ -180,9 +181,15 @@ def check_reachable(objective: Objective) -> None:
 
 
 def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dict[str, Any]:
-    """Everything a search depends on, for the header of its journal."""
+    """Everything a search depends on, for the header of its journal.
+
+    `data` says which set was scored, `chosen` which of its questions are searched on, among which candidates.
+    """
+    scored, pool = objective.scored, objective.pool
     return {
-        "data": objective.scored.data,
+        "data": scored.data,
+        "chosen": fingerprint([[question.id for question in scored.questions], scored.documents.tolist()]),
+        "limits": [pool.limit_documents, pool.limit_snippets],
         "measure": [objective.name, objective.version],
         "context": [space.context, space.normalise],
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],

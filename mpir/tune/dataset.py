@@ -22,6 +22,7 @@ from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Floats, Integers
+from mpir.rank.gather import BM25
 from mpir.text import Question
 from mpir.tune.formats import BEFORE, FORMAT, question_to_dict, read_gold, today
 from mpir.version import __version__
@@ -161,8 +162,11 @@ class Dataset:
     def beside(self, other: Dataset) -> Dataset:
         """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
 
+        A document column that both have is taken once; BM25's is the first set's.
+
         Raises:
-            InputError: other questions, candidates or sentences, or a perspective that both have.
+            InputError: other questions, candidates or sentences, a perspective of sentences that both have, or a
+                document column of both by other models or with other values.
         """
         self._check_company(other)
         mine, theirs = self.columns, other.columns
@@ -172,9 +176,10 @@ class Dataset:
             theirs.layout.ordering,
             theirs.layout.signed,
         )
-        made_by = dict(self.made_by)
+        made_by, taken = dict(self.made_by), {*extra, *theirs.layout.sentences}
         for key in ("perspectives", "scores", "derived"):
-            made_by[key] = {**self.made_by.get(key, {}), **other.made_by.get(key, {})}
+            more = {name: one for name, one in other.made_by.get(key, {}).items() if name in taken}
+            made_by[key] = {**self.made_by.get(key, {}), **more}
         return replace(
             self,
             columns=columns,
@@ -224,6 +229,18 @@ class Dataset:
         both = set(self.columns.layout.sentences) & set(other.columns.layout.sentences)
         if both:
             raise InputError(f"both sets have the perspective {shown(min(both))}; give each column once.")
+        shared = set(self.columns.layout.documents) & set(other.columns.layout.documents) - {BM25}
+        if odd := sorted(name for name in shared if not self._same_documents(other, name)):
+            raise InputError(
+                f"both sets have the document column {shown(odd[0])}, by other models or with other values; give each "
+                "column once."
+            )
+
+    def _same_documents(self, other: Dataset, name: str) -> bool:
+        """Whether a document column of both sets is the same model's, but for rounding (batches of another size)."""
+        models = [one.made_by.get("perspectives", {}).get(name) for one in (self, other)]
+        mine, theirs = self.columns.document(name), other.columns.document(name)
+        return models[0] == models[1] and np.allclose(mine, theirs, atol=1e-5)
 
 
 def _places(scored: Candidates) -> dict[str, npt.NDArray[Any]]:

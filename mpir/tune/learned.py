@@ -23,10 +23,14 @@ RANKS = 3
 
 @dataclass(frozen=True)
 class LearnedRanker:
-    """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn."""
+    """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn.
+
+    `lowest` is the lowest score of a sentence in training (0 at most): that of sentences which a document lacks.
+    """
 
     sentences: Any
     documents: Any
+    lowest: float
 
     @classmethod
     def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> LearnedRanker:
@@ -43,14 +47,16 @@ class LearnedRanker:
             warnings.simplefilter("ignore")  # of an end by the number of steps, which serves well enough
             sentences = _model(learner, seed).fit(sentence_features(columns), judgements.overlaps)
             scores = _log_odds(sentences, sentence_features(columns))
-            documents = _model(learner, seed).fit(document_features(columns, scores), judgements.relevant)
-        return cls(sentences, documents)
+            lowest = float(scores.min(initial=0.0))
+            documents = _model(learner, seed).fit(document_features(columns, scores, lowest), judgements.relevant)
+        return cls(sentences, documents, lowest)
 
     def answers(self, objective: Objective) -> Submissions:
         """What the questions of an objective would submit."""
         columns = objective.scored.columns
         sentences = _log_odds(self.sentences, sentence_features(columns))
-        return objective.pool.answers(_log_odds(self.documents, document_features(columns, sentences)), sentences)
+        features = document_features(columns, sentences, self.lowest)
+        return objective.pool.answers(_log_odds(self.documents, features), sentences)
 
 
 def sentence_features(columns: Columns) -> Floats:
@@ -60,10 +66,12 @@ def sentence_features(columns: Columns) -> Floats:
     return np.column_stack([raw, minmax(raw, columns.question_of[of])])
 
 
-def document_features(columns: Columns, sentences: Floats) -> Floats:
-    """S_BM25 raw and mapped to 0-1, the best sentence scores, and whether there are so many: (D, 2 + 2R)."""
+def document_features(columns: Columns, sentences: Floats, lowest: float) -> Floats:
+    """The document columns raw and mapped to 0-1, the best sentence scores, and whether there are so many.
+
+    The features are (D, 2K + 2R); a sentence that a document lacks has the score `lowest`.
+    """
     best = best_of(sentences, slots(columns.document_of, len(columns.documents)), RANKS)
-    lowest = float(sentences.min(initial=0.0))
     top = np.append(sentences, lowest)[best]
     own = columns.documents
     return np.column_stack([own, minmax(own, columns.question_of), top, best >= 0])

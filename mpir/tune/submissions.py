@@ -28,17 +28,13 @@ class Pool:
         self.scored, self.judgements = scored, judge(scored)
         self.limit_documents, self.limit_snippets = documents, snippets
         columns = scored.columns
-        self.sentences = np.append(slots(columns.document_of, len(columns.documents)).T, [[-1]] * self._depth, axis=1)
+        places = slots(columns.document_of, len(columns.documents)).T
+        self.sentences = np.append(places, np.full((len(places), 1), -1), axis=1)
         # Documents in the order that breaks ties: a higher score by the first stage, then earlier.
         order = document_order(columns, np.zeros(len(columns.documents)))
         self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
         self.touching = bool((self.judgements.cluster >= 0).any())
         self._tables: dict[Normalise, tuple[Floats, Floats]] = {}
-
-    @property
-    def _depth(self) -> int:
-        """The most sentences of a document."""
-        return int(np.bincount(self.scored.columns.document_of).max(initial=0))
 
     def blended(self, weights: Weights) -> Submissions:
         """The answers that the blend gives: the sums of rank/blend.py, over tables.

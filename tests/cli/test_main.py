@@ -1,6 +1,7 @@
 """The command as a whole: interrupts, closed streams, and what is refused before anything is loaded."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,33 @@ def test_closed_streams_are_one_sentence(command: str, message: str) -> None:
 def test_without_standard_error_nothing_ends_up_among_the_results() -> None:
     done = shell("mpir search --index nowhere aspirin 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.fixture
+def alphas(tmp_path: Path) -> list[str]:
+    """A command that prints a letter which is neither in ASCII nor in Windows' cp1252."""
+    (tmp_path / "lexicon.tsv").write_text("edema\tedema\n")
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "TNF-α", "abstract": "No edema."}))
+    files = [str(tmp_path / "docs.jsonl"), "--lexicon", str(tmp_path / "lexicon.tsv")]
+    return [sys.executable, "-m", "mpir", "annotate", *files]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp1252:strict"])
+def test_a_pipe_carries_utf8_wherever_it_is(alphas: list[str], encoding: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(alphas, capture_output=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "TNF-α" in done.stdout.decode("utf-8")
+
+
+def test_a_terminal_shows_what_it_can(alphas: list[str]) -> None:
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(alphas, stdout=theirs, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert "TNF-?" in os.read(ours, 10_000).decode("ascii")
+    os.close(ours)
 
 
 @pytest.mark.parametrize(

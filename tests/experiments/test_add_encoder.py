@@ -1,6 +1,8 @@
 """An encoder as it is, added to a bundle: new columns beside the old ones, sealed, and of equal weight until tuned."""
 
+import json
 import runpy
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -146,6 +148,22 @@ def test_what_the_bundle_reads_of_another_one_is_copied(
     assert entries["dense"]["checkpoint"] == "encoder"
     assert shipped == copied
     assert Reranker(tmp_path / "new", device="cpu").rerank("why", ["a cell", "a gene"]).documents[0].scores["dense"] < 1
+
+
+def test_a_model_elsewhere_is_copied_and_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bundle made by hand names its models by absolute paths; what gives way to --replace is not the bundle's."""
+    models = {name: make_checkpoint(tmp_path / name, outputs=1, seed=seed) for seed, name in enumerate("xyz")}
+    bundle, entry = tmp_path / "bundle", {"kind": "cross-encoder", "output": 0, "scale": "probability"}
+    declared = [{"name": name, "checkpoint": str(models[name]), **entry} for name in "xy"]
+    bundle.mkdir()
+    (bundle / "bundle.json").write_text(json.dumps({"format": 1, "name": "bundle", "perspectives": declared}))
+    options = ["--encoder", models["z"], "--together", "x", "--replace", "--output", tmp_path / "new"]
+    assert add(monkeypatch, bundle, *options) == 0
+    assert all((folder / "model.safetensors").is_file() for folder in models.values())
+    shutil.rmtree(models["y"])
+    entries = {item["name"]: item["checkpoint"] for item in open_bundle(tmp_path / "new").manifest["perspectives"]}
+    assert entries == {"y": "encoder", "x": "encoder-2"}
+    assert 0 < Reranker(tmp_path / "new", device="cpu").rerank("does", ["aspirin ."]).sentences[0].scores["y"] < 1
 
 
 def test_an_encoder_that_is_not_there(

@@ -11,7 +11,9 @@ import pytest
 
 import mpir
 from mpir.errors import InputError
+from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
+from mpir.models.encoder import Encoder
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
@@ -149,7 +151,10 @@ def test_everything_in_one_table(
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
     assert script("yardsticks")["main"]() == 0
-    means = read_json(data / "figures.json")["means"]
+    found = read_json(data / "figures.json")
+    assert (found["cascade"], str(tiny_checkpoint) in json.dumps(found)) == (None, False)
+    assert found["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
+    means = found["means"]
     assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets"]
     systems = {"BM25", "start encoder", "BM25 + start, z-scores", "BM25 + start, RRF", "relevance alone", "blend"}
     for part in means.values():
@@ -177,9 +182,16 @@ def test_bundles_that_were_measured_otherwise_are_not_compared(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "printed": False, "values": {}}
-    for name, changed in (("one", settings), ("other", settings | {"limit": 9}), ("old", {"means": {}})):
-        (tmp_path / f"{name}.json").write_text(json.dumps(changed))
-    for second, said in (("other", "limit is 9, and 60 in"), ("old", "write it with yardsticks.py --json")):
+    one = settings | {"cascade": None, "start": "0123"}
+    others = {"limit": one | {"limit": 9}, "cascade": one | {"cascade": 0.5}, "start": one | {"start": "4"}}
+    for name, written in {"one": one, **others, "old": settings}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(written))
+    for second, said in (
+        ("limit", "limit is 9, and 60 in"),
+        ("cascade", "cascade is 0.5, and None in"),
+        ("start", "start is 4, and 0123 in"),
+        ("old", "old.json: has no cascade; write it anew with yardsticks.py --json"),
+    ):
         files = [str(tmp_path / f"{name}.json") for name in ("one", second)]
         monkeypatch.setattr(sys, "argv", ["compare_bundles.py", *files])
         assert script("compare_bundles")["main"]() == 2
@@ -194,6 +206,24 @@ def test_a_system_is_tested_against_bm25_and_the_best_free_one(script: Any) -> N
     assert rows["BM25"] == ["", ""]
     assert rows["blend"] == ["1.0000", "0.0000"]
     assert rows["other"] == ["0.0000", "1.0000"]
+
+
+def test_golden_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
+    script: Any,
+    data: Path,
+    *,
+    tiny_bundle: Path,
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--data", data, "--bundle", tiny_bundle, "--device", "cpu", "--no-cache", "--cascade", 0.5]
+    for name, more in (("sentence_ranking", []), ("yardsticks", ["--only", "c", "a", "--start", tiny_checkpoint])):
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *more])])
+        assert script(name)["main"]() == 2
+        out, said = capsys.readouterr()
+        assert "--cascade 0.5: the sentence yardstick counts every golden sentence" in said
+        assert not out  # nothing was measured before
 
 
 def test_situations_are_sets_that_tuning_takes(

@@ -226,6 +226,24 @@ def test_what_matched_what(colbert: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "asked", "read"),
+    [
+        ("blood", "the <b>blo\u00adod</b> cell", "blood", "the blood cell"),
+        ("heart &amp; blood", "the blood cell", "heart & blood", "the blood cell"),
+        ("thin blood", "aspi-\nrin does", "thin blood", "aspirin does"),
+        ("a risk", "\ufb01rst &amp;amp; aspirin", "a risk", "first &amp; aspirin"),
+    ],
+)
+def test_what_matched_what_in_texts_as_printed(colbert: Path, question: str, text: str, asked: str, read: str) -> None:
+    one = loaded(colbert, form="states")
+    found = one.matches(question, text)
+    assert [match.asked for match in found] == ["[CLS]", *asked.split(), "[SEP]"]
+    assert all(asked[slice(*match.asked_at)] == match.asked for match in found[1:-1])
+    assert all(read[slice(*match.found_at)] == match.found for match in found if match.found_at != (0, 0))
+    assert sum(match.similarity for match in found) == pytest.approx(one.score(question, [text])[0], abs=1e-5)
+
+
 def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cache, one = ScoreCache(tmp_path / "cache"), loaded(colbert)
     first = score_pairs([one], [*PAIRS, (LONG, "the heart")], cache=cache)

@@ -29,6 +29,17 @@ def test_the_body_goes_by_many_names(key: str) -> None:
     assert (found.id, found.key, found.abstract, found.metadata) == ("7", 7, "Here.", {"source": "web"})
 
 
+def test_every_key_that_is_not_read_is_metadata() -> None:
+    both = {"pmid": 5, "id": "lib-7", "title": "T", "abstract": "Short.", "text": "Full.", "body": None}
+    (found,) = as_documents([both])
+    assert (found.key, found.title, found.abstract) == (5, "T", "Short.")
+    assert found.metadata == {"id": "lib-7", "text": "Full."}
+    (scored,) = as_documents([{"text": "Here.", "score": 3.0}])
+    (several,) = as_documents([{"text": "Here.", "score": 3.0, "scores": {"dense": 0.5}}])
+    assert (scored.score, scored.metadata) == (3.0, {})
+    assert (several.scores, several.metadata) == ({"dense": 0.5}, {"score": 3.0})
+
+
 def test_other_libraries_objects_are_read_by_their_attributes() -> None:
     langchain = SimpleNamespace(page_content="Here.", metadata={"source": "web", "title": "T"}, id=None)
     node = SimpleNamespace(text="Here.", metadata={"page": 3}, node_id="n1", id_="n1")

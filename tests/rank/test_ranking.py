@@ -3,8 +3,11 @@
 import asyncio
 import json
 import pickle
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,14 @@ class Letters(Perspective):
 
     def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
         return np.array([text.count("x") for text in sentences], float)
+
+
+@dataclass
+class Place:
+    """Where a document comes from, as a caller may keep it."""
+
+    page: int
+    parts: tuple[object, ...]
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +92,24 @@ def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
     for broken in ({}, {**values, "documents": [{"id": 1}]}, {**values, "documents": 5}):
         with pytest.raises(InputError, match="this is not what to_dict gives"):
             Ranking.from_dict(broken)
+
+
+def test_metadata_of_any_kind_becomes_json(reranker: Reranker) -> None:
+    metadata = {
+        "counts": Counter("aab"),
+        "lists": defaultdict(list, {"a": [np.float32(0.5)]}),
+        "place": Place(3, ("p", {"q": None})),
+        "lock": Lock(),
+        "letters": (letter for letter in "ab"),
+    }
+    values = json.loads(reranker.rerank("which x", [{"text": "An x.", **metadata}]).to_json())
+    found = values["documents"][0]["metadata"]
+    assert [found.pop("lock")[:1], found.pop("letters")[:10]] == ["<", "<generator"]
+    assert found == {
+        "counts": {"a": 2, "b": 1},
+        "lists": {"a": [0.5]},
+        "place": {"page": 3, "parts": ["p", {"q": None}]},
+    }
 
 
 def test_results_are_hashable(ranking: Ranking, reranker: Reranker) -> None:

@@ -372,6 +372,21 @@ def test_a_cascade_changes_no_score_of_what_it_keeps(reranker: Reranker) -> None
     assert len([s for s in some.sentences if " cat" in s.text]) == 100
 
 
+def test_a_cascade_does_not_change_what_it_is() -> None:
+    text = "A case is seen by patients. CFTR costs little. It is caused by patients."
+    others = [" ".join(f"Patients {number} of part {part}." for number in range(10)) for part in range(15)]
+    docs = [{"id": number, "text": body, "score": 1.0} for number, body in enumerate([text, *others])]
+    whole, some = (
+        {one.text: one.scores["words"] for one in ranking["0"].sentences}
+        for ranking in (
+            Reranker(perspectives=[Words()], cascade=share).rerank("patients", docs) for share in (None, 0.6)
+        )
+    )
+    assert "CFTR costs little." not in some  # which is what "It" is
+    assert whole["It is caused by patients."] == some["It is caused by patients."] == 0.5
+    assert some.items() < whole.items()
+
+
 def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> None:
     one = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=1)
     assert one.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
@@ -415,6 +430,19 @@ def test_perspectives_beside_the_others_bring_their_weights() -> None:
     named = Weights({**LETTERS.alpha, "each": 0.7}, 0.1, {"bm25": 0.2, "length": 0.3}, 0.5, (1.0,))
     kept = Reranker(perspectives=[Count("x"), Count("y")], weights=named, beside=beside)
     assert kept.weights == named
+
+
+def test_perspectives_beside_the_others_bring_their_weights_where_the_others_have_none() -> None:
+    """What is beside has no part in equal weights, which are those of the others alone."""
+    whole, each = Length(), Length()
+    whole.level, each.name = "document", "each"
+    reranker = Reranker(perspectives=[Count("x")], beside=[(whole, 2.0), (each, 0.1)])
+    assert reranker.weights.beta == {"bm25": 0.5, "length": 2.0}
+    assert reranker.weights.alpha == {"x": 0.5, "each": 0.1}
+    (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
+    assert document.shares["length"] == pytest.approx(10.0)
+    with pytest.raises(InputError, match="expected one or more of different names that read sentences"):
+        Reranker(perspectives=[], beside=[(whole, 2.0)])
 
 
 def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundle: Path) -> None:

@@ -108,6 +108,15 @@ def test_rank_fields_choose_what_is_read(server: Server) -> None:
     assert sentences == {0: "name: aspirin does thin blood", 1: "name: a gene"}
 
 
+def test_every_one_of_several_rank_fields_is_read(server: Server) -> None:
+    document = {"title": "A trial.", "text": "Aspirin does.", "abstract": "Blood is thin.", "body": "A gene."}
+    asked = {"query": QUERY, "documents": [document], "rank_fields": ["title", "text", "abstract"]}
+    (result,) = server.post("/v1/rerank", asked).json()["results"]
+    read = " ".join(sentence["text"] for sentence in result["mpir"]["sentences"])
+    assert all(part in read for part in ("title: A trial.", "text: Aspirin does.", "abstract: Blood is thin."))
+    assert "gene" not in read
+
+
 def test_more_results_than_documents_are_all_of_them(server: Server) -> None:
     assert len(server.post("/v1/rerank", {**COMMON, "top_n": 10}).json()["results"]) == 3
 

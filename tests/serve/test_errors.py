@@ -79,6 +79,16 @@ BAD = [
     ({"query": QUERY, "documents": ["a", 1]}, 400, "documents[1] is of type int; expected a string"),
     ({"query": QUERY, "documents": [{"image": "x"}]}, 400, "documents[0]: the document has no text, but image"),
     ({"query": QUERY, "documents": [{"text": "a", "score": 1}, {"text": "b"}]}, 400, "documents[1] (id '1') has no"),
+    (
+        {"query": QUERY, "documents": [{"name": "a"}], "rank_fields": "name"},
+        400,
+        "rank_fields is 'name'; expected a list",
+    ),
+    (
+        {"query": QUERY, "documents": [{"text": "a"}, {"name": "b"}], "rank_fields": ["Text"]},
+        400,
+        "rank_fields is ['Text'], but no document has any of these; choose from name, text.",
+    ),
     ({"query": QUERY, "documents": ["a"] * 1001}, 413, "documents has 1001 entries; expected at most 1000"),
     ({"query": QUERY, "documents": ["a" * 1_000_000]}, 413, "documents[0] has 1000000 characters; expected at most"),
     ({"query": "a" * 10_001, "documents": ["a"]}, 413, "query has 10001 characters; expected at most 10000"),

@@ -1,17 +1,18 @@
 """Questions scored together: the same scores, in order, and nothing twice after an interrupt."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker
+from mpir import Document, Perspective, Reranker, Weights
 from mpir.io.journal import Journal
 from mpir.rank.candidates import Candidates
 from mpir.retrieve import LuceneIndex, build_index
-from mpir.tasks.bioasq import score_questions
+from mpir.tasks.bioasq import score_questions, systems
 from mpir.text import Question
 
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -118,3 +119,15 @@ def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny
         assert one.columns.sentences.tobytes() == other.columns.sentences.tobytes()
         assert one.lexical.tobytes() == other.lexical.tobytes()
         assert one.columns.documents.tobytes() == other.columns.documents.tobytes()
+
+
+def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:
+    first = Weights({"o": 1.0}, beta={"bm25": 0.5, "dense": 0.25})
+    for weights in (first, replace(first, beta={"dense": 0.25, "bm25": 0.5})):
+        bm25, sentences, documents, blend = systems(weights)
+        names = [system.name for system in (bm25, sentences, documents, blend)]
+        assert names == ["BM25 alone", "o alone", "dense alone", "blend"]
+        assert bm25.weights is None
+        assert documents.weights is not None
+        assert documents.weights.beta == {"bm25": 0.0, "dense": 1.0}
+        assert blend.weights == weights

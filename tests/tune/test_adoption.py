@@ -18,6 +18,7 @@ from mpir.tune.optimiser import RandomSearch
 from mpir.tune.space import Space
 
 PLAN = Plan(calls=15, loops=1, optimiser=RandomSearch)
+QUICK = replace(PLAN, calls=2)
 
 
 def test_folds_hold_every_question_once() -> None:
@@ -66,6 +67,18 @@ def test_every_question_is_measured_by_weights_tuned_without_it(learnable: Datas
         assert ids.isdisjoint(learnable.questions[number].id for number in part)
         assert len(ids) + len(part) == 60
         np.testing.assert_allclose(values[part], objective.per_question(tuned)[part])
+
+
+@pytest.mark.parametrize(("change", "version"), [({"documents": (), "snippets": ()}, 8), ({"documents": ()}, 9)])
+def test_a_question_without_gold_may_be_a_fold(learnable: Dataset, change: dict[str, tuple[()]], version: int) -> None:
+    """Alone it cannot be judged, or counts for nothing; among the others it is measured as ever."""
+    first, *rest = learnable.subset(range(12, 20)).questions
+    scored = replace(learnable.subset(range(12, 20)), questions=(replace(first, **change), *rest))
+    objective = Objective(scored, version=version)
+    weights = Weights({"a": 1.0, "b": 0.5})
+    values, _ = held_out(objective, split(8, 8, seed=0), lambda *_: weights)
+    np.testing.assert_array_equal(values, objective.per_question(weights))
+    assert cross_validate(objective, Space.of(scored.columns), QUICK, weights, folds=8).questions in (7, 8)
 
 
 def test_evidence_by_hand() -> None:

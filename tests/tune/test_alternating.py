@@ -1,6 +1,7 @@
 """Searching: optimisers on a known function, alternation, the log, resuming, and refusals."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,24 @@ def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
     assert 10**9 - counting.left == QUICK.budget - stop  # nothing was evaluated twice
     assert search(counting, space, QUICK, journal=journal).trials == expected.trials
     assert 10**9 - counting.left == QUICK.budget - stop
+
+
+def test_other_questions_or_limits_are_another_search(learnable: Dataset, space: Space) -> None:
+    """A journal of the one is never taken for the other's."""
+    whole = replace(learnable, data="0123")
+    half = whole.subset(range(30))
+    objectives = [Objective(whole), Objective(half), Objective(whole, documents=3), Objective(whole, snippets=3)]
+    headers = [settings(one, space, QUICK) for one in objectives]
+    assert all(one != other for one, other in combinations(headers, 2))
+    assert {header["data"] for header in headers} == {"0123"}
+    assert headers[0] == settings(Objective(whole.subset(range(60))), space, QUICK)
+
+
+def test_the_same_questions_among_other_candidates_are_another_search(learnable: Dataset, space: Space) -> None:
+    renamed = replace(learnable, documents=np.char.add(learnable.documents, "x"))
+    twice = Dataset.below([learnable, renamed])
+    one, other = (Objective(twice.subset(range(first, first + 60))) for first in (0, 60))
+    assert settings(one, space, QUICK) != settings(other, space, QUICK)
 
 
 def test_another_seed_searches_elsewhere(objective: Objective, space: Space) -> None:

@@ -128,6 +128,34 @@ def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
         parts[0].beside(parts[0])
 
 
+def test_a_document_column_of_both_sets_is_one_column_or_refused(scored_set: Dataset) -> None:
+    """Of two models' columns under one name, neither may pass for the other."""
+    dense = np.arange(5.0)
+    columns = scored_set.columns.with_documents({"dense": dense})
+    mine = replace(scored_set, columns=columns, made_by={"perspectives": {"a": "f", "dense": "1"}})
+    bare = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")), documents=9 - scored_set.columns.documents)
+
+    def theirs(values: np.ndarray[Any, Any], model: str) -> Dataset:
+        made_by = {"perspectives": {"c": "f", "dense": model}}
+        return replace(scored_set, columns=bare.with_documents({"dense": values}), made_by=made_by)
+
+    joined = mine.beside(theirs(dense + 1e-7, "1"))  # rounded in batches of another size
+    assert joined.columns.layout.documents == ("bm25", "dense")
+    assert joined.columns.document("dense").tolist() == dense.tolist()
+    assert joined.columns.first.tolist() == scored_set.columns.first.tolist()  # other first stages may find the same
+    assert joined.made_by["perspectives"] == {"a": "f", "dense": "1", "c": "f"}
+    for other in (theirs(dense, "2"), theirs(dense + 1, "1")):
+        with pytest.raises(InputError, match=r"both sets have the document column 'dense', .* give each column once"):
+            mine.beside(other)
+
+
+def test_what_made_columns_that_are_not_there_is_left_out(scored_set: Dataset) -> None:
+    columns = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")))
+    other = replace(scored_set, columns=columns, made_by={"perspectives": {"c": "f3", "d": "f4", "a": "f5"}})
+    joined = scored_set.beside(other)
+    assert joined.made_by["perspectives"] == {"a": "f1", "b": "f2", "c": "f3", "d": "f4"}
+
+
 def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Callable[..., Any]) -> None:
     first, second = (Dataset.collect(make_pairs(seed), {"perspectives": {"a": "1", "b": "2"}}) for seed in (1, 2))
     both, weights = Dataset.below([first, second]), Weights({"a": 0.3, "b": 0.7})

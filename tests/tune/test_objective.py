@@ -128,6 +128,18 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
     assert found[2:].tolist() == [-1, -1, -1, -1]
 
 
+def test_documents_without_a_sentence_are_measured_by_their_columns(learnable: Dataset) -> None:
+    """As `blend` does: no sentence adds nothing, and none is a snippet."""
+    columns, none = learnable.columns, np.zeros(0, np.int64)
+    bare = replace(columns, sentences=np.zeros((0, 2)), document_of=none)
+    rest = {name: np.zeros(0, getattr(learnable, name).dtype) for name in ("sections", "lexical", "in_passages")}
+    objective = Objective(replace(learnable, columns=bare, begin=none, end=none, **rest))
+    weights = Weights({"a": 1.0, "b": 0.0})
+    alone = Weights({"a": 0.0, "b": 0.0}, 0.0, beta_sentences=0.0)
+    assert objective(weights) == Objective(learnable)(alone) > 0
+    assert (objective.answers(weights).snippets == -1).all()
+
+
 def test_a_measure_of_ones_own(learnable: Dataset) -> None:
     def reciprocal_rank(answers: Submissions) -> np.ndarray[Any, Any]:
         hits = np.append(answers.judgements.relevant, False)[answers.documents]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -56,8 +57,6 @@ class DenseIndex:
         engine.faiss()
         self.folder, self.encoder, self.parameters = Path(folder), encoder, parameters
         self._open()
-        if encoder is not None:
-            check_encoder(self.folder, self.info, encoder.identity)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -78,6 +77,8 @@ class DenseIndex:
         except ArtefactError:
             check_files(self.folder, self.info.files, REMEDY, content=True)  # names the file that has changed
             raise
+        if self.encoder is not None:
+            check_encoder(self.folder, self.info, self.encoder.identity)
 
     def _removed(self) -> Mapping[str, Sequence[int]]:
         """The numbers of the removed documents by segment."""
@@ -219,21 +220,20 @@ class DenseIndex:
             InputError: no documents, or an id that is there already; remove that one first.
             OutputError: another process is writing the index.
         """
-        added, seen = list(documents), {name for segment in self.segments for name in segment.number_of}
+        added = list(documents)
         if not added:
             raise InputError(f"{self.folder}: there are no documents to add; check that the corpus is not empty.")
-        check_unique([document.id for document in added], seen)
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
-        number = 1 + max(map(int, self.info.segments))
-        texts = all((segment.folder / PLACES).exists() for segment in self.segments)
-        with writing(self.folder / LOCK):
-            with new_shard(self.folder, number) as shard:
+        with self._changing():
+            check_unique([one.id for one in added], {name for segment in self.segments for name in segment.number_of})
+            texts = all((segment.folder / PLACES).exists() for segment in self.segments)
+            with new_shard(self.folder, 1 + max(map(int, self.info.segments))) as shard:
                 write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
                 fill_segment(shard, self.folder / TRAINED)
             for name in (VECTORS, DONE):
                 (shard / name).unlink()
-            self._write([*self.info.segments, shard.name], removed=sum(len(s.ids) for s in self.segments) - len(self))
+            self._write([*self.info.segments, shard.name])
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove documents; their vectors are passed over from now on.
@@ -243,15 +243,21 @@ class DenseIndex:
             OutputError: another process is writing the index.
         """
         check_unique(ids, set())
-        found = [self._find(name) for name in ids]
-        with writing(self.folder / LOCK):
-            for segment, number in found:
+        with self._changing():
+            for segment, number in [self._find(name) for name in ids]:
                 segment.removed[number] = True
-            removed = {s.folder.name: np.flatnonzero(s.removed).tolist() for s in self.segments}
+            removed = {one.folder.name: np.flatnonzero(one.removed).tolist() for one in self.segments}
             write_json(self.folder / REMOVED, removed)
-            self._write(self.info.segments, removed=sum(map(len, removed.values())))
+            self._write(self.info.segments)
 
-    def _write(self, segments: Sequence[str], *, removed: int) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Be the only one that writes the index, opened as it is by now: others may have written it since."""
+        with writing(self.folder / LOCK):
+            self._open()
+            yield
+
+    def _write(self, segments: Sequence[str]) -> None:
         """Write the manifest anew, and open the index again."""
         info = describe(
             self.folder,
@@ -263,6 +269,7 @@ class DenseIndex:
             source=self.info.source,
             known=self.info.files,
         )
+        removed = sum(int(segment.removed.sum()) for segment in self.segments)
         write_dense_info(self.folder, replace(info, documents=info.documents - removed))
         self._open()
 

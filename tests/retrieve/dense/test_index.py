@@ -179,6 +179,36 @@ def test_documents_are_added_and_removed_without_a_rebuild(
         DenseIndex(tmp_path / "i", encoder)
 
 
+def test_what_others_have_written_since_it_was_opened_is_kept(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    one, other, reader = (DenseIndex(tmp_path / "i", encoder) for _ in range(3))
+    one.remove(["d0"])
+    other.remove(["d1"])
+    one.add([Document("x", "", "heart")])
+    other.add([Document("y", "", "heart blood")])
+    for opened in (other, DenseIndex(tmp_path / "i", encoder)):
+        assert ids(opened.search("heart", 9)) == ["x", "y", "d2", "d3"]
+        assert (len(opened), opened.info.segments) == (5, ("000000", "000001", "000002"))
+    assert ids(reader.search("heart", 9)) == ["d1", "d0", "d2", "d3"]  # what it has opened
+    with pytest.raises(InputError, match="'y' occurs more than once"):
+        one.add([Document("y", "", "gene")])
+    with pytest.raises(InputError, match="holds no document with id 'd1'"):
+        reader.remove(["d1"])
+    assert ids(reader.search("heart", 9)) == ["x", "y", "d2", "d3"]
+
+
+def test_an_index_that_another_encoder_has_built_anew_is_not_added_to(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i", encoder)
+    build_dense(documents, tmp_path / "i", type(encoder)(weights="two"))
+    with pytest.raises(ArtefactError, match="made by another encoder"):
+        index.add([Document("x", "", "heart")])
+
+
 def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     index = DenseIndex(tmp_path / "i", encoder)
