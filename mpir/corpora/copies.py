@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
 
 from mpir.text.types import Document
 
 _WORD = re.compile(r"\w+")
+_TELLING = 100
+"""Characters of an abstract with which no other paper's of the same title begins."""
 
 
 def without_copies(documents: Iterable[Document]) -> list[Document]:
-    """Each paper once, where its first copy stands: a copy has the same title and abstract, or the same id and title.
+    """Each paper once, where its first copy stands: a copy has the same title, and the same id or abstract.
 
-    Case, punctuation and white space don't count, and neither does what has no abstract, or of which only the id is
-    the same. Of an id and title with two abstracts the longer one is kept.
+    Abstracts are the same, too, where one goes on ("Copyright 2019 …"). Case, punctuation and white space don't count.
+    Kept are the first copy's id and the longest text.
     """
     kept: list[Document] = []
-    places: dict[Hashable, int] = {}
+    known: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for document in documents:
-        names = _names(document)
-        place = next((places[name] for name in names if name in places), len(kept))
+        title, abstract = (" ".join(_WORD.findall(part.casefold())) for part in (document.title, document.abstract))
+        alike = known[title or abstract]
+        copies = (place for place, name, other in alike if (title and name == document.id) or _same(abstract, other))
+        place = next(copies, len(kept))
         if place == len(kept):
             kept.append(document)
         elif len(document.text) > len(kept[place].text):
-            kept[place] = document
-        places.update(dict.fromkeys(names, place))
+            kept[place] = replace(document, id=kept[place].id)
+        alike.append((place, document.id, abstract))
     return kept
 
 
-def _names(document: Document) -> list[Hashable]:
-    """What a document and its copies have in common."""
-    title, abstract = (" ".join(_WORD.findall(part.casefold())) for part in (document.title, document.abstract))
-    both, known = (title, abstract, ""), (document.id, title)
-    return [*([both] if abstract else []), *([known] if title else [])]
+def _same(one: str, other: str) -> bool:
+    """Whether two abstracts are one, perhaps with something at its end; none is like none."""
+    short, long = sorted((one, other), key=len)
+    return bool(short) and (short == long or (len(short) >= _TELLING and long.startswith(short)))

@@ -1,5 +1,9 @@
+from dataclasses import replace
+
 from mpir.corpora.copies import without_copies
 from mpir.text.types import Document
+
+LONG = "We measured the salt in the sweat of ten children and found it to be high in nine of them, and low in one child."
 
 
 def test_each_paper_counts_once() -> None:
@@ -9,6 +13,14 @@ def test_each_paper_counts_once() -> None:
     assert without_copies([pubmed, titled, scopus, longer]) == [pubmed, longer]
 
 
+def test_a_publishers_last_line_makes_no_other_paper() -> None:
+    plain, signed = Document("7", "Salt", LONG), Document("10.1/1", "Salt", f"{LONG} Copyright (c) 2019 Somebody.")
+    assert without_copies([signed, plain]) == [signed]
+    assert without_copies([plain, signed]) == [replace(signed, id="7")]
+    update = Document("8", "Salt", LONG.replace("one child", "none of them"))
+    assert without_copies([plain, update]) == [plain, update]
+
+
 def test_what_may_be_another_paper_stays() -> None:
     documents = [
         Document("1", "Reply", ""),
@@ -16,6 +28,6 @@ def test_what_may_be_another_paper_stays() -> None:
         Document("3", "", "One."),
         Document("3", "", "Two."),
         Document("4", "Salt", "One."),
-        Document("5", "Salt", "Two."),
+        Document("5", "Salt", "One. And two."),  # too short to be sure
     ]
     assert without_copies(documents) == documents
