@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +72,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):  # while it is held, or another process could hold what is taken away
+            path.unlink()
         lock.release()
-        path.unlink(missing_ok=True)
 
 
 @contextmanager
