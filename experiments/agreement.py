@@ -29,7 +29,6 @@ from mpir.perspectives import open_bundle
 from mpir.perspectives.agreement import HEARD, Agreement, agreement
 from mpir.rank.columns import Floats, Integers, Layout
 from mpir.rank.weights import Weights
-from mpir.retrieve.memory import MemoryIndex, TermWeights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
@@ -40,7 +39,7 @@ SHOWN = ("document-map", "sentence-map", "snippet-f1")
 GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
 IN_DOCUMENTS = "agreement, in documents too"
 Figures = dict[str, Floats]
-Part = tuple[slice, TermWeights, Integers, Floats]
+Part = tuple[slice, list[str], Integers, Floats]
 
 
 def main() -> int:
@@ -95,22 +94,21 @@ def texts(scored: Dataset, corpus: list[str]) -> list[str]:
 
 
 def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
-    """For each question: its sentences' rows, their words, their documents counted from 0, and scores of these."""
+    """For each question: its sentences' rows and texts, their documents counted from 0, and scores of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
     documents = columns.question_of.searchsorted(numbers)
     rows = columns.document_of.searchsorted(documents)
     for question in numbers[:-1]:
         first, last = documents[question : question + 2]
         part = slice(*map(int, rows[question : question + 2]))
-        words = MemoryIndex(sentences[part]).weights()
-        yield part, words, columns.document_of[part] - first, np.asarray(columns.first[first:last])
+        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first[first:last])
 
 
 def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
     """Agreement (N,) with so many documents."""
     values = np.zeros(len(scored.begin))
-    for part, words, document_of, bm25 in questions:
-        values[part] = agreement(words, document_of, bm25, np.asarray(relevance[part]), heard=heard)
+    for part, said, document_of, bm25 in questions:
+        values[part] = agreement(said, document_of, bm25, np.asarray(relevance[part]), heard=heard)
     return values
 
 

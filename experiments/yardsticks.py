@@ -10,6 +10,7 @@ c  documents and the snippets inside them, end to end over abstracts.jsonl alone
 d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
    added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds; of a
    page of MedQuAD (passages.py), they are all its passages
+e  which passages of a paper pieced together of abstracts on one subject hold golden snippets (passages.py)
 
 The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
 fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
@@ -30,7 +31,7 @@ import numpy.typing as npt
 from free_baselines import BM25, FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
-from passages import read_medquad
+from passages import pieced_papers, read_medquad
 from printed import printed
 from sentence_ranking import average_precision, check_whole, golden_questions, scored_golden, with_gold
 from tabulate import tabulate
@@ -236,6 +237,13 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
     return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
 
 
+def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick e."""
+    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
+    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    return [("e passages", sentence_set(job, limited(pieced_papers(questions, pool, job.seed), job.limit, job.seed)))]
+
+
 def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Values]]:
     """Yardstick d."""
     for name in arguments.sets:
@@ -301,6 +309,7 @@ YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Va
     "b": among_others,
     "c": end_to_end,
     "d": unseen,
+    "e": in_papers,
 }
 
 

@@ -14,7 +14,7 @@ from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.text import Question, Snippet
+from mpir.text import Document, Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 
@@ -86,6 +86,22 @@ def test_passages_of_a_page_by_hand(script: Any) -> None:
     assert [text.split()[0] + text.split()[-1] for text, _ in cut] == ["aa", "ab", "bc"]
     assert [len(text.split()) for text, _ in cut] == [100, 100, 60]
     assert [right for _, right in cut] == [False, True, True]  # 0, 80 and 50 words of the second answer
+
+
+def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
+    golden = "a golden answer of more than eight words stands here"
+    pool = [Document(str(i), "", f"salt {golden if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
+    asked = Question(
+        "q", "what of salt", documents=("1",), snippets=(Snippet("1", "abstract", "abstract", 0, 0, golden),)
+    )
+    other = Question("none", "what of it", documents=("2",), snippets=())
+    test = script("passages")["pieced_papers"]([asked, other], pool, 1)
+    assert test.queries == {"q": "what of salt"} and test.candidates == {"q": list(range(len(test.documents)))}
+    words = [one.text.split() for one in test.documents]
+    assert [len(part) for part in words] == [100, 90]
+    assert sorted(word for part in words for word in part) == sorted(" ".join(one.text for one in pool).split())
+    right = [sum(word in golden.split() for word in part) >= 8 for part in words]
+    assert list(test.qrels["q"].values()) == [int(one) for one in right] and any(right)
 
 
 def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> None:
