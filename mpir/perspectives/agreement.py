@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.perspectives.scales import minmax
-from mpir.retrieve.memory import MemoryIndex, TermWeights
+from mpir.retrieve.memory import MemoryIndex
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 HEARD = 10
 """So many documents, the best by the first stage, are agreed with: of a hundred most are wrong, and alike."""
-FORM = 1
+FORM = 2
 """To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
 
 
@@ -45,11 +45,11 @@ class Agreement:
 
     def derive(self, texts: Sequence[str], document_of: Integers, first: Floats, scores: Floats) -> Floats:
         """The column (N,) from N sentences, their documents, the first stage's scores (D,), and what it rests on."""
-        return agreement(MemoryIndex(texts).weights(), document_of, first, scores, heard=self.heard)
+        return agreement(texts, document_of, first, scores, heard=self.heard)
 
 
 def agreement(
-    words: TermWeights,
+    texts: Sequence[str],
     document_of: Integers,
     first: Floats,
     relevance: npt.NDArray[np.floating[Any]],
@@ -62,22 +62,46 @@ def agreement(
 
     The cosine is that of BM25's term weights, r is `relevance`, min-max normalised in the question, and its square
     keeps many hardly relevant sentences from outweighing a few relevant ones. A question's only document has 0.
+    Copies are no second voice: of equal sentences only the most relevant one is a t, and none of the others' s; a
+    document with the same sentences as another is that document once more.
 
     Args:
-        words: of the N sentences.
-        document_of: (N,) the document of each.
+        texts: the N sentences.
+        document_of: (N,) the document of each, ascending.
         first: (D,) the first stage's scores of the documents; of equal ones the earlier is the better.
         relevance: (N,) a perspective's scores, on any scale.
         heard: how many documents, the best by those, are agreed with; None for all.
     """
+    if not len(texts):
+        return np.zeros(0)
+    words, text_of = MemoryIndex(texts).weights(), np.unique(np.asarray(texts, object), return_inverse=True)[1]
     trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(first, heard)[document_of]
+    voice, own = _voices(text_of, trust), _papers(text_of, document_of)
+    trust *= voice == np.arange(len(texts))
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
-    _, place = np.unique(words.term * (document_of.max(initial=0) + 1) + document_of[words.text], return_inverse=True)
+    _, place = np.unique(words.term * (own.max() + 1) + own[words.text], return_inverse=True)
     others = np.bincount(words.term, said)[words.term] - np.bincount(place, said)[place]
-    return np.bincount(words.text, words.weight * np.maximum(others, 0.0), minlength=len(document_of)).astype(
-        np.float64
+    heard_of, length = (
+        np.bincount(words.text, words.weight * by, minlength=len(texts)) for by in (np.maximum(others, 0), words.weight)
     )
+    copied = trust[voice] * length * (own[voice] != own)
+    return np.asarray(np.maximum(heard_of - copied, 0.0))
+
+
+def _voices(text_of: Integers, trust: Floats) -> Integers:
+    """The sentence (N,) that speaks for each and its copies: the one of the same text that is trusted most."""
+    order = np.lexsort((-trust, text_of))
+    starts = np.flatnonzero(np.diff(text_of[order], prepend=-1))
+    return np.asarray(order[starts][text_of])
+
+
+def _papers(text_of: Integers, document_of: Integers) -> Integers:
+    """The paper (N,) of each sentence, the same for documents with the same sentences."""
+    parts = np.split(text_of, np.flatnonzero(np.diff(document_of)) + 1)
+    known: dict[bytes, int] = {}
+    numbers = [known.setdefault(part.tobytes(), number) for number, part in enumerate(parts)]
+    return np.repeat(numbers, [len(part) for part in parts])
 
 
 def _best(first: Floats, count: int | None) -> npt.NDArray[np.bool_]:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from mpir import Perspective, Reranker, Weights
 from mpir.errors import InputError
-from mpir.perspectives.agreement import HEARD
-from mpir.perspectives.agreement import agreement as of_words
+from mpir.perspectives.agreement import HEARD, agreement
 from mpir.retrieve.memory import MemoryIndex
 
 AGREEMENT = "agreement"
@@ -22,10 +21,6 @@ DOCUMENTS = ["Aspirin thins blood.", "Blood is thinned by aspirin. A placebo did
 SENTENCES = st.lists(
     st.tuples(st.integers(0, 12), st.text(alphabet="ab c", max_size=8), st.integers(-2, 2)), max_size=20
 )
-
-
-def agreement(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> np.ndarray[Any, Any]:
-    return of_words(MemoryIndex(texts).weights(), document_of, bm25, relevance)
 
 
 class Count(Perspective):
@@ -39,7 +34,7 @@ class Count(Perspective):
 
 
 def test_a_sentence_has_the_weight_of_those_that_say_the_same() -> None:
-    found = agreement(["gene", "gene", "placebo"], np.arange(3), np.zeros(3), np.array([1.0, 0.5, 0.0]))
+    found = agreement(["gene", "genes", "placebo"], np.arange(3), np.zeros(3), np.array([1.0, 0.5, 0.0]))
     assert found == pytest.approx([0.25, 1.0, 0.0])
 
 
@@ -50,13 +45,23 @@ def test_rare_words_count_more() -> None:
 
 
 def test_a_document_does_not_bear_itself_out() -> None:
-    texts, relevance = ["gene cell", "gene cell", "gene"], np.array([1.0, 1.0, 0.0])
+    texts, relevance = ["gene cell", "genes cell", "gene"], np.array([1.0, 1.0, 0.0])
     assert agreement(texts, np.array([0, 0, 0]), np.zeros(1), relevance).tolist() == [0.0, 0.0, 0.0]
     assert agreement(texts, np.array([0, 0, 1]), np.zeros(2), relevance)[:2].tolist() == [0.0, 0.0]
 
 
+def test_copies_are_no_second_voice() -> None:
+    equal = agreement(["gene", "gene", "Genes.", "placebo"], np.arange(4), np.zeros(4), np.array([0.5, 1.0, 0.0, 0.0]))
+    assert equal == pytest.approx([0.0, 0.0, 1.0, 0.0])  # the most relevant of equal ones is heard, once, by others
+    texts, relevance = ["gene cell", "genes", "gene cell", "genes", "cell"], np.array([1.0, 0.5, 1.0, 0.5, 0.0])
+    once = agreement(texts[2:], np.array([0, 0, 1]), np.zeros(2), relevance[2:])
+    twice = agreement(texts, np.array([0, 0, 1, 1, 2]), np.zeros(3), relevance)
+    assert twice[:4].tolist() == [0.0] * 4  # a document and its copy do not bear one another out
+    assert once[2] > 0 and twice[4] > 0
+
+
 def test_only_the_ten_documents_that_bm25_puts_first_are_agreed_with() -> None:
-    texts, relevance = ["gene"] * (HEARD + 2), np.ones(HEARD + 2)
+    texts, relevance = [f"{'the ' * number}gene" for number in range(HEARD + 2)], np.ones(HEARD + 2)
     bm25 = np.arange(HEARD + 2.0)  # the two first documents are the two last by BM25
     found = agreement(texts, np.arange(HEARD + 2), bm25, relevance)
     assert found[:2] == pytest.approx([0.25 * HEARD] * 2)  # all alike in relevance: 0.5 each
@@ -90,8 +95,18 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
     trust = ((relevance - relevance.min()) / width if width else np.full(len(texts), 0.5)) ** 2
     trust = trust * np.isin(document_of, best)
     likeness = [[sum(x * b.get(t, 0.0) for t, x in a.items()) for b in vectors] for a in vectors]
-    apart = document_of[:, None] != document_of
-    return [float((trust * likeness[i] * apart[i]).sum()) for i in range(len(texts))]
+    said = {
+        document: [t for t, of in zip(texts, document_of, strict=True) if of == document] for document in document_of
+    }
+    voices = {text: max((i for i, t in enumerate(texts) if t == text), key=lambda i: trust[i]) for text in texts}
+    return [
+        sum(
+            float(trust[j]) * likeness[i][j]
+            for text, j in voices.items()
+            if text != texts[i] and said[document_of[i]] != said[document_of[j]]
+        )
+        for i in range(len(texts))
+    ]
 
 
 def test_the_reranker_puts_it_beside_the_perspectives() -> None:

@@ -95,8 +95,7 @@ from mpir.retrieve.memory import MemoryIndex
 draw = random.Random(7)
 texts = [" ".join(draw.choices([f"word{n}" for n in range(90)], k=draw.randrange(3, 30))) for _ in range(200)]
 index = MemoryIndex(texts)
-words, document_of = index.weights(), np.arange(200) // 8
-column = agreement(words, document_of, np.linspace(9, 1, 25), np.sin(np.arange(200)))
+column = agreement(texts, np.arange(200) // 8, np.linspace(9, 1, 25), np.sin(np.arange(200)))
 print(hashlib.sha256(column.tobytes() + index.scores("word1 word7 word33").tobytes()).hexdigest())
 """
 
