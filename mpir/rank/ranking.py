@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -145,13 +145,13 @@ class Ranking:
         return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
 
     def __str__(self) -> str:
-        columns = list(self.documents[0].scores) if self.documents else []
+        columns, reading = list(self.documents[0].scores) if self.documents else [], self._reading()
         rows = [
-            (rank, d.id, f"{d.score:.4f}", *(f"{d.scores[name]:.3f}" for name in columns), _headline(d))
+            (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
             for rank, d in enumerate(self.documents, 1)
         ]
-        heads = ("rank", "document", "score", *columns, "best sentence")
-        widths = [None, 24, None, *(None for _ in columns), 72]
+        heads = ("rank", "document", "score", *columns, *reading, "best sentence")
+        widths = [None, 24, None, *(None for _ in heads[3:-1]), 72]
         table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
         return without_surrogates(f"{self.query}\n\n{table if rows else '(no documents)'}")
 
@@ -161,14 +161,19 @@ class Ranking:
         Raises:
             InputError: `k` is no whole number of at least 1.
         """
-        best = self.sentences[: whole_number("k", k)]
+        best, reading = self.sentences[: whole_number("k", k)], self._reading()
         rows = [
-            (rank, s.document, f"{s.section} {s.begin}-{s.end}", f"{s.score:.4f}", " ".join(s.text.split()))
+            (rank, s.document, _place(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
             for rank, s in enumerate(best, 1)
         ]
-        heads = ("rank", "document", "place", "score", "sentence")
-        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=[None, 24, None, None, 72])
+        heads = ("rank", "document", "place", "score", *reading, "sentence")
+        widths = [None, 24, None, None, *(None for _ in reading), 72]
+        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
         return without_surrogates(f"{self.query}\n\n{table if rows else '(no sentences)'}")
+
+    def _reading(self) -> list[str]:
+        """The perspective to show beside scores, which say nothing by themselves of whether anything is relevant."""
+        return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
@@ -244,6 +249,19 @@ class Ranking:
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))
+
+
+def _decimals(scores: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [f"{scores[name]:.3f}" for name in names]
+
+
+def _of_best(document: RankedDocument, names: Sequence[str]) -> list[str]:
+    """These scores of the document's best sentence."""
+    return _decimals(document.sentences[0].scores, names) if document.sentences else [""] * len(names)
+
+
+def _place(sentence: RankedSentence) -> str:
+    return f"{sentence.section} {sentence.begin}-{sentence.end}"
 
 
 def _headline(document: RankedDocument) -> str:

@@ -151,7 +151,7 @@ def test_the_best_sentences_of_all_documents(
     assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "2"]) == 0
     query, _, heads, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert query == "does aspirin thin blood"
-    assert heads.split() == ["rank", "document", "place", "score", "sentence"]
+    assert heads.split() == ["rank", "document", "place", "score", "relevance", "sentence"]
     ranking = mpir.Reranker(tiny_bundle).rerank(query, DOCUMENTS)
     assert len(rows) == 2
     for row, best in zip(rows, ranking.sentences, strict=False):
