@@ -122,9 +122,13 @@ def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     """Every sentence of the golden documents at hand: 1 in a golden snippet, 0 beside it."""
     snippets = [normalise(s.text) for s in question.snippets or ()]
     for identifier in question.documents or ():
-        for sentence in sentences(bioasq.documents.get(identifier, Document(""))):
-            label = float(is_golden(sentence.text, snippets))
-            yield row(question, sentence.text, label, "in-document")
+        for text in whole_sentences(bioasq.documents.get(identifier, Document(""))):
+            yield row(question, text, float(is_golden(text, snippets)), "in-document")
+
+
+def whole_sentences(document: Document) -> list[str]:
+    """A document's sentences, but for fragments such as "B" and "OBJECTIV": titles here may end in a cut heading."""
+    return [sentence.text for sentence in sentences(document) if len(sentence.text) >= 20]
 
 
 def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
@@ -135,7 +139,7 @@ def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
         yield row(question, text, 1.0, "golden")
     near = bioasq.near(question)
     documents = bioasq.random.sample(near, min(WRONG_DOCUMENTS, len(near)))
-    wrong = [s.text for d in documents for s in sentences(d) if len(s.text) >= 20 and not is_golden(s.text, snippets)]
+    wrong = [text for d in documents for text in whole_sentences(d) if not is_golden(text, snippets)]
     for text in bioasq.random.sample(wrong, min(NEGATIVES, len(wrong))):
         yield row(question, text, 0.0, "bm25")
 
@@ -150,8 +154,8 @@ def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     snippets = [normalise(s.text) for s in question.snippets or ()]
     found = bioasq.found(question)[:SEARCHED]
     for document in random.Random(question.id).sample(found, min(SHOWN, len(found))):
-        for sentence in sentences(document):
-            yield row(question, sentence.text, float(is_golden(sentence.text, snippets)), "search")
+        for text in whole_sentences(document):
+            yield row(question, text, float(is_golden(text, snippets)), "search")
 
 
 def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Example]:

@@ -100,7 +100,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
     )
     keeping = parser.add_mutually_exclusive_group()
     keeping.add_argument(
-        "--cache", metavar="DIR", help="folder where scores are kept between runs (default: mpir's folder for caches)"
+        "--cache",
+        metavar="DIR",
+        help="folder where scores are kept between runs (default: mpir's folder for caches; of serve and explain none)",
     )
     keeping.add_argument("--no-cache", action="store_true", help="score everything anew, and keep nothing")
     parser.add_argument("--cache-limit", type=int, metavar="BYTES", help="the most that the cache may take (1 GiB)")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
 """Types of models that read as many tokens as their configuration has positions."""
+UNNAMED = range(2)
+"""What transformers takes for the outputs of a model that names none, as one that makes vectors."""
 GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
 """Files in /dev, one of which is there wherever Linux has a GPU that torch can use."""
 
@@ -109,7 +111,7 @@ class LazyEncoder:
         try:
             config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer_config.json")
             longest = min(int(config["max_position_embeddings"]), int(tokenizer["model_max_length"]))
-            outputs, precision = len(config["id2label"]), FORMATS[options["precision"]]
+            outputs, precision = len(config.get("id2label", UNNAMED)), FORMATS[options["precision"]]
         except (InputError, KeyError, TypeError, ValueError):
             return None
         plain = config.get("model_type") in PLAIN_TYPES

@@ -101,9 +101,9 @@ def golden_sentences(question: Question) -> list[str]:
 
 
 def is_golden(sentence: str, snippets: Iterable[str]) -> bool:
-    """Whether the sentence and one of the normalised snippets contain one another."""
-    text = normalise(sentence)
-    return bool(text) and any(text in snippet or snippet in text for snippet in snippets)
+    """Whether the sentence and one of the normalised snippets contain one another, in whole words."""
+    text = f" {normalise(sentence)} "
+    return not text.isspace() and any(text in f" {snippet} " or f" {snippet} " in text for snippet in snippets)
 
 
 def best_sentences(evidence: Evidence) -> list[str]:

@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
     for name, questions in files.items():
         (bioasq / name).write_text(json.dumps({"questions": questions}))
     (bioasq / "splits.json").write_text(json.dumps({"train": ["t1", "t2"], "dev": ["d1"], "test": ["e1"]}))
-    lines = [json.dumps({"pmid": str(i), "title": f"Gene {i}", "abstract": "A gene is in a cell."}) for i in range(50)]
+    lines = [json.dumps({"pmid": str(i), "title": f"Gene {i} is in one of its cells. OBJ", "abstract": "A gene is in a cell."}) for i in range(50)]
     (pubmed / "abstracts.jsonl").write_text("\n".join(lines))
     return tmp_path
 
@@ -48,6 +48,7 @@ def test_a_search_shows_golden_sentences_and_others(data: Path) -> None:
     loaded = SCRIPT["load"](data, 1)
     rows = list(SCRIPT["search_rows"](loaded, loaded.dev[0]))
     assert {row["kind"] for row in rows} == {"search"}
+    assert "OBJ" not in {row["sentence"] for row in rows}  # what is left of the next section's heading is no sentence
     assert len({row["sentence"] for row in rows if row["sentence"].startswith("Gene")}) == SCRIPT["SHOWN"]
     loaded.documents.pop("1")  # its only golden document
     assert list(SCRIPT["search_rows"](loaded, loaded.dev[0])) == []

@@ -14,6 +14,7 @@ from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
+from mpir.rank.gather import gather
 from mpir.text import Document, Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
@@ -86,6 +87,17 @@ def test_passages_of_a_page_by_hand(script: Any) -> None:
     assert [text.split()[0] + text.split()[-1] for text, _ in cut] == ["aa", "ab", "bc"]
     assert [len(text.split()) for text, _ in cut] == [100, 100, 60]
     assert [right for _, right in cut] == [False, True, True]  # 0, 80 and 50 words of the second answer
+
+
+def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
+    text = "Tau binds to all microtubules"
+    document = Document("1", f"{text}. B", "Nothing was measured in these mice. Tau binds")
+    question = Question("q", "what binds", snippets=(Snippet("1", "abstract", "abstract", 0, 0, f"{text}."),))
+    found = gather("what binds", [document], None, "abstract")
+    assert [s.text for s in found.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
+    relevant = script("sentence_ranking")["relevant"]
+    assert relevant(question, found).tolist() == [True, False, False, True]
+    assert relevant(question, found, words=True).tolist() == [True, False, False, False]
 
 
 def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:

@@ -52,11 +52,13 @@ def test_it_is_what_it_becomes(tiny_checkpoint: Path, precision: str, max_length
     assert not made(lazy)
 
 
-def test_the_default_bundle_is_what_it_becomes() -> None:
-    perspective = open_bundle("default").perspectives(device="cpu")[0]
-    encoder = Encoder(SHIPPED / "default/model", device="cpu")
-    assert perspective.encoder.identity == encoder.identity  # type: ignore[attr-defined]
-    assert not made(perspective.encoder)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("bundle", ["default", "fast"])
+def test_all_encoders_of_a_shipped_bundle_are_what_they_become(bundle: str) -> None:
+    for perspective in open_bundle(bundle).perspectives(device="cpu"):
+        lazy = perspective.encoder  # type: ignore[attr-defined]
+        encoder = Encoder(lazy.checkpoint, device="cpu")
+        assert (lazy.identity, lazy.outputs_count) == (encoder.identity, encoder.outputs_count)
+        assert not made(lazy)
 
 
 @pytest.mark.parametrize(

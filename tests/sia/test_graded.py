@@ -13,6 +13,7 @@ from mpir.sia.graded import (
     golden_sentences,
     grade,
     graded_rows,
+    is_golden,
     opening,
 )
 from mpir.text import Document, Question, Snippet
@@ -58,6 +59,21 @@ def test_a_summary_question_by_hand() -> None:
 )
 def test_some_sentences_have_no_opening(sentence: str) -> None:
     assert opening(sentence, "What is cystic fibrosis?") == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Tau binds microtubules.", True),
+        ("tau binds", True),
+        ("It is known that TAU binds microtubules, and more.", True),
+        ("B", False),  # a letter of the snippet, and no word of it
+        ("tau bind", False),
+        ("...", False),
+    ],
+)
+def test_golden_is_what_contains_a_snippet_or_is_contained_in_whole_words(sentence: str, expected: bool) -> None:
+    assert is_golden(sentence, ["tau binds microtubules"]) is expected
 
 
 def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
