@@ -7,8 +7,8 @@ highest-scored ones become negatives (kind "mined"), beside some golden sentence
 negatives are what to fear, so left out are sentences that contain, are contained in, or nearly repeat a golden snippet,
 the `--skip` best-scored ones, and those that the model scores above a part (`--below`) of the question's golden
 sentences' mean (Moreira et al., "NV-Retriever: Improving text embedding models with effective hard-negative mining",
-2024). Evaluation questions are refused by id and by text. Scored questions are kept in OUTPUT.scores.jsonl: the same
-command goes on.
+2024); the rest of that part is taken off the mean's size, as logits may be negative. Evaluation questions are refused
+by id and by text. Scored questions are kept in OUTPUT.scores.jsonl: the same command goes on with the same data.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, ro
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
+from mpir.io.hash import sha256
 from mpir.io.journal import Journal
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.sia.graded import is_golden
@@ -42,6 +43,8 @@ SHORTEST, LONGEST = 30, 600
 NEAR = 0.8
 """Share of the words of the shorter of two texts from which on one nearly repeats the other."""
 QUESTIONS_AT_ONCE = 16
+SOURCES = ("bioasq/training.json", "pubmed/abstracts.jsonl")
+"""What golden sentences and candidates are taken from."""
 
 
 def main() -> int:
@@ -66,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     perspective = find(arguments)
     bioasq = load(arguments.data, arguments.seed)
     settings = {"perspective": perspective.fingerprint, "documents": arguments.documents, "seed": arguments.seed}
+    settings["data"] = [sha256(arguments.data / name) for name in SOURCES]
     journal = Journal(f"{arguments.output}.scores.jsonl", settings)
     questions = bioasq.train[: arguments.questions]
     score(bioasq, questions, perspective, journal, arguments)
@@ -134,7 +138,8 @@ def mined_rows(question: Question, record: dict[str, Any], arguments: argparse.N
     positives = record["golden"]
     if not positives:
         return
-    highest = arguments.below * float(np.mean([value for _, value in positives]))
+    mean = float(np.mean([value for _, value in positives]))
+    highest = mean - (1 - arguments.below) * abs(mean)
     ranked = sorted(record["candidates"], key=lambda item: -item[1])[arguments.skip :]
     negatives = [text for text, value in ranked if value < highest][: arguments.negatives]
     if negatives:

@@ -38,10 +38,13 @@ from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.perspectives.scales import LOGIT, TOPS
+from mpir.values import whole_number
 
 Scores = npt.NDArray[np.float64]
 STEEPNESS, KNOWN = 10.0, 2.0
 """Of a sum of cosines as a logit, and what a label of 1 adds to it."""
+Group = tuple[str, str]
+"""A question's id and text."""
 EDGE = 1e-6
 """A score this near to the end of its scale counts as that far from it: its logit is ±14."""
 
@@ -56,7 +59,7 @@ def main() -> int:
         "--per-question",
         type=int,
         metavar="N",
-        help="only N rows of each question, of the best and the lowest label one at least",
+        help="only N rows of each question, 2 at least: one of the best label and one of the lowest are among them",
     )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
@@ -73,9 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if wrong:
         raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
     if arguments.per_question is not None:
-        if arguments.per_question < 1:
-            raise InputError(f"--per-question {arguments.per_question}: expected 1 or more rows.")
-        rows = some_of_each(rows, arguments.per_question)
+        rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, least=2))
     if arguments.kept:
         rows, found = by_kept(arguments, rows)
     else:
@@ -92,9 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
     """At most `count` rows of each question, in the file's order: the best label's, the lowest's, others at random."""
-    places: dict[str, list[int]] = {}
+    places: dict[Group, list[int]] = {}
     for place, row in enumerate(rows):
-        places.setdefault(row["question"], []).append(place)
+        places.setdefault(group(row), []).append(place)
     draw, kept = random.Random(1), list[int]()
     for own in places.values():
         draw.shuffle(own)
@@ -116,16 +117,21 @@ def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[
             "was made from, or a bundle that scores these."
         )
     best, found = best_labels(rows), best_labels([row for row, _ in pairs])
-    pairs = [(row, score) for row, score in pairs if found[row["question"]] == best[row["question"]]]
+    pairs = [(row, score) for row, score in pairs if found[group(row)] == best[group(row)]]
     return [row for row, _ in pairs], np.array([score for _, score in pairs])
 
 
-def best_labels(rows: list[dict[str, Any]]) -> dict[str, float]:
+def best_labels(rows: list[dict[str, Any]]) -> dict[Group, float]:
     """The highest label of each question."""
-    found: dict[str, float] = {}
+    found: dict[Group, float] = {}
     for row in rows:
-        found[row["question"]] = max(label(row), found.get(row["question"], 0.0))
+        found[group(row)] = max(label(row), found.get(group(row), 0.0))
     return found
+
+
+def group(row: dict[str, Any]) -> Group:
+    """The question that a row belongs to: by its id, which training groups by, and its text."""
+    return str(row.get("id")), row["question"]
 
 
 def label(row: dict[str, Any]) -> float:

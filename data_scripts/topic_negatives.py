@@ -12,7 +12,8 @@ says nothing. titles.dev.jsonl holds titles that are not trained on.
 
 Left out as likely answers: what contains, is contained in or nearly repeats a golden sentence, or is as near to one by
 the vectors as `--same`; and the golden sentences of a question as near as `--alike`. Evaluation questions are refused
-by id and by text, their golden sentences are no negatives, and their golden documents lend no titles.
+by id and by text, their golden sentences are no negatives, and their golden documents lend no titles. No negative
+stands twice in a question.
 """
 
 from __future__ import annotations
@@ -68,9 +69,8 @@ class Pool:
 
     def nearest(self, query: str, vector: Vectors) -> dict[str, list[int]]:
         """The numbers of the sentences nearest to a query, best first, by way of search."""
-        words, cosines = self.index.scores(query), self.vectors @ vector
-        lexical = [i for i in top(words) if words[i] > 0]
-        return {"bm25": lexical, "vector": [i for i in top(cosines) if i not in set(lexical[:NEAR])]}
+        words = self.index.scores(query)
+        return {"bm25": [i for i in top(words) if words[i] > 0], "vector": top(self.vectors @ vector)}
 
 
 def top(scores: npt.NDArray[np.float32]) -> list[int]:
@@ -100,15 +100,21 @@ class Filter:
 
     def keeps(self, number: int, pool: Pool) -> bool:
         """Whether a sentence of the pool is another matter."""
-        if pool.owners[number] & self.alike or may_be_golden(pool.texts[number], self.own):
+        return not pool.owners[number] & self.alike and self.differs(pool.texts[number], pool.vectors[number])
+
+    def differs(self, text: str, vector: Vectors) -> bool:
+        """Whether a text, whose vector (W,) is given, says something else than the own sentences."""
+        if may_be_golden(text, self.own):
             return False
-        return not len(self.vectors) or float((self.vectors @ pool.vectors[number]).max()) < self.same
+        return not len(self.vectors) or float((self.vectors @ vector).max()) < self.same
 
 
 def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kind: str) -> Iterator[Example]:
-    """The nearest sentences of others by each way of search, without likely answers."""
+    """The nearest sentences of others by each way of search, each once, without likely answers."""
+    seen: set[int] = set()
     for way, numbers in pool.nearest(question.body, vector).items():
-        kept = [i for i in numbers if keep.keeps(i, pool)][:NEAR]
+        kept = [i for i in numbers if i not in seen and keep.keeps(i, pool)][:NEAR]
+        seen.update(kept)
         yield from (row(question, pool.texts[i], 0.0, f"{kind}-{way}") for i in kept)
 
 
@@ -117,6 +123,7 @@ def topic_rows(bioasq: BioASQ, held: set[str], encoder: Encoder, arguments: argp
     golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in held] for q in bioasq.train}
     pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
     number, asked = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
+    candidates: list[tuple[Example, Filter]] = []
     for place, question in enumerate(bioasq.train):
         own = golden[question.id]
         near = np.flatnonzero(asked @ asked[place] >= arguments.alike)
@@ -124,11 +131,30 @@ def topic_rows(bioasq: BioASQ, held: set[str], encoder: Encoder, arguments: argp
         keep = Filter(arguments.same, [normalise(t) for t in own], pool.vectors[[number[t] for t in own]], alike)
         for text in bioasq.random.sample(own, min(POSITIVES, len(own))):
             yield row(question, text, 1.0, "golden")
-        yield from negatives(question, asked[place], pool, keep, "topic")
-        others = bioasq.random.sample(range(len(pool.texts)), 4 * RANDOM)
-        kept = [i for i in others if keep.keeps(i, pool)][:RANDOM]
-        yield from (row(question, pool.texts[i], 0.0, "random") for i in kept)
-        yield from (item for item in candidate_rows(bioasq, question) if item["kind"] == "bm25")
+        found = list(negatives(question, asked[place], pool, keep, "topic"))
+        found += random_rows(bioasq, question, pool, keep, {item["sentence"] for item in found})
+        yield from found
+        taken = {item["sentence"] for item in found}.union(*(golden[name] for name in alike))
+        candidates += [(item, keep) for item in searched(bioasq, question, held, taken)]
+    # All at once, since an encoder reads many texts faster than a few.
+    vectors = encode(encoder, [item["sentence"] for item, _ in candidates])
+    for (item, keep), vector in zip(candidates, vectors, strict=True):
+        if keep.differs(item["sentence"], vector):
+            yield item
+
+
+def random_rows(bioasq: BioASQ, question: Question, pool: Pool, keep: Filter, seen: set[str]) -> list[Example]:
+    """Some sentences of the pool at random, but none that was `seen` and no likely answer."""
+    drawn = bioasq.random.sample(range(len(pool.texts)), min(4 * RANDOM, len(pool.texts)))
+    kept = [i for i in drawn if pool.texts[i] not in seen and keep.keeps(i, pool)][:RANDOM]
+    return [row(question, pool.texts[i], 0.0, "random") for i in kept]
+
+
+def searched(bioasq: BioASQ, question: Question, held: set[str], taken: set[str]) -> list[Example]:
+    """Sentences of BM25's candidates, each once, that are neither golden for evaluation (`held`) nor `taken`."""
+    barred = {normalise(text) for text in taken}
+    drawn = {item["sentence"]: item for item in candidate_rows(bioasq, question) if item["kind"] == "bm25"}
+    return [item for text, item in drawn.items() if normalise(text) not in held and normalise(text) not in barred]
 
 
 def conclusions(document: Document) -> list[str]:

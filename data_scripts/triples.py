@@ -38,10 +38,11 @@ from tqdm import tqdm
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, open_first_stage
 from mpir.corpora.bioasq import read_questions
+from mpir.corpora.corpus import corpus_fingerprint
 from mpir.corpora.texts import Texts, read_queries
 from mpir.corpora.trec import read_qrels, stream_run
 from mpir.errors import ArtefactError, InputError, shown
-from mpir.io.hash import fingerprint
+from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_write, write_json
 from mpir.train.clicks import SAMPLERS, Judged, triples_of
@@ -130,11 +131,16 @@ def relevant(arguments: argparse.Namespace) -> dict[str, Judged]:
 
 def refuse_evaluation(arguments: argparse.Namespace, judged: Mapping[str, Judged]) -> None:
     """Raise InputError if a question that would be trained on is kept for evaluation."""
-    if arguments.evaluation:
-        kept = EvaluationQuestions(pair for path in arguments.evaluation for pair in read_queries(path))
-        for identifier, text in read_queries(arguments.questions):
-            if identifier in judged:
-                kept.refuse(identifier, text)
+    if not arguments.evaluation:
+        return
+    pairs = [pair for path in arguments.evaluation for pair in read_queries(path)]
+    kept = EvaluationQuestions(pairs)
+    for identifier, text in read_queries(arguments.questions):
+        if identifier in judged:
+            kept.refuse(identifier, text)
+    for identifier, text in pairs:
+        if identifier in judged:  # and --questions, which may be of another part, lacks it
+            kept.refuse(identifier, text)
 
 
 def candidates(arguments: argparse.Namespace, judged: Mapping[str, Judged], index: Retriever | None) -> Iterator[Find]:
@@ -177,8 +183,9 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
     folder = arguments.output.with_name(f"{arguments.output.name}.parts")
     options = {name: str(value) for name, value in vars(arguments).items() if name not in ("output", "number")}
     paths = [*arguments.qrels, *(path for path in (arguments.run, arguments.questions) if path)]
-    sizes = [path.stat().st_size for path in paths if path.exists()]
-    settings = {"settings": fingerprint([options, sizes, identity, QUERIES_PER_CHUNK])}
+    data = [[sha256(path) for path in paths if path.is_file()]]
+    data += [corpus_fingerprint(arguments.corpus)] if arguments.corpus else []
+    settings = {"settings": fingerprint([options, data, identity, QUERIES_PER_CHUNK])}
     manifest = folder / "manifest.json"
     if manifest.is_file() and read_json(manifest) != settings:
         raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")

@@ -47,7 +47,8 @@ def _document(candidate: Any, place: str) -> dict[str, Any]:
     doc = candidate.get("doc") if isinstance(candidate, Mapping) else None
     if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
         raise InputError(f'{place}: a candidate is {shown(candidate)}; expected an object with "docid" and "doc".')
-    text = next((doc[name] for name in TEXTS if isinstance(doc.get(name), str)), "")
+    texts = (doc[name] for name in TEXTS if isinstance(doc.get(name), str))
+    text = next((one for one in texts if one.strip()), "")
     title = doc.get("title")
     return {"id": str(candidate["docid"]), "title": title if isinstance(title, str) else "", "text": text}
 

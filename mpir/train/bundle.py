@@ -50,15 +50,17 @@ def make_bundle(
 def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
     """The (slope, shift) of Platt scaling fitted on all rows, and its error in words.
 
-    The error is that of each half of the questions, scaled by what was fitted on the other half.
+    The error is that of each half of the questions, scaled by what was fitted on the other half; a single question has
+    no halves, so that its error is that of the rows that were fitted.
     """
     labels = np.array([float(row.label > 0) for row in rows])
     place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
     half = np.array([place[row.group] % 2 == 1 for row in rows])
-    scaled = np.zeros(len(rows))
-    for part in (half, ~half):
+    slope, shift = fitted = fit_logistic(logits, labels)
+    scaled = slope * logits + shift
+    for part in (half, ~half) if half.any() else ():
         slope, shift = fit_logistic(logits[~part], labels[~part])
         scaled[part] = slope * logits[part] + shift
     before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, scaled))
-    words = f"{before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, halves of the questions in turn)"
-    return fit_logistic(logits, labels), words
+    how = "halves of the questions in turn" if half.any() else "of one question, and fitted on them"
+    return fitted, f"{before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, {how})"

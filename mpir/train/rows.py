@@ -43,6 +43,9 @@ def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Exampl
         except (KeyError, TypeError, ValueError) as error:
             message = f"{path}:{number}: expected id, question, sentence and a numeric label; {error} is at fault."
             raise InputError(message) from error
+        for name, text in (("question", row.question), ("sentence", row.sentence)):
+            if not isinstance(text, str):
+                raise InputError(f"{path}:{number}: the {name} is {shown(text)}; expected a text in quotation marks.")
         if not 0.0 <= row.label <= top:
             raise InputError(f"{path}:{number}: label {row.label} is outside 0 to {top:g}; correct the label.")
         if distilled and (row.teacher is None or not math.isfinite(row.teacher)):

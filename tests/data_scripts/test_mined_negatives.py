@@ -71,6 +71,30 @@ def test_the_sample(
     assert "has no perspective 'magic'; choose from relevance, sts, sia" in capsys.readouterr().err
 
 
+def test_what_has_become_golden_is_no_negative_any_more(
+    script: dict[str, Any], data: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = data / "mined.jsonl"
+    options = ["--data", data, "--output", output, "--bundle", tiny_bundle, "--device", "cpu", "--precision", "fp32"]
+    monkeypatch.setattr(sys, "argv", ["mined_negatives.py", *map(str, options), "--below", "2", "--questions", "2"])
+    assert script["main"]() == 0
+    wrong = next(row for _, row in read_json_lines(output) if row["kind"] == "mined")
+    questions = read_json(data / "bioasq/training.json")["questions"]
+    snippets = next(question["snippets"] for question in questions if question["id"] == wrong["id"])
+    snippets.append({**snippets[0], "text": wrong["sentence"]})
+    (data / "bioasq/training.json").write_text(json.dumps({"questions": questions}))
+    assert script["main"]() == 0
+    found = [row for _, row in read_json_lines(output) if row["id"] == wrong["id"]]
+    assert found and not any(row["sentence"] == wrong["sentence"] and row["label"] == 0 for row in found)
+
+
+def test_a_part_of_a_mean_below_zero_lies_below_it(script: dict[str, Any]) -> None:
+    candidates = [["above the mean", -1.95], ["nearly the mean", -2.05], ["lower", -2.2], ["low", -3.0]]
+    record = {"golden": [["yes", -2.0]], "candidates": candidates}
+    rows = script["mined_rows"](Question("q", "?"), record, Namespace(skip=0, below=0.95, negatives=8))
+    assert [row["sentence"] for row in rows] == ["yes", "lower", "low"]
+
+
 def test_the_hardest_are_chosen_but_for_likely_answers(script: dict[str, Any]) -> None:
     candidates = [["low", 0.1], ["high", 0.7], ["best", 0.9], ["close", 0.78], ["middle", 0.5]]
     record = {"golden": [["yes", 1.0], ["also", 0.6]], "candidates": candidates}

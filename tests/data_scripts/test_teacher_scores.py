@@ -13,7 +13,8 @@ from mpir.models.encoder import Encoder
 
 FOLDER = Path(__file__).parents[2] / "data_scripts"
 sys.path.insert(0, str(FOLDER))
-MAIN = runpy.run_path(str(FOLDER / "teacher_scores.py"))["main"]
+SCRIPT = runpy.run_path(str(FOLDER / "teacher_scores.py"))
+MAIN = SCRIPT["main"]
 sys.path.remove(str(FOLDER))
 
 
@@ -106,7 +107,9 @@ def test_scores_that_were_kept_teach_without_a_model(
     assert "holds no scores of a teacher" in capsys.readouterr().err
 
 
-def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_rows_of_each_question(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [{"question": q, "sentence": text} for q in ("risk", "gene") for text in ("yes", "no", "the", "a")]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
     options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--bundle", tiny_bundle]
@@ -115,16 +118,27 @@ def test_some_rows_of_each_question(tiny_bundle: Path, tmp_path: Path, monkeypat
     assert MAIN() == 0
     found = [row["question"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
     assert (found.count("risk"), found.count("gene")) == (3, 3)
-    labelled = [{**row, "label": float(row["sentence"] == "the")} for row in rows]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
-    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "1"])
-    assert MAIN() == 0
-    assert [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")] == ["the", "the"]
     labelled = [{**row, "label": float(row["sentence"] != "no")} for row in rows]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "2"])
     assert MAIN() == 0
     drawn = [row["sentence"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
     assert drawn.count("no") == 2 and len(drawn) == 4, "a ranking loss needs a row below the best, too"
-    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "0"])
+    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "1"])
     assert MAIN() == 2
+    assert "--per-question is 1; expected a whole number of at least 2" in capsys.readouterr().err
+
+
+def test_questions_of_one_text_are_told_apart_by_their_ids() -> None:
+    rows = [
+        {"id": name, "question": "why", "sentence": f"{name}{i}", "label": float(i == 0)}
+        for name in "ab"
+        for i in range(4)
+    ]
+    found = SCRIPT["some_of_each"](rows, 2)
+    assert [(row["id"], row["label"]) for row in found] == [("a", 1), ("a", 0), ("b", 1), ("b", 0)]
+    assert SCRIPT["best_labels"]([*rows, {**rows[-1], "id": "c"}]) == {
+        ("a", "why"): 1,
+        ("b", "why"): 1,
+        ("c", "why"): 0,
+    }

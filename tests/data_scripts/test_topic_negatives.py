@@ -1,8 +1,11 @@
 """Negatives that are right about something else, on the embedded sample: never an answer, never an evaluation text."""
 
 import json
+import random
 import runpy
 import sys
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 import mpir
 from mpir.io.read import read_json, read_json_lines
 from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question, Snippet
 from mpir.text.normalise import normalise
 
 ROOT = Path(__file__).parents[2]
@@ -71,3 +75,49 @@ def test_what_says_the_same_or_answers_a_near_question_is_no_negative(script: di
     pool = script["Pool"](texts, [{"a"}, {"b"}, {"c"}, {"d"}], MemoryIndex(texts), vectors)
     keep = script["Filter"](0.85, [normalise(texts[0])], vectors[:1], frozenset({"a", "d"}))
     assert [keep.keeps(number, pool) for number in range(4)] == [False, False, True, False]
+
+
+THIN, CLUMP = "Aspirin makes the blood of most adults thin.", "Under salicylates, platelets clump less in trials."
+PUMPS, CATS = "The heart pumps the blood through all vessels.", "Cats have four legs and a long tail."
+HELD = "Statins lower the cholesterol of most adults."
+
+
+def asked(name: str, body: str, golden: str) -> Question:
+    return Question(name, body, snippets=(Snippet("1", "abstract", "abstract", 0, len(golden), golden),))
+
+
+def vectors(_: object, texts: Sequence[str]) -> np.ndarray:
+    """What is about aspirin points one way, all else another."""
+    about = [any(word in text.lower() for word in ("aspirin", "salicylates")) for text in texts]
+    return np.array([[1, 0] if one else [0, 1] for one in about], np.float32).reshape(-1, 2)
+
+
+def topic_rows(script: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of two questions, for which BM25 finds a document that holds a sentence of every kind."""
+    script["topic_rows"].__globals__["encode"] = vectors
+    questions = [asked("a", "does aspirin thin blood", THIN), asked("h", "what does the heart pump", PUMPS)]
+    found = Document("9", "", " ".join([f"As is known, {THIN}", CLUMP, HELD, PUMPS, CATS, CATS]))
+    bioasq = Namespace(train=questions, random=random.Random(1), near=lambda _: [found])
+    return list(script["topic_rows"](bioasq, {normalise(HELD)}, None, Namespace(same=0.85, alike=0.8)))
+
+
+def test_candidates_that_are_likely_answers_or_golden_for_evaluation_are_no_negatives(script: dict[str, Any]) -> None:
+    rows = topic_rows(script)
+    assert {row["sentence"] for row in rows if row["id"] == "a" and row["kind"] == "bm25"} == {CATS}
+    assert not any(row["sentence"] == HELD for row in rows)
+
+
+def test_no_negative_stands_twice_in_a_question(script: dict[str, Any]) -> None:
+    found = [(row["id"], row["sentence"]) for row in topic_rows(script)]
+    assert ("a", PUMPS) in found
+    assert len(found) == len(set(found))
+
+
+def test_what_both_ways_of_search_find_is_there_once(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["aspirin thins blood", "blood is red", "a gene is in a cell"]
+    pool = script["Pool"](texts, [{"a"}, {"b"}, {"c"}], MemoryIndex(texts), np.eye(3, 2, dtype=np.float32))
+    keep = script["Filter"](0.85, [], pool.vectors[:0], frozenset({"a"}))
+    monkeypatch.setitem(script["negatives"].__globals__, "NEAR", 1)
+    question = Question("a", "does aspirin thin blood")
+    found = script["negatives"](question, np.array([0, 1], np.float32), pool, keep, "topic")
+    assert [(row["kind"], row["sentence"]) for row in found] == [("topic-bm25", texts[1]), ("topic-vector", texts[2])]

@@ -116,6 +116,10 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
             ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
             "question 'q1': 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",
         ),
+        (
+            ["--evaluation", "{folder}/judged.tsv", "--questions", "{folder}/asked.tsv"],
+            "question 'q3': 'a held-out question' is kept for evaluation and may not be trained on",
+        ),
         (["--run", "{folder}/twice"], r"twice:3: query a comes a second time; sort the run by query"),
     ],
 )
@@ -125,6 +129,7 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path) -> No
     (tmp_path / "other").write_text("else 0 d1 1\n")
     (tmp_path / "twice").write_text("a Q0 d 1 2 x\nb Q0 d 1 2 x\na Q0 e 2 1 x\n")
     (tmp_path / "kept.tsv").write_text("e7\tdoes aspirin thin blood\n")
+    (tmp_path / "judged.tsv").write_text("q3\ta held-out question\n")
     (tmp_path / "asked.tsv").write_text("q0\ta gene\nq1\tDoes aspirin thin blood?\n")
     output = tmp_path / "triples.tsv"
     done = run(*usual, *(one.format(folder=tmp_path) for one in options), "--output", str(output))
@@ -141,6 +146,24 @@ def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
     done = run(*options)
     assert done.returncode == 2
     assert "holds parts of other settings or data; remove it" in done.stderr
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Make the parts, and stop before they are merged."""
+    script = runpy.run_path(str(SCRIPT))
+    with monkeypatch.context() as patch:
+        patch.setattr(script["heapq"], "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert script["main"](options) == 130
+
+
+def test_parts_of_judgements_that_have_changed_are_not_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*collection(tmp_path), "--output", str(tmp_path / "t")]
+    interrupted(monkeypatch, *options)
+    (tmp_path / "qrels").write_text((tmp_path / "qrels").read_text().replace("d7-2 1", "d7-3 1"))
+    assert runpy.run_path(str(SCRIPT))["main"](options) == 2
+    assert "holds parts of other settings or data; remove it" in capsys.readouterr().err
 
 
 WORDS = ("heart", "gene", "aspirin", "blood")
@@ -179,6 +202,18 @@ def test_negatives_at_random(searched: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {negative for query, _, negative in everything if query == "gene?"} == {
         f"{word}{i}" for word in WORDS for i in range(3)
     } - {"gene1"}
+
+
+def test_parts_of_a_corpus_that_has_changed_are_not_taken_up(
+    searched: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = searched / "docs.jsonl"
+    options = ["--questions", str(searched / "questions.json"), "--output", str(searched / "t.tsv")]
+    options += ["--random", "--corpus", str(corpus)]
+    interrupted(monkeypatch, *options)
+    corpus.write_text(corpus.read_text() + '{"id": "new", "text": "a new trial"}\n')
+    assert runpy.run_path(str(SCRIPT))["main"](options) == 2
+    assert "holds parts of other settings or data; remove it" in capsys.readouterr().err
 
 
 def test_negatives_of_a_search_by_words_and_by_vectors(

@@ -149,6 +149,11 @@ def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
     assert found["query"] == line["query"]
     assert [candidate["docid"] for candidate in found["candidates"]] == ORDER
     assert found["candidates"][0]["doc"] == candidates[ORDER[0]]["doc"]
+    for candidate in candidates:
+        candidate["doc"] = {"contents": " ", "text": candidate["doc"]["contents"]}
+    file.write_text(json.dumps(line) + "\n")
+    (found,) = rerank_requests(file, reranker)
+    assert [candidate["docid"] for candidate in found["candidates"]] == ORDER
     file.write_text('{"query": "a string", "candidates": []}\n')
     with pytest.raises(InputError, match=r"requests\.jsonl:1: expected \"query\" with a \"text\""):
         list(rerank_requests(file, reranker))

@@ -16,7 +16,7 @@ from mpir import Document, Reranker
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.train.bundle import make_bundle
+from mpir.train.bundle import calibrate, make_bundle
 from mpir.train.data import Task, read_mixture
 from mpir.train.export import STORED, declare, describe, export_bundle
 from mpir.train.leakage import EvaluationQuestions
@@ -457,6 +457,8 @@ def test_what_is_left_out(mixture: Path) -> None:
         ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
         ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
         ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
+        ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: the sentence is missing; expected a text"),
+        ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: the question is \['why'\]; expected a text"),
     ],
 )
 def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
@@ -466,6 +468,8 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
     write(folder / "zeros.jsonl", [good[1]])
     write(folder / "alone.jsonl", [good[0]])
     write(folder / "broken.jsonl", [{"id": "q"}])
+    write(folder / "null.jsonl", [good[0], {**good[1], "sentence": None}])
+    write(folder / "list.jsonl", [{**good[0], "question": ["why"]}])
     write(folder / "empty.jsonl", [])
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0] |= changes
@@ -501,6 +505,14 @@ def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
     assert (slope, shift) == (pytest.approx(2, abs=0.1), pytest.approx(-1, abs=0.1))
     assert calibration_error(1 / (1 + np.exp(-(slope * logits + shift))), labels) < 0.02
     assert calibration_error(np.array([0.95, 0.95]), np.array([1.0, 0.0])) == pytest.approx(0.45)
+
+
+def test_rows_of_a_single_question_calibrate_too() -> None:
+    data = [Example("q", "", "", label) for label in (1.0, 0.0, 1.0, 0.0)]
+    logits = np.array([2.0, 1.0, 0.0, -1.0])
+    fitted, words = calibrate(logits, data)
+    assert fitted == fit_logistic(logits, np.array([1.0, 0.0, 1.0, 0.0]))
+    assert "4 dev rows, of one question, and fitted on them" in words
 
 
 def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
