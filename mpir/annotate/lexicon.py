@@ -98,12 +98,12 @@ class Lexicon:
         return {entry.phrase: entry for entry in self.entries if not entry.excluded}
 
     @cached_property
-    def exclusions(self) -> dict[str, set[str]]:
-        """The concepts that each excluding phrase excludes."""
-        found: dict[str, set[str]] = {}
+    def exclusions(self) -> dict[str, list[str]]:
+        """The phrases that exclude mentions of each concept, of those that have any."""
+        found: dict[str, list[str]] = {}
         for entry in self.entries:
             if entry.excluded:
-                found.setdefault(entry.phrase, set()).add(entry.concept)
+                found.setdefault(entry.concept, []).append(entry.phrase)
         return found
 
     def save(self, path: str | Path) -> None:

@@ -24,9 +24,9 @@ class ExactMatcher:
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Compile a lexicon."""
-        self._phrases, self._exclusions = lexicon.phrases, lexicon.exclusions
+        self._phrases = lexicon.phrases
         self._pattern = compiled(self._phrases)
-        self._excluding = compiled(self._exclusions) if self._exclusions else None
+        self._excluding = {concept: compiled(phrases) for concept, phrases in lexicon.exclusions.items()}
         self._stems = tuple(sorted((p for p in self._phrases if p.endswith(ANY_ENDING)), key=len, reverse=True))
         self._entry = lru_cache(maxsize=2**14)(self._look_up)
 
@@ -34,7 +34,7 @@ class ExactMatcher:
         """The mentions of a text, in reading order; none overlaps another."""
         spans = list(occurrences(self._pattern, text))
         found = [Match(begin, end, self._entry(text[begin:end])) for begin, end in spans]
-        return self.without_excluded(text, found) if found and self._excluding else found
+        return self.without_excluded(text, found)
 
     def _look_up(self, matched: str) -> Entry:
         """The longest phrase that fits a piece of text that some phrase has matched."""
@@ -45,21 +45,11 @@ class ExactMatcher:
 
     def without_excluded(self, text: str, found: list[Match]) -> list[Match]:
         """The matches but for those that lie inside a phrase which excludes their concept."""
-        spans = occurrences(self._excluding, text) if self._excluding else []
-        return [match for match in found if not self._is_excluded(match, text, spans)]
+        concepts = {match.entry.concept for match in found} & self._excluding.keys()
+        spans = {concept: occurrences(self._excluding[concept], text) for concept in concepts}
+        return [match for match in found if not _is_inside(match, spans.get(match.entry.concept, []))]
 
-    def _is_excluded(self, match: Match, text: str, spans: list[Span]) -> bool:
-        number = covering(spans, match.begin)
-        if number is None or spans[number][1] < match.end:
-            return False
-        begin, end = spans[number]
-        return match.entry.concept in self._excludes(text[begin:end])
 
-    def _excludes(self, matched: str) -> set[str]:
-        words = canonical(matched)
-        return {
-            concept
-            for phrase, concepts in self._exclusions.items()
-            if words == phrase or (phrase.endswith(ANY_ENDING) and words.startswith(phrase[:-1]))
-            for concept in concepts
-        }
+def _is_inside(match: Match, spans: list[Span]) -> bool:
+    number = covering(spans, match.begin)
+    return number is not None and match.end <= spans[number][1]

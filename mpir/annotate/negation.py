@@ -2,9 +2,10 @@
 
 After Chapman et al., "A Simple Algorithm for Identifying Negated Findings and Diseases in Discharge Summaries" (2001)
 and its later form with many triggers. A trigger before or after a mention decides, the nearest on each side; one that
-overlaps the mention, or stands in an address, does not count. A file of triggers has the form in which NegEx's own
-lists are published, one ``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt
-("possible", "history of") and, for chest X-rays, radiology.txt.
+overlaps the mention, or stands in an address, does not count, and one that a hyphen joins to a word ("HIV-negative")
+speaks of that word only. A file of triggers has the form in which NegEx's own lists are published, one
+``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt ("possible", "history of")
+and, for chest X-rays, radiology.txt.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "h
 PAST: set[Kind] = {"PREH", "POSH"}
 STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
 LONGEST_WORD = 64
+BESIDE = {"free", "non"}
+"""Triggers that speak only of the word beside them: "pain free", but not "pain, free T4"."""
+_JOINED = re.compile(r"(?<=\w-)\w+|\w+(?=-\w)")
 _LINE = re.compile(r"\s*(?P<phrase>\S.*?)\s*\t\s*\[?(?P<kind>\w+)\]?\s*")
 
 
@@ -91,21 +95,27 @@ class NegEx:
             return []
         text = fold(sentence)
         found = occurrences(self._pattern, sentence)
-        past = [span for span in found if self._kinds(text, span) <= PAST]
-        present = [span for span in found if not self._kinds(text, span) <= PAST]
-        return [self._verdict(text, sentence, mention, present, past) for mention in mentions]
+        bound = [span for span in found if _is_bound(text, span)]
+        loose = sorted(set(found).difference(bound)) if bound else found
+        past = [span for span in loose if self._kinds(text, span) <= PAST]
+        present = [span for span in loose if not self._kinds(text, span) <= PAST]
+        return [self._verdict(text, sentence, mention, (present, past, bound)) for mention in mentions]
 
     def _kinds(self, text: str, trigger: Span) -> set[Kind]:
         return self.triggers[canonical(text[slice(*trigger)])]
 
-    def _verdict(self, text: str, sentence: str, mention: Span, present: list[Span], past: list[Span]) -> Verdict:
-        """The strongest of what the nearest triggers say; one of the past ends no scope, so "no history of" negates."""
+    def _verdict(self, text: str, sentence: str, mention: Span, triggers: tuple[list[Span], ...]) -> Verdict:
+        """The strongest of what the nearest triggers say, given as those of the present, of the past and of one word.
+
+        Only those of the present end a scope, so "no history of" negates.
+        """
         verdicts = []
         for side, kinds in ((self._before, BEFORE), (self._after, AFTER)):
-            near, ago = side(text, present, mention), side(text, past, mention)
+            near, ago, bound = (side(text, some, mention) for some in triggers)
             if near and ago and abs(near[0] - mention[0]) < abs(ago[0] - mention[0]):
                 ago = None
-            for trigger in filter(None, (near, ago)):
+            beside = bound if bound and _gap(bound, mention) <= 1 else None
+            for trigger in filter(None, (near, ago, beside)):
                 if not self._is_far(sentence, trigger, mention):
                     said = [kinds[kind] for kind in self._kinds(text, trigger) if kind in kinds]
                     verdicts += [Verdict(status, sentence[slice(*trigger)]) for status in said]
@@ -131,6 +141,17 @@ class NegEx:
             return False
         first, last = (trigger[1], mention[0]) if trigger[1] <= mention[0] else (mention[1], trigger[0])
         return last - first > LONGEST_WORD * (self.reach + 1) or len(sentence[first:last].split()) > self.reach
+
+
+def _is_bound(text: str, trigger: Span) -> bool:
+    """Whether a trigger is a word that speaks only of the word beside it, or that a hyphen joins to another."""
+    joined = _JOINED.match(text, trigger[0])
+    return text[slice(*trigger)] in BESIDE or (joined is not None and joined.end() == trigger[1])
+
+
+def _gap(trigger: Span, mention: Span) -> int:
+    """Characters between two spans that do not overlap."""
+    return max(mention[0] - trigger[1], trigger[0] - mention[1])
 
 
 def _read(path: Path) -> Iterable[tuple[str, Kind]]:

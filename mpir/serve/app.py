@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -15,13 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mpir.errors import MpirError
+from mpir.errors import InputError
 from mpir.serve import schema
 from mpir.serve.body import Arriving, parse_body
 from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of, telling
 from mpir.serve.found import read_search, search_answer
 from mpir.serve.pages import add_pages
-from mpir.serve.service import Service
+from mpir.serve.service import Service, unless_gone
 from mpir.serve.settings import Refusal
 from mpir.serve.wanted import read_wanted, tokens_of
 from mpir.version import __version__
@@ -84,7 +85,7 @@ def _rerank(service: Service) -> Work:
         service.check_model(body)
         wanted = read_wanted(body, service.settings.limits, documents=dialect.documents, best=dialect.best)
         exchange.sizes = {"documents": len(wanted.documents), "tokens": wanted.tokens}
-        ranking = await service.rank(exchange.request, wanted.query, wanted.documents, wanted.tokens)
+        ranking = await service.rank(wanted.query, wanted.documents, wanted.tokens)
         relevance = service.reranker.relevance
         model = body.get("model") or service.settings.name
         return dialect.answer(Answer(exchange.id, model, wanted, ranking, relevance.document, relevance.sentence))
@@ -97,7 +98,7 @@ def _search(service: Service) -> Work:
         asked = read_search(body, service.settings.limits)
         documents = tuple(await service.search(asked.query, asked.mode, asked.k))
         exchange.sizes = {"documents": len(documents), "tokens": tokens_of(asked.query, documents)}
-        ranking = await service.rank(exchange.request, asked.query, documents, exchange.sizes["tokens"])
+        ranking = await service.rank(asked.query, documents, exchange.sizes["tokens"])
         return search_answer(exchange.id, asked, ranking, service.reranker.relevance.document)
 
     return work
@@ -124,12 +125,13 @@ def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Resp
 
 async def _answered(service: Service, exchange: Exchange, work: Work) -> Response:
     try:
-        return AsciiJSON(await work(exchange, await _read(service, exchange)))
+        working = asyncio.ensure_future(work(exchange, await _read(service, exchange)))
+        return AsciiJSON(await unless_gone(working, exchange.request, service.settings.limits.seconds))
     except Refusal as refusal:
         return exchange.refused(refusal)
     except ClientDisconnect:
         return Response(status_code=GONE)
-    except MpirError as error:
+    except InputError as error:
         return exchange.refused(Refusal(400, str(error)))
     except Exception:
         log.exception("id=%s failed", exchange.id)

@@ -52,6 +52,6 @@ def _ranking(service: Service) -> Work:
             query, documents = asked.query, tuple(await service.search(asked.query, asked.mode, asked.k))
             tokens = tokens_of(query, documents)
         exchange.sizes = {"documents": len(documents), "tokens": tokens}
-        return page_data(await service.rank(exchange.request, query, documents, tokens), documents)
+        return page_data(await service.rank(query, documents, tokens), documents)
 
     return work

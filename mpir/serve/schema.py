@@ -72,7 +72,7 @@ _REFUSALS = {
     404: "No such model, or no index.",
     408: "The request did not arrive in time.",
     413: "Too much of something; the message has the limit.",
-    429: "The queue is full; Retry-After says when to come back.",
+    429: "Too many requests or searches wait; Retry-After says when to come back.",
     504: "The ranking took too long.",
 }
 

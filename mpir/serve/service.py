@@ -36,6 +36,7 @@ class Service:
         self.metrics.watch(lambda: self.scoring.waiting)
         self.ready = threading.Event()
         self._searching = ThreadPoolExecutor(1, "mpir-search")
+        self._room = threading.BoundedSemaphore(settings.limits.searches)
 
     def start(self) -> None:
         """Start scoring; the server is ready when the models are loaded, or at once without a warm-up."""
@@ -76,28 +77,34 @@ class Service:
             names = ", ".join(sorted(known))
             raise Refusal(404, f"model {shown(model)} is not served here; ask for one of {names}, or name no model.")
 
-    async def rank(self, request: Request, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
-        """The ranking of a query's documents, once its turn has come.
-
-        Raises:
-            Refusal: the queue is full (429), or it took too long (504).
-            ClientDisconnect: nobody waits for it any more.
-        """
-        job = self.scoring.submit(Job(query, documents, tokens))
-        return await _unless_gone(asyncio.wrap_future(job.future), request, self.settings.limits.seconds)
+    async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
+        """The ranking of a query's documents, once its turn has come. Raises Refusal (429) where the queue is full."""
+        return await asyncio.wrap_future(self.scoring.submit(Job(query, documents, tokens)).future)
 
     async def search(self, query: str, mode: str, k: int) -> list[Document]:
-        """The first stage's documents. Raises Refusal (404, 400) where there is no such first stage."""
+        """The first stage's documents, once their turn has come.
+
+        Raises:
+            Refusal: there is no such first stage (404, 400), or too many searches wait (429).
+        """
         if not self.indexes:
             raise Refusal(404, "this server has no index to search; start it with --index DIR.")
         if mode not in self.indexes:
             raise Refusal(400, f"mode is {shown(mode)}; expected one of {', '.join(self.indexes)}.")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, self.indexes[mode].search, query, k)
+        if not self._room.acquire(blocking=False):
+            raise Refusal(429, "too many searches wait; try again in 1 s.", retry_after=1)
+        found = self._searching.submit(self.indexes[mode].search, query, k)
+        found.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
+        return await asyncio.wrap_future(found)
 
 
-async def _unless_gone(future: asyncio.Future[Ranking], request: Request, seconds: float) -> Ranking:
-    """The future's result, unless the client goes away or the time is over: then it is cancelled."""
+async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: float) -> Any:
+    """The future's result, unless the client goes away or the time is over: then it is cancelled.
+
+    Raises:
+        Refusal: it took too long (504).
+        ClientDisconnect: nobody waits for it any more.
+    """
     gone = asyncio.create_task(_gone(request))
     try:
         both: set[asyncio.Future[Any]] = {future, gone}
@@ -106,7 +113,7 @@ async def _unless_gone(future: asyncio.Future[Ranking], request: Request, second
             return future.result()
         if gone.done():
             raise ClientDisconnect
-        raise Refusal(504, f"the ranking took longer than {seconds:g} s; send fewer documents, or try again later.")
+        raise Refusal(504, f"the ranking took longer than {seconds:g} s; rank fewer documents, or try again later.")
     finally:
         gone.cancel()
         future.cancel()

@@ -17,6 +17,8 @@ class Limits:
     body: int = 16 * 2**20
     """Bytes of a request."""
     waiting: int = 2_000_000
+    searches: int = 64
+    """Searches of an index that wait or run."""
     batch: int = 100_000
     seconds: float = 60.0
     """For reading a request, and again for answering it."""

@@ -77,6 +77,12 @@ def test_an_exclusion_is_of_its_concept_only() -> None:
     assert found(lexicon, "pericardial effusions and effusion") == [("heart", "pericardial"), ("effusion", "effusion")]
 
 
+def test_an_exclusion_counts_where_one_of_another_concept_overlaps_it() -> None:
+    lexicon = Lexicon.of({**PHRASES, "lung": ["lung", "!no pericardial"]})
+    assert found(lexicon, "no pericardial effusion") == []
+    assert found(lexicon, "no pericardial effusion, effusion") == [("effusion", "effusion")]
+
+
 def test_an_address_or_a_number_mentions_nothing() -> None:
     lexicon = Lexicon.of({"nodule": ["nodule"], "five": ["5"], "two": ["2"]})
     text = "see https://example.org/nodule?a nodule me.nodule@example.org www.nodule.org 2.5 1/2 5. nodule"

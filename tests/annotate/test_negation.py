@@ -98,9 +98,34 @@ def test_every_mention_has_its_own_verdict() -> None:
         ("Edema without effusion.", "affirmed"),
         ("Edema cannot be excluded.", "possible"),
         ("No history of edema.", "negated"),
+        ("She no longer has any edema.", "negated"),
+        ("The edema is no longer seen.", "negated"),
     ],
 )
 def test_the_shipped_lists_know_common_speech(text: str, status: str) -> None:
+    assert judged(text, rules=SHIPPED_LISTS)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("A patient with non-Hodgkin lymphoma developed edema.", "affirmed"),
+        ("Non-small cell lung cancer with brain edema.", "affirmed"),
+        ("Non-contrast CT shows edema.", "affirmed"),
+        ("A non-smoker with edema.", "affirmed"),
+        ("Edema in HIV-negative patients.", "affirmed"),
+        ("In edema, free T4 was low.", "affirmed"),
+        ("No non-productive cough or edema.", "negated"),  # "no" is the nearest that speaks of it
+        ("No HIV-negative edema.", "negated"),
+        ("Non-edema.", "negated"),
+        ("An edema-negative group.", "negated"),
+        ("The lungs are edema-free.", "negated"),
+        ("The lungs are edema free.", "negated"),
+        ("The lungs are free of edema.", "negated"),
+        ("Edema and effusion were negative.", "negated"),
+    ],
+)
+def test_a_trigger_that_belongs_to_a_word_speaks_of_that_word_only(text: str, status: str) -> None:
     assert judged(text, rules=SHIPPED_LISTS)[0] == status
 
 

@@ -33,7 +33,10 @@ def data(tmp_path: Path) -> Path:
     for name, questions in files.items():
         (bioasq / name).write_text(json.dumps({"questions": questions}))
     (bioasq / "splits.json").write_text(json.dumps({"train": ["t1", "t2"], "dev": ["d1"], "test": ["e1"]}))
-    lines = [json.dumps({"pmid": str(i), "title": f"Gene {i} is in one of its cells. OBJ", "abstract": "A gene is in a cell."}) for i in range(50)]
+    title = "Gene {} is in one of its cells. OBJ"
+    lines = [
+        json.dumps({"pmid": str(i), "title": title.format(i), "abstract": "A gene is in a cell."}) for i in range(50)
+    ]
     (pubmed / "abstracts.jsonl").write_text("\n".join(lines))
     return tmp_path
 

@@ -12,7 +12,6 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
 from mpir.models.lazy import LazyEncoder
 from mpir.perspectives import open_bundle
-from mpir.perspectives.bundle import SHIPPED
 
 RUN = """
 import sys
