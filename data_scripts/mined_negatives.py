@@ -27,7 +27,7 @@ from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, ro
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
 from mpir.errors import InputError
-from mpir.io.hash import sha256
+from mpir.io.hash import fingerprint, sha256
 from mpir.io.journal import Journal
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.sia.graded import is_golden
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     perspective = find(arguments)
     bioasq = load(arguments.data, arguments.seed)
     settings = {"perspective": perspective.fingerprint, "documents": arguments.documents, "seed": arguments.seed}
-    settings["data"] = [sha256(arguments.data / name) for name in SOURCES]
+    settings |= {"data": [sha256(arguments.data / name) for name in SOURCES], "held": fingerprint(sorted(bioasq.held))}
     journal = Journal(f"{arguments.output}.scores.jsonl", settings)
     questions = bioasq.train[: arguments.questions]
     score(bioasq, questions, perspective, journal, arguments)
@@ -119,7 +119,8 @@ def candidates(bioasq: BioASQ, question: Question, documents: int) -> list[str]:
     """The sentences of BM25's best documents that are not golden, without those that may be golden themselves."""
     snippets = [normalise(snippet.text) for snippet in question.snippets or ()]
     texts = dict.fromkeys(s.text for document in bioasq.near(question)[:documents] for s in sentences(document))
-    return [text for text in texts if SHORTEST <= len(text) <= LONGEST and not may_be_golden(text, snippets)]
+    fit = [text for text in texts if SHORTEST <= len(text) <= LONGEST and normalise(text) not in bioasq.held]
+    return [text for text in fit if not may_be_golden(text, snippets)]
 
 
 def may_be_golden(text: str, snippets: Sequence[str]) -> bool:

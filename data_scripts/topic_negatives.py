@@ -118,9 +118,9 @@ def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kin
         yield from (row(question, pool.texts[i], 0.0, f"{kind}-{way}") for i in kept)
 
 
-def topic_rows(bioasq: BioASQ, held: set[str], encoder: Encoder, arguments: argparse.Namespace) -> Iterator[Example]:
-    """The rows of every `train` question; `held` are the normalised golden sentences of evaluation questions."""
-    golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in held] for q in bioasq.train}
+def topic_rows(bioasq: BioASQ, encoder: Encoder, arguments: argparse.Namespace) -> Iterator[Example]:
+    """The rows of every `train` question."""
+    golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in bioasq.held] for q in bioasq.train}
     pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
     number, asked = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
     candidates: list[tuple[Example, Filter]] = []
@@ -135,7 +135,7 @@ def topic_rows(bioasq: BioASQ, held: set[str], encoder: Encoder, arguments: argp
         found += random_rows(bioasq, question, pool, keep, {item["sentence"] for item in found})
         yield from found
         taken = {item["sentence"] for item in found}.union(*(golden[name] for name in alike))
-        candidates += [(item, keep) for item in searched(bioasq, question, held, taken)]
+        candidates += [(item, keep) for item in searched(bioasq, question, taken)]
     # All at once, since an encoder reads many texts faster than a few.
     vectors = encode(encoder, [item["sentence"] for item, _ in candidates])
     for (item, keep), vector in zip(candidates, vectors, strict=True):
@@ -150,11 +150,11 @@ def random_rows(bioasq: BioASQ, question: Question, pool: Pool, keep: Filter, se
     return [row(question, pool.texts[i], 0.0, "random") for i in kept]
 
 
-def searched(bioasq: BioASQ, question: Question, held: set[str], taken: set[str]) -> list[Example]:
-    """Sentences of BM25's candidates, each once, that are neither golden for evaluation (`held`) nor `taken`."""
+def searched(bioasq: BioASQ, question: Question, taken: set[str]) -> list[Example]:
+    """Sentences of BM25's candidates, each once, that are not `taken`."""
     barred = {normalise(text) for text in taken}
     drawn = {item["sentence"]: item for item in candidate_rows(bioasq, question) if item["kind"] == "bm25"}
-    return [item for text, item in drawn.items() if normalise(text) not in held and normalise(text) not in barred]
+    return [item for text, item in drawn.items() if normalise(text) not in barred]
 
 
 def conclusions(document: Document) -> list[str]:
@@ -187,14 +187,12 @@ def titled(bioasq: BioASQ, barred: set[str]) -> list[Document]:
     return [d for d in found if not bioasq.evaluation.holds(d.id, d.title)]
 
 
-def evaluation_gold(data: Path) -> tuple[set[str], set[str]]:
-    """The normalised golden sentences and the golden documents of the `dev` and `test` questions."""
+def evaluation_documents(data: Path) -> set[str]:
+    """The golden documents of the `dev` and `test` questions."""
     splits = read_json(data / "bioasq/splits.json")
     held = {*splits["dev"], *splits["test"]}
     paths = [data / "bioasq/training.json", *sorted((data / "bioasq").glob("*_golden.json"))]
-    questions = [q for path in paths for q in read_questions(path) if q.id in held]
-    texts = {normalise(text) for q in questions for text in golden_sentences(q)}
-    return texts, {name for q in questions for name in q.documents or ()}
+    return {name for path in paths for q in read_questions(path) if q.id in held for name in q.documents or ()}
 
 
 def main() -> int:
@@ -215,10 +213,9 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Build the files."""
     bioasq, encoder = load(arguments.data, arguments.seed), Encoder(arguments.encoder)
-    held, barred = evaluation_gold(arguments.data)
-    topics = complete_groups(topic_rows(bioasq, held, encoder, arguments))
+    topics = complete_groups(topic_rows(bioasq, encoder, arguments))
     write(arguments.output / "topics.train.jsonl", topics, bioasq.evaluation)
-    documents = titled(bioasq, barred)
+    documents = titled(bioasq, evaluation_documents(arguments.data))
     documents = random.Random(arguments.seed).sample(documents, min(arguments.titles, len(documents)))
     rows = complete_groups(title_rows(documents, encoder, arguments.same))
     dev = {f"title-{document.id}" for document in documents[: arguments.dev_titles]}

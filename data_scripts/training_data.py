@@ -59,7 +59,10 @@ BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SE
 
 @dataclass
 class BioASQ:
-    """The questions of the three splits and the corpus they point into."""
+    """The questions of the three splits and the corpus they point into.
+
+    `held` are the normalised golden sentences of evaluation questions, which are shown as no answers to others.
+    """
 
     train: list[Question]
     dev: list[Question]
@@ -68,6 +71,7 @@ class BioASQ:
     pool: list[Document]
     random: random.Random
     answers: dict[str, Answer]
+    held: set[str]
     _near: dict[str, list[Document]] = field(default_factory=dict)
 
     def near(self, question: Question) -> list[Document]:
@@ -107,7 +111,8 @@ def load(data: Path, seed: int) -> BioASQ:
     files = [data / "bioasq/training.json", *(data / "bioasq").glob("5B*_golden.json")]
     answers = {identifier: answer for path in files for identifier, answer in read_answers(path).items()}
     documents, generator = {d.id: d for d in pool}, random.Random(seed)
-    bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers)
+    held_sentences = {normalise(text) for question in kept for text in golden_sentences(question)}
+    bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers, held_sentences)
     bioasq.retrieve()
     return bioasq
 
@@ -140,8 +145,8 @@ def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     near = bioasq.near(question)
     documents = bioasq.random.sample(near, min(WRONG_DOCUMENTS, len(near)))
     wrong = [text for d in documents for text in whole_sentences(d) if not is_golden(text, snippets)]
-    for text in bioasq.random.sample(wrong, min(NEGATIVES, len(wrong))):
-        yield row(question, text, 0.0, "bm25")
+    drawn = bioasq.random.sample(wrong, min(NEGATIVES, len(wrong)))
+    yield from (row(question, text, 0.0, "bm25") for text in drawn if normalise(text) not in bioasq.held)
 
 
 def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:

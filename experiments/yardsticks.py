@@ -88,7 +88,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c and each of d's sets")
+    parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c, e and each of d's sets")
     parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument(
         "--head", type=int, default=20, help="candidates of a query in d that are reranked (%(default)s)"

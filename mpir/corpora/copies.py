@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
-_WORD = re.compile(r"\w+")
 _TELLING = 100
 """Characters of an abstract with which no other paper's of the same title begins."""
 
@@ -23,7 +22,7 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
     kept: list[Document] = []
     known: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for document in documents:
-        title, abstract = (" ".join(_WORD.findall(part.casefold())) for part in (document.title, document.abstract))
+        title, abstract = normalise(document.title), normalise(document.abstract)
         alike = known[title or abstract]
         copies = (place for place, name, other in alike if (title and name == document.id) or _same(abstract, other))
         place = next(copies, len(kept))

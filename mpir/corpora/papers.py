@@ -27,18 +27,8 @@ _BLOCKS = {
 """What begins on a line of its own."""
 _SILENT = {
     *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
-    *(
-        "annotation",
-        "annotation-xml",
-        "table-wrap-foot",
-        "attrib",
-        "permissions",
-        "ref-list",
-        "alt-text",
-        "long-desc",
-        "contrib-group",
-        "sec-meta",
-    ),
+    *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
+    *("annotation", "annotation-xml"),
 }
 """What answers no question."""
 _BREAK = "\0"  # which no XML holds
@@ -128,7 +118,7 @@ def _clean(part: ET.Element) -> None:
                 child.text = " "
             elif child.tag == "sup" and before[-1:].isdigit() and _POWER.match(child.text or ""):
                 child.text = f"^{child.text}"  # 10^5 cells are not 105, nor is IL-2 with a reference IL-24
-            before = child.tail or ""
+            before = child.tail or child.text or ""
 
 
 def _is_silent(child: ET.Element, parent: ET.Element) -> bool:

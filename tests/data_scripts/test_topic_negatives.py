@@ -97,8 +97,8 @@ def topic_rows(script: dict[str, Any]) -> list[dict[str, Any]]:
     script["topic_rows"].__globals__["encode"] = vectors
     questions = [asked("a", "does aspirin thin blood", THIN), asked("h", "what does the heart pump", PUMPS)]
     found = Document("9", "", " ".join([f"As is known, {THIN}", CLUMP, HELD, PUMPS, CATS, CATS]))
-    bioasq = Namespace(train=questions, random=random.Random(1), near=lambda _: [found])
-    return list(script["topic_rows"](bioasq, {normalise(HELD)}, None, Namespace(same=0.85, alike=0.8)))
+    bioasq = Namespace(train=questions, random=random.Random(1), near=lambda _: [found], held={normalise(HELD)})
+    return list(script["topic_rows"](bioasq, None, Namespace(same=0.85, alike=0.8)))
 
 
 def test_candidates_that_are_likely_answers_or_golden_for_evaluation_are_no_negatives(script: dict[str, Any]) -> None:

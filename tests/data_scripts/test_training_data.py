@@ -57,6 +57,21 @@ def test_a_search_shows_golden_sentences_and_others(data: Path) -> None:
     assert list(SCRIPT["search_rows"](loaded, loaded.dev[0])) == []
 
 
+def test_what_answers_an_evaluation_question_is_no_negative(data: Path) -> None:
+    loaded = SCRIPT["load"](data, 1)
+    assert loaded.held == set()  # none has a snippet here
+    before = {row["sentence"] for row in SCRIPT["candidate_rows"](loaded, loaded.train[0])}
+    assert "A gene is in a cell." in before
+    loaded.held.add("a gene is in a cell")
+    assert "A gene is in a cell." not in {row["sentence"] for row in SCRIPT["candidate_rows"](loaded, loaded.train[0])}
+    golden = data / "bioasq/6B1_golden.json"
+    snippet = {"document": URL + "1", "text": "Aspirin is a drug, and an old one."}
+    snippet |= {"beginSection": "abstract", "endSection": "abstract"}
+    snippet |= {"offsetInBeginSection": 0, "offsetInEndSection": 34}
+    golden.write_text(json.dumps({"questions": [question("e1", "is Aspirin  a drug") | {"snippets": [snippet]}]}))
+    assert SCRIPT["load"](data, 1).held == {"aspirin is a drug and an old one"}
+
+
 def test_a_training_file_refuses_an_evaluation_question(tmp_path: Path) -> None:
     row = {"id": "t2", "question": "Is aspirin a drug?", "sentence": "Yes.", "label": 1.0, "kind": "golden"}
     with pytest.raises(InputError, match="kept for evaluation"):
