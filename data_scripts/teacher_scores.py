@@ -11,7 +11,7 @@
 
 Every row gets "teacher": the bundle's score of its question and sentence, as a logit. Of encoders, which read the two
 apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what sentences are near, corrected by
-what is known to answer. The labels stay as they are.
+what is known to answer. The labels stay as they are. With --add, the scores are added to those of a former teacher.
 
 A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
 sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
@@ -63,6 +63,7 @@ def main() -> int:
     )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
+    parser.add_argument("--add", action="store_true", help="to the teacher's scores that the rows already have")
     parser.add_argument("--encoders", nargs="+", metavar="ENCODER", help="instead of a bundle: folders or hub names")
     add_model_options(parser, weights=False)
     arguments = parser.parse_args()
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
     if wrong:
         raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
+    if arguments.add and (bare := [number for number, row in enumerate(rows, 1) if "teacher" not in row]):
+        raise InputError(f'{arguments.rows}: row {bare[0]} has no "teacher" to add to; leave out --add.')
     if arguments.per_question is not None:
         rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, least=2))
     if arguments.kept:
@@ -83,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
     if arguments.keep:
         keep(arguments.keep, rows, found)
+    if arguments.add:
+        found = found + np.array([float(row["teacher"]) for row in rows])
     with atomic_write(arguments.output) as stream:
         for row, value in zip(rows, found.round(4).tolist(), strict=True):
             stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")

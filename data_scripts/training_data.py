@@ -2,7 +2,7 @@
 
     python data_scripts/training_data.py --data ../shared/data --output runs/data
 
-Writes {relevance,sts,sia}.{train,dev}.jsonl, three more files for relevance, and two sources of SIA that the default
+Writes {relevance,sts,sia}.{train,dev}.jsonl, four more files for relevance, and two sources of SIA that the default
 mixture measures on and never trains on, sia.coverage.jsonl and sia.qasc.jsonl. Every row is {"id", "question",
 "sentence", "label", "kind"}: `id` groups the rows of one question, `kind` says how the row came about. Questions of the
 `dev` and `test` splits never enter a training file (checked by id and by text).
@@ -54,6 +54,8 @@ MEDQUAD = 3000
 """Questions taken from MedQuAD."""
 SIMILAR = 2.5
 """Least word overlap, 0 to 5, of two questions that swap their facts."""
+GRADED = ("sts-", "searched")
+"""Kinds of rows whose labels are cosines or the like, too many to count each."""
 BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SETTING", "STUDY DESIGN", "BACKGROUND"}
 
 
@@ -129,6 +131,36 @@ def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     for identifier in question.documents or ():
         for text in whole_sentences(bioasq.documents.get(identifier, Document(""))):
             yield row(question, text, float(is_golden(text, snippets)), "in-document")
+
+
+def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
+    """Golden sentences of documents that are golden for several questions: another question's is no answer to this one.
+
+    Few golden documents are at hand as whole abstracts, but experts marked what answers in all of them. A sentence of
+    one that was marked for another question alone was read and passed over for this one.
+    """
+    marked: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for question in bioasq.train:
+        for text, document in golden_places(question):
+            marked[document][question.id].append(text)
+    questions, found = {q.id: q for q in bioasq.train}, dict[tuple[str, str], Example]()
+    for owned in marked.values():
+        for name, own in owned.items():
+            question, golden = questions[name], [normalise(s.text) for s in questions[name].snippets or ()]
+            asked = normalise(question.body)
+            others = [t for other, texts in owned.items() if normalise(questions[other].body) != asked for t in texts]
+            wrong = [t for t in others if not is_golden(t, golden) and normalise(t) not in bioasq.held]
+            for text in own if wrong else ():
+                found[name, text] = row(question, text, 1.0, "shared")
+            for text in wrong:
+                found.setdefault((name, text), row(question, text, 0.0, "shared"))
+    yield from found.values()
+
+
+def golden_places(question: Question) -> list[tuple[str, str]]:
+    """A question's golden sentences, each with its document."""
+    places = [(s.text[b:e], s.document) for s in question.snippets or () for b, e in split(s.text)]
+    return [place for place in dict.fromkeys(places) if 20 <= len(place[0]) <= 600]
 
 
 def whole_sentences(document: Document) -> list[str]:
@@ -284,7 +316,8 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
             if evaluation is not None:
                 evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-            counts[f"{item['kind']}={item['label']:g}" if not item["kind"].startswith("sts-") else item["kind"]] += 1
+            graded = item["kind"].startswith(GRADED)
+            counts[item["kind"] if graded else f"{item['kind']}={item['label']:g}"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 
 
@@ -306,6 +339,7 @@ def run(arguments: argparse.Namespace) -> int:
     evaluation = bioasq.evaluation
     in_document = [r for q in bioasq.train for r in document_rows(bioasq, q)]
     write(output / "in_document.train.jsonl", complete_groups(in_document), evaluation)
+    write(output / "shared.train.jsonl", complete_groups(shared_rows(bioasq)), evaluation)
     write(
         output / "relevance.train.jsonl",
         complete_groups(r for q in bioasq.train for r in candidate_rows(bioasq, q)),

@@ -39,6 +39,22 @@ def test_rows_keep_their_labels_and_get_the_raw_output(
     assert taught == rows
 
 
+def test_a_second_teacher_is_added_to_the_first(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "q", "question": "does aspirin thin blood", "sentence": "yes", "label": 1.0}
+    options = ["--bundle", str(tiny_bundle), "--device", "cpu", "--precision", "fp32"]
+    found = []
+    for name, more, add in (("bare", {}, []), ("taught", {"teacher": 7.5}, ["--add"]), ("none", {}, ["--add"])):
+        source, output = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out.jsonl"
+        source.write_text(json.dumps({**row, **more}) + "\n")
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", str(source), "--output", str(output), *options, *add])
+        status = MAIN()
+        found += [row["teacher"] for _, row in read_json_lines(output)] if status == 0 else [status]
+    assert found == [pytest.approx(found[1] - 7.5, abs=1e-3), found[1], 2]
+    assert 'row 1 has no "teacher" to add to' in capsys.readouterr().err
+
+
 def test_bad_input(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

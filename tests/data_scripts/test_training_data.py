@@ -3,12 +3,15 @@
 import json
 import random
 import runpy
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mpir.errors import InputError
+from mpir.text import Question, Snippet
+from mpir.text.normalise import normalise
 from mpir.train.leakage import EvaluationQuestions
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "data_scripts/training_data.py"))
@@ -98,3 +101,25 @@ def test_medquad_negatives_come_from_answers_to_other_questions_about_the_same(t
         ("medquad-S-1", "It causes fever and pain.", 1.0),
         ("medquad-S-1", "Aspirin is given for it.", 0.0),
     ]
+
+
+def test_what_answers_another_question_of_a_shared_document_alone_is_no_answer() -> None:
+    def asked(name: str, body: str, *texts: str) -> Question:
+        return Question(name, body, snippets=tuple(Snippet("7", "abstract", "abstract", 0, 9, t) for t in texts))
+
+    thins, held = "Aspirin thins the blood of most adults.", "Statins lower the cholesterol of most."
+    both, ulcers = "Aspirin was discovered in the last century.", "Aspirin may cause ulcers of the stomach."
+    train = [asked("a", "does aspirin thin blood", thins, both), asked("b", "is aspirin safe", ulcers, both, held)]
+    train.append(asked("c", "Is aspirin safe?", thins))
+    rows = SCRIPT["shared_rows"](Namespace(train=train, held={normalise(held)}))
+    assert {(row["id"], row["sentence"], row["label"]) for row in rows} == {
+        ("a", thins, 1.0),
+        ("a", both, 1.0),
+        ("a", ulcers, 0.0),
+        ("b", ulcers, 1.0),
+        ("b", both, 1.0),
+        ("b", held, 1.0),
+        ("b", thins, 0.0),
+        ("c", thins, 1.0),
+        ("c", both, 0.0),
+    }

@@ -1,0 +1,139 @@
+"""A teacher that knows the answer: how near a sentence lies to what experts wrote in reply to the question.
+
+    python data_scripts/answer_teacher.py --data ../shared/data --encoder runs/dense/mean --output runs/data \\
+        --rows runs/data/topics.train.jsonl runs/data/relevance.train.jsonl runs/data/in_document.train.jsonl
+
+BioASQ's `train` questions come with ideal answers, a paragraph or two each. Of all golden sentences these say what a
+reader needed to know, so the cosine of a sentence's vector and its question's nearest ideal answer tells answers from
+what merely mentions the same things, and grades those that nobody has judged. At search time there is no ideal answer:
+a model that learns from this learns what answers look like (learning with privileged information: Vapnik & Vashist
+2009; Lopez-Paz et al. 2016).
+
+X.train.jsonl becomes X.answered.train.jsonl: every row has "teacher", 10 times that cosine and 2 more where the label
+is 1, for the losses that learn from one (kl, margin-mse); rows of questions without an ideal answer are left out.
+searched.answered.train.jsonl has sentences of each question's best BM25 candidates, golden or not: the 8 nearest to the
+answer and 16 others, with the cosine as label. Golden sentences of evaluation questions are in none of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from teacher_scores import KNOWN, STEEPNESS
+from training_data import BioASQ, Example, load, row, whole_sentences, write
+
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.io.read import read_json, read_json_lines
+from mpir.models.encoder import Encoder
+from mpir.text.normalise import normalise
+
+DOCUMENTS, BEST, OTHERS = 6, 8, 16
+"""BM25's candidates of each question that are searched, and how many of their sentences are taken."""
+LONGEST = 600
+"""Characters of a sentence."""
+SEARCHED = "searched"
+Vectors = npt.NDArray[np.float32]
+
+
+class Teacher:
+    """Cosines of sentences and ideal answers, by an encoder."""
+
+    def __init__(self, encoder: Encoder, answers: Mapping[str, list[str]]) -> None:
+        self.encoder, self.answers = encoder, answers
+
+    def cosines(self, pairs: list[tuple[str, str]]) -> npt.NDArray[np.float32]:
+        """The cosine (N,) of each sentence and the nearest ideal answer of its question: (question's id, sentence)."""
+        texts = list(dict.fromkeys(sentence for _, sentence in pairs))
+        ids = list(dict.fromkeys(name for name, _ in pairs))
+        replies = [(place, text) for place, name in enumerate(ids) for text in self.answers[name]]
+        vectors, written = self.vectors(texts), self.vectors([text for _, text in replies])
+        number, found = {text: place for place, text in enumerate(texts)}, np.full(len(pairs), -1.0, np.float32)
+        own: dict[str, list[int]] = {}
+        for place, (name, _) in enumerate(pairs):
+            own.setdefault(name, []).append(place)
+        for (at, _), vector in zip(replies, written, strict=True):
+            places = own[ids[at]]
+            near = vectors[[number[pairs[place][1]] for place in places]] @ vector
+            found[places] = np.maximum(found[places], near)
+        return found
+
+    def vectors(self, texts: list[str]) -> Vectors:
+        """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
+        vectors, text_of = self.encoder.vectors(texts, progress=sys.stderr.isatty())
+        return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
+
+
+def ideal_answers(path: Path) -> dict[str, list[str]]:
+    """The ideal answers of a BioASQ file's questions, by question id; official files hold a list, old ones a text."""
+    found = {}
+    for record in read_json(path)["questions"]:
+        value = record.get("ideal_answer") or []
+        texts = [text.strip() for text in ([value] if isinstance(value, str) else value)]
+        if kept := [text for text in texts if text]:
+            found[record["id"]] = kept
+    return found
+
+
+def taught(rows: Iterable[Example], teacher: Teacher) -> Iterator[Example]:
+    """The rows whose question has an ideal answer, with the teacher's scores."""
+    kept = [item for item in rows if item["id"] in teacher.answers]
+    cosines = teacher.cosines([(item["id"], item["sentence"]) for item in kept]).tolist()
+    for item, cosine in zip(kept, cosines, strict=True):
+        yield {**item, "teacher": round(STEEPNESS * cosine + KNOWN * (item["label"] == 1), 4)}
+
+
+def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
+    """Sentences of BM25's best candidates for every question that has an ideal answer."""
+    asked = [question for question in bioasq.train if question.id in teacher.answers]
+    pairs = []
+    for question in asked:
+        texts = dict.fromkeys(t for d in bioasq.found(question)[:DOCUMENTS] for t in whole_sentences(d))
+        fit = [text for text in texts if len(text) <= LONGEST and normalise(text) not in bioasq.held]
+        pairs.append([(question.id, text) for text in fit])
+    cosines = iter(teacher.cosines([pair for part in pairs for pair in part]).tolist())
+    for question, part in zip(asked, pairs, strict=True):
+        ranked = sorted(((next(cosines), text) for _, text in part), reverse=True)
+        rest = random.Random(question.id).sample(ranked[BEST:], min(OTHERS, len(ranked[BEST:])))
+        for cosine, text in ranked[:BEST] + rest:
+            label = round(min(max(cosine, 0.0), 1.0), 4)
+            yield {**row(question, text, label, SEARCHED), "teacher": round(STEEPNESS * cosine, 4)}
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--encoder", required=True, help="makes the vectors: a folder or a hub name")
+    parser.add_argument("--rows", type=Path, nargs="+", default=[], metavar="FILE", help="training files to teach")
+    parser.add_argument("--output", type=Path, required=True, help="where the new files go")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    return guarded("answer_teacher", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Teach every file, then search."""
+    for path in arguments.rows:
+        if not path.name.endswith(".train.jsonl"):
+            raise InputError(f"{path}: is no training file; expected a name that ends in .train.jsonl.")
+    bioasq = load(arguments.data, arguments.seed)
+    known = {question.id for question in bioasq.train}
+    answers = ideal_answers(arguments.data / "bioasq/training.json")
+    teacher = Teacher(Encoder(arguments.encoder), {name: answers[name] for name in answers if name in known})
+    for path in arguments.rows:
+        rows = [item for _, item in read_json_lines(path)]
+        name = path.name.removesuffix(".train.jsonl")
+        write(arguments.output / f"{name}.answered.train.jsonl", taught(rows, teacher), bioasq.evaluation)
+    write(arguments.output / f"{SEARCHED}.answered.train.jsonl", searched(bioasq, teacher), bioasq.evaluation)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
