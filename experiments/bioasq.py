@@ -34,6 +34,7 @@ from mpir.corpora import (
     write_run,
     write_submission,
 )
+from mpir.corpora.bioasq import LIMIT
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import evaluate
 from mpir.io.hash import fingerprint
@@ -62,8 +63,8 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("--gold", type=Path, help="golden answers to measure against")
     new.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
     new.add_argument("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
-    new.add_argument("--documents", type=positive, default=10, help="documents to submit (%(default)s)")
-    new.add_argument("--snippets", type=positive, default=10, help="snippets to submit (%(default)s)")
+    new.add_argument("--documents", type=submitted, default=10, help="documents to submit (%(default)s)")
+    new.add_argument("--snippets", type=submitted, default=10, help="snippets to submit (%(default)s)")
     add_first_stage_options(new, "--first-stage")
     new.add_argument("--run-file", type=Path, help="also write all reranked candidates as a TREC run")
     new.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -76,6 +77,14 @@ def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is too small; expected at least 1")
+    return number
+
+
+def submitted(text: str) -> int:
+    """A number that Phase A takes of documents or snippets, for argparse."""
+    number = positive(text)
+    if number > LIMIT:
+        raise argparse.ArgumentTypeError(f"{number} is too large; Phase A takes at most {LIMIT}")
     return number
 
 
@@ -106,9 +115,9 @@ def run(arguments: argparse.Namespace) -> int:
         seconds = time.perf_counter() - started
         submission = submissions["blend"]
         validate_submission(submission, lambda name: index.document(name).sections)
-    write_submission(arguments.output, submission)
     if arguments.run_file:
         write_run(arguments.run_file, run_lines)
+    write_submission(arguments.output, submission)
     report(arguments, submissions, gold, seconds, reranker.cache)
     return 0
 

@@ -2,7 +2,11 @@
 
     mpir score --questions 5B*_golden.json --index INDEX --gold-in-index --candidates 30 --output dev
     mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
-    python experiments/tuning.py --dev dev --test test --output runs/tuning
+    mpir score … --bundle experiments/bundles/start.json --no-agreement --output free-dev    (and free-test)
+    python experiments/tuning.py --dev dev --test test --free free-dev free-test --output runs/tuning
+
+What is free, BM25 and the start encoder as it is, stands in the same tables (--free: the same questions and candidates,
+scored by experiments/bundles/start.json).
 
 Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test, which is
 read only after everything is fitted (without --test, the fits are made and kept, and nothing is reported). OUTPUT gets
@@ -15,24 +19,27 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from free_baselines import BM25, COSINE, SUMMED, free_scores
 from tabulate import tabulate
 from tqdm import tqdm
 
 from mpir.cli import guarded
+from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.journal import Journal
 from mpir.io.write import atomic_write, write_json
 from mpir.plots import tuning as plots
+from mpir.rank.columns import Floats
 from mpir.rank.weights import PUBLISHED, Weights
 from mpir.tune.adoption import split
 from mpir.tune.alternating import Plan, search
@@ -46,9 +53,11 @@ from mpir.tune.submissions import Submissions
 
 Ranker = Callable[[Objective], Submissions]
 Values = list[float]
+Free = Mapping[str, tuple[Floats, Floats, list[str]]]
 SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayesian")
 LEARNED = ("logistic regression", "feed-forward net")
-FIXED = ("BM25 alone", "equal weights", "equal shares", "paper's weights", "best single perspective")
+FREE = (BM25, COSINE, SUMMED)
+FIXED = (*FREE, "equal weights", "equal shares", "paper's weights", "best single perspective")
 REFERENCE = "equal weights"
 VERSION = 8
 """Of the official measures: the latest in which every question counts."""
@@ -84,6 +93,7 @@ class Job:
     calls: int
     loops: int
     folds: int
+    free: tuple[Path, ...]
 
 
 def main() -> int:
@@ -91,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
     parser.add_argument("--test", type=Path, help="scored questions to report")
+    parser.add_argument("--free", type=Path, nargs="+", required=True, help="both, scored by the start encoder")
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
     parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
@@ -105,10 +116,10 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
-    job = Job(*(getattr(arguments, name) for name in Job.__dataclass_fields__))
+    job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
     dev = Dataset.load(job.dev)
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
-    header = {"dev": dev.data, "job": repr(replace(job, dev=Path()))}
+    header = {"dev": dev.data, "job": repr(replace(job, dev=Path(), free=()))}
     journal = Journal(arguments.output / "parts.jsonl", header)
     make(job, parts, journal, arguments.workers)
     if arguments.test is None:
@@ -194,8 +205,8 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
         return by_weights(found.weights), {"best": found.best_so_far.tolist(), "weights": found.weights.to_dict()}
     if part.method in LEARNED:
         return LearnedRanker.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
-    if part.method == "BM25 alone":
-        return lambda one: one.pool.answers(one.scored.columns.first, one.scored.lexical), {}
+    if part.method in FREE:
+        return partial(by_free, load_free(job.free, part.method)), {}
     if part.method == "best single perspective":
         names, none = layout.sentences, dict.fromkeys(layout.documents, 0.0)
         alone = [Weights({n: float(n == name) for n in names}, 0.0, none, 1.0, (1.0,), "document") for name in names]
@@ -210,6 +221,37 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
         else PUBLISHED["rawal-baral-2020"].over(layout)
     )
     return by_weights(fixed), {}
+
+
+@cache
+def load_free(folders: tuple[Path, ...], method: str) -> Free:
+    """What a free baseline gives to the documents and the sentences of each question, by its id; the documents' ids."""
+    found = {}
+    for folder in folders:
+        scored = Dataset.load(folder)
+        columns = scored.columns
+        if columns.layout.documents != ("bm25", "dense") or columns.layout.sentences != ("cosine",):
+            raise InputError(f"--free {folder}: not scored by the start encoder; use experiments/bundles/start.json.")
+        for number, question in enumerate(scored.questions):
+            documents = columns.question_of == number
+            sentences = documents[columns.document_of]
+            found[question.id] = (
+                free_scores(columns.first[documents], columns.document("dense")[documents])[method],
+                free_scores(scored.lexical[sentences], columns.sentence("cosine")[sentences])[method],
+                scored.documents[documents].tolist(),
+            )
+    return found
+
+
+def by_free(found: Free, one: Objective) -> Submissions:
+    """Submissions by a free baseline."""
+    if missing := [question.id for question in one.scored.questions if question.id not in found]:
+        raise InputError(f"--free: the question {missing[0]} is missing; score the same questions with start.json.")
+    parts = [found[question.id] for question in one.scored.questions]
+    documents, sentences, names = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    if len(sentences) != len(one.scored.sections) or names.tolist() != one.scored.documents.tolist():
+        raise InputError("--free: the candidates are others; score them with the same index, number and mpir.")
+    return one.pool.answers(documents, sentences)
 
 
 def by_weights(weights: Weights) -> Ranker:
@@ -333,8 +375,9 @@ class Report:
     def changes(self) -> dict[str, tuple[float, float, float, float]]:
         """Each ablation's difference from the full system on test: mean, interval, p after Holm."""
         full = self.values("alternating Bayesian", list(self.seeds)[:2])
-        names = Dataset.load(self.job.dev).columns.layout.sentences
-        changes = {f"without {name}": {"without": name} for name in (*names, "context", "bm25")}
+        layout = Dataset.load(self.job.dev).columns.layout
+        names = (*layout.sentences, "context", *layout.documents)
+        changes = {f"without {name}": {"without": name} for name in names}
         changes |= {f"context: {context}": {"context": context} for context in ("document", "fixpoint")}
         differences = {
             label: self.values("alternating Bayesian", list(self.seeds)[:2], **change) - full

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MpirError(Exception):
     """Anything mpir refuses to do. The message is one sentence that a user can act on."""
@@ -31,6 +34,15 @@ class DeviceError(MpirError):
     """A device without memory for the work, or a worker process that ended; the work can be done again elsewhere."""
 
 
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Around work on what stands at a place, a line of a file say: an InputError then begins with the place."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
 LONGEST = 80
 """Characters of a value that a message shows."""
 
@@ -52,3 +64,5 @@ def shown(value: object, most: int = LONGEST) -> str:
         return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)
     except ValueError:  # Python prints no integer of thousands of digits
         return f"{type(value).__name__} of very many digits"
+    except RecursionError:
+        return f"{type(value).__name__} of very many levels"

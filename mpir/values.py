@@ -22,8 +22,8 @@ def is_finite(value: Any) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, and what pandas has for it."""
-    if isinstance(value, float):
-        return math.isnan(value)
+    if isinstance(value, Real):
+        return bool(value != value)  # noqa: PLR0124  (math.isnan takes no integer of hundreds of digits)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

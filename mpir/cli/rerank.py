@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
 from mpir.cli.search import name_of, query_text
-from mpir.errors import InputError, OutputError, shown
+from mpir.errors import InputError, OutputError, naming, shown
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 from mpir.io.write import cache_folder
 
@@ -253,7 +253,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
-    inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read()
+    inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
@@ -308,9 +308,10 @@ def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[D
     yield "1", query, documents
 
 
-def _read() -> Iterator[tuple[str, str, list[Document]]]:
+def _read(*, trec: bool) -> Iterator[tuple[str, str, list[Document]]]:
     if at_terminal(sys.stdin):
         raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
+    from mpir.corpora.trec import check_ids
     from mpir.rank.inputs import as_documents
 
     for number, record in read_json_lines(STDIN):
@@ -320,8 +321,8 @@ def _read() -> Iterator[tuple[str, str, list[Document]]]:
                 f'{place}: expected "query" (a string) and "documents" (a list), found '
                 f"{shown(sorted(record))}; pipe in what `mpir search` prints."
             )
-        try:
+        with naming(place):
             found = as_documents(documents)
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from error
+            if trec:
+                check_ids(name_of(record, number), *(document.id for document in found))
         yield name_of(record, number), query, found

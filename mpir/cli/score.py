@@ -108,7 +108,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
     for path in paths:
         for question in _questions_of(path):
             if question.id in questions:
-                raise InputError(f"{path}: the question {shown(question.id)} is in an earlier file, too; give it once.")
+                raise InputError(f"{path}: the question {shown(question.id)} comes a second time; give it once.")
             questions[question.id] = question
     for path in qrels:
         _add_gold(questions, path)

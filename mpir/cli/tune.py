@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from functools import reduce
 from pathlib import Path
@@ -104,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.journal import Journal
     from mpir.io.write import check_folder
     from mpir.perspectives.bundle import check_sealed
-    from mpir.tune.adoption import adopt, check_folds, cross_validate, signed
+    from mpir.tune.adoption import adopt, check_folds, cross_validate, signed, uncalibrated
     from mpir.tune.alternating import search, settings
     from mpir.tune.dataset import Dataset
     from mpir.tune.measures import OF_DOCUMENTS
@@ -125,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
     header = settings(objective, space, plan, folds=arguments.folds)
-    check_folds(objective, arguments.folds, arguments.level)
+    check_folds(objective, arguments.folds, arguments.level, plan.seed)
     with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
         held_out = {"folds": arguments.folds, "level": arguments.level}
         evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
@@ -134,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         _draw(arguments.plots, objective, space, found)
     _report(arguments, space, found, evidence, name=name, written=written)
+    if written and uncalibrated(arguments.output, found.weights):
+        _advise_calibration(arguments)
     return 0 if written else KEPT
 
 
@@ -211,3 +214,11 @@ def _report(
     verdict = "are better" if evidence.better else "are not shown to be better"
     action = "written to" if written else "not written; kept"
     print(f"At level {arguments.level:g} the new weights {verdict}: {action} {arguments.output}.")
+
+
+def _advise_calibration(arguments: argparse.Namespace) -> None:
+    """On standard error where standard output is one JSON object."""
+    folder = arguments.output.parent
+    command = shlex.join(["mpir", "bundle", "calibrate", str(folder), *arguments.scored])
+    advice = f"{folder}: its relevance_score is no probability now; run `{command}`."
+    print(advice, file=sys.stderr if arguments.json else sys.stdout)

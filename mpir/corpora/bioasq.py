@@ -20,6 +20,7 @@ LIMIT = 10
 """The most documents, and the most snippets, that a Phase A submission may name for a question."""
 
 _SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; docs/corpora.md has the counts behind this reading
+_OFFSETS = 2**31  # the first size of an offset that is none of any text, and that arrays need not hold
 _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
 _ID = re.compile(r"[^\s/?#]+")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
@@ -33,7 +34,8 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
     `submission` needs no bodies and no texts of snippets: what it is measured by are ids and offsets.
 
     Raises:
-        InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type.
+        InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type
+            or an offset that no text has.
     """
     records = read_json(path).get("questions")
     if not isinstance(records, list):
@@ -75,7 +77,7 @@ def _question(record: Any, place: str, *, submission: bool) -> Question:
 def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
     if not isinstance(record, dict):
         raise InputError(f"{place} is {shown(record)}; expected an object with a document and a text.")
-    begin, end = (_optional(record, key, int, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
+    begin, end = (_offset(record, key, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
     begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
     return Snippet(
         document=_document_id(record.get("document"), place),
@@ -85,6 +87,13 @@ def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
         end=end,
         text=_text(record, "text", place, needed=not submission),
     )
+
+
+def _offset(record: dict[str, Any], key: str, place: str) -> int | None:
+    value = _optional(record, key, int, place)
+    if value is not None and abs(value) >= _OFFSETS:
+        raise InputError(f"{place}: {key} is {shown(value)}; expected a whole number below {_OFFSETS} in size.")
+    return value
 
 
 def _document_id(url: Any, place: str) -> str:

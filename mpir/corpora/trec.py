@@ -155,9 +155,16 @@ def _write(path: str | Path, lines: Iterable[str]) -> None:
         stream.writelines(lines)
 
 
+def check_ids(*names: str) -> None:
+    """Raise InputError for an id that no TREC file can have."""
+    for name in names:
+        _id(name)
+
+
 def _id(name: str) -> str:
     if name.split() != [name]:
-        raise InputError(f"{shown(name)} cannot stand in a TREC file; expected an id that has no white space.")
+        fault = "has no white space" if name else "is not empty"
+        raise InputError(f"{shown(name)} cannot stand in a TREC file; expected an id that {fault}.")
     return name
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from subprocess import CalledProcessError
 from typing import Any
 
+import numpy as np
+
+from mpir.corpora.trec import GRADES
 from mpir.errors import InputError, shortened, shown
+from mpir.values import is_finite
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@100", "P@10", "AP")
+
+FAILURES = (ArithmeticError, CalledProcessError, KeyError, OSError, SystemError, TypeError, ValueError)
+"""What the programs behind ir_measures raise for what they cannot compute."""
 
 
 def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, float]:
@@ -19,13 +27,13 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
 
     Args:
         qrels: query id → document id → grade; a grade of 1 or more is relevant.
-        run: query id → document id → score; queries without judgements are passed over. Equal scores are ranked by
-            document id, last first, as trec_eval does.
+        run: query id → document id → score; queries without judgements are passed over. Scores are compared with 32
+            bits, and equal ones are ranked by document id, last first, as trec_eval does.
         measures: names as ir_measures writes them, such as ``nDCG@10``, ``RR``, ``R@100``, ``P@10``, ``AP``.
 
     Raises:
-        InputError: a measure that ir_measures does not know or cannot compute, no measure, no judgements, or a run of
-            other queries.
+        InputError: a measure that ir_measures does not know or cannot compute, no measure, no judgements, a run of
+            other queries, an id that is no string, a grade that is no whole number, or a score that is not finite.
     """
     by_query = evaluate_queries(qrels, run, measures)
     return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
@@ -43,16 +51,20 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
         raise InputError(
             f"{len(parsed)} measures and {len(qrels)} judged queries were given; give at least one of each."
         )
+    _check("grade", qrels, "a whole number, such as 0, 1 or 2", _is_grade)
+    _check("score", run, "a finite number", is_finite)
     if run and not qrels.keys() & run.keys():
         raise InputError(
             f"none of the run's {len(run)} queries is among the {len(qrels)} judged ones; give the judgements of the "
             "same queries."
         )
+    grades = {query: {document: int(grade) for document, grade in one.items()} for query, one in qrels.items()}
+    ranked = {query: _places(run[query]) for query in qrels if run.get(query)}
     values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
     try:
-        for metric in ir_measures.iter_calc(list(values), qrels, run):
+        for metric in ir_measures.iter_calc(list(values), grades, ranked):
             values[metric.measure][metric.query_id] = metric.value
-    except (OSError, CalledProcessError) as error:
+    except FAILURES as error:
         raise InputError(
             f"one of {shortened(', '.join(parsed))} is computed by a program that failed "
             f"({shortened(str(error))}); leave it out, or give what "
@@ -61,14 +73,41 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
     return {name: values[measure] for name, measure in parsed.items()}
 
 
+def _check(what: str, table: Mapping[str, Mapping[str, Any]], expected: str, fits: Callable[[Any], bool]) -> None:
+    for query, values in table.items():
+        for document, value in values.items():
+            if odd := [one for one in (query, document) if not isinstance(one, str)]:
+                raise InputError(
+                    f"query {shown(query)}, document {shown(document)}: an id is no string; expected one, such as "
+                    f"{shown(str(odd[0]))}."
+                )
+            if not fits(value):
+                raise InputError(
+                    f"query {shortened(query)}, document {shortened(document)}: the {what} is {shown(value)}; "
+                    f"expected {expected}."
+                )
+
+
+def _is_grade(value: Any) -> bool:
+    return isinstance(value, Integral) and int(value) in GRADES
+
+
+def _places(scores: Mapping[str, float]) -> dict[str, float]:
+    """Documents with falling scores in trec_eval's order, since other programs order equal scores otherwise."""
+    with np.errstate(over="ignore"):  # what 32 bits cannot hold is infinite in trec_eval, too
+        rounded = np.array(list(scores.values()), np.float64).astype(np.float32).tolist()
+    worst_first = sorted(zip(rounded, scores, strict=True))
+    return {document: float(place) for place, (_, document) in enumerate(worst_first, 1)}
+
+
 def _parse(name: str) -> Any:
     import ir_measures
 
     try:
         measure = ir_measures.parse_measure(name)
-        # trec_eval ends the whole process over a cutoff of 0
-        known = ir_measures.DefaultPipeline.supports(measure) and measure.params.get("cutoff", 1) > 0
-    except (ValueError, NameError, SyntaxError, AssertionError):  # what ir_measures raises for a name, its parameters
+        known = ir_measures.DefaultPipeline.supports(measure) and _computable(measure)
+    # what ir_measures raises for a name, its parameters
+    except (ValueError, NameError, SyntaxError, AssertionError, TypeError):
         known = False
     if not known:
         examples = ", ".join(DEFAULT_MEASURES)
@@ -76,3 +115,10 @@ def _parse(name: str) -> Any:
             f"the measure {shown(name)} cannot be computed by ir_measures; write it like one of {examples}."
         )
     return measure
+
+
+def _computable(measure: Any) -> bool:
+    """Whether trec_eval can: it ends the whole process over a cutoff of 0, and holds numbers of 32 bits."""
+    hash(measure)  # measures are told apart by their names, which odd parameters have none of
+    limits = (measure.params.get(name, 1) for name in ("cutoff", "rel"))
+    return all(isinstance(limit, int) and not isinstance(limit, bool) and 1 <= limit < 2**31 for limit in limits)

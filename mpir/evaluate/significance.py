@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpir.errors import InputError
+from mpir.values import whole_number
 
 # Resamples drawn at a time: enough to vectorise, few enough for the memory.
 BATCH = 1000
@@ -23,8 +24,9 @@ def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int
         first, second: (Q,) one measure of two systems, question by question.
 
     Raises:
-        InputError: the arrays are empty, differ in shape, or hold NaN or infinities.
+        InputError: the arrays are empty, differ in shape, or hold NaN or infinities, or there is no permutation.
     """
+    permutations = whole_number("permutations", permutations)
     first, second = _values(first), _values(second)
     if first.shape != second.shape:
         raise InputError(f"{first.size} and {second.size} values were given; give both systems the same questions.")
@@ -77,8 +79,9 @@ def bootstrap_interval(
         values: (Q,) one measure question by question, or the difference of two systems.
 
     Raises:
-        InputError: no values, NaN or infinities among them, or a level outside 0 to 1.
+        InputError: no values, NaN or infinities among them, no resample, or a level outside 0 to 1.
     """
+    resamples = whole_number("resamples", resamples)
     values = _values(values)
     if not 0 < level < 1:
         raise InputError(f"the level of an interval is between 0 and 1, not {level}; use 0.95 for 95 %.")

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, naming, shown
 from mpir.io.read import place_of, read_json_lines
+from mpir.rank.inputs import as_documents
 
 if TYPE_CHECKING:
     from mpir.rank.ranking import Ranking
@@ -27,8 +28,10 @@ def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None =
         InputError: a line of another form (file and line are named).
     """
     for number, record in read_json_lines(path):
-        query, candidates = _read(record, place_of(path, number))
-        documents = [_document(candidate, place_of(path, number)) for candidate in candidates]
+        place = place_of(path, number)
+        query, candidates = _read(record, place)
+        with naming(place):
+            documents = as_documents([_document(candidate, place) for candidate in candidates])
         ranking = reranker.rerank(query, documents, top_k=top_k)
         yield {**record, "candidates": _candidates(candidates, ranking)}
 

@@ -31,7 +31,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdin.buffer
             return
         with open(path, "rb") as stream:
-            compressed = str(path).endswith(".gz") or stream.peek(2).startswith(GZIP)
+            compressed = stream.peek(2).startswith(GZIP)  # whatever the name says
             yield cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(

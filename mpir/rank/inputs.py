@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
-from mpir.errors import InputError, RepeatedIdError, shown
+from mpir.errors import InputError, RepeatedIdError, naming, shown
 from mpir.text import TITLE, Document
 from mpir.values import is_finite, is_missing
 
@@ -30,15 +30,17 @@ def as_documents(
     A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id;
     title; abstract, text, contents, content, page_content or body), perhaps first-stage scores (`score`, or several by
     name in `scores`), and whatever else (a second body, say), which is kept as metadata; None, NaN and pandas' NA count
-    as missing. Documents of LangChain, LlamaIndex and Haystack are read by their attributes, without their scores,
-    which are on scales of their own. A single string, dictionary or Document is a list of one. `doc_ids` and `metadata`
-    have one entry for each document, and come before what the documents themselves say.
+    as missing. Rows of tables (pandas' Series, named tuples) are dictionaries. Documents of LangChain, LlamaIndex and
+    Haystack are read by their attributes, without their scores, which are on scales of their own. A single string,
+    dictionary or Document is a list of one. `doc_ids` and `metadata` have one entry for each document, and come before
+    what the documents themselves say.
 
     Raises:
         InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, scores for
-            some documents only, an id that two documents have, or `doc_ids` or `metadata` of another length.
+            some documents only, an id that is a list or that two documents have, or `doc_ids` or `metadata` of another
+            length.
     """
-    given = [docs] if isinstance(docs, str | Mapping | Document) else _listed(docs)
+    given = [docs] if isinstance(docs, str | Mapping | Document) else [_row(doc) for doc in _listed(docs)]
     documents = [_document(doc, number) for number, doc in enumerate(given)]
     documents = _with_ids(documents, given, _even(doc_ids, "doc_ids", len(documents)))
     if metadata is not None:
@@ -48,6 +50,23 @@ def as_documents(
         ]
     _check_even_scores(documents)
     return documents
+
+
+def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[Document]]:
+    """`as_documents` of the list of each query. Raises InputError, with the number of the query, from 0."""
+    for number, part in enumerate(docs):
+        with naming(f"query {number}"):
+            found = as_documents(part)
+        yield found
+
+
+def _row(doc: Any) -> Any:
+    """A row of a table, a named tuple or pandas' Series, as a dictionary; all else as it is."""
+    if isinstance(doc, tuple) and hasattr(doc, "_asdict"):
+        return doc._asdict()
+    if hasattr(doc, "keys") and getattr(doc, "ndim", 0) == 1:
+        return {key: doc[key] for key in doc.keys()}  # noqa: SIM118  (a Series iterates over its values)
+    return doc
 
 
 def _listed(docs: Any) -> list[Any]:
@@ -74,6 +93,8 @@ def _with_ids(documents: list[Document], given: list[Any], doc_ids: list[Any] | 
     keys = [_given_id(doc) for doc in given] if doc_ids is None else doc_ids
     taken: dict[str, int] = {}
     for number, key in enumerate(keys):
+        if not isinstance(key, Hashable):
+            raise InputError(f"docs[{number}]: the id is {shown(key)}; expected a string or a number.")
         if not is_missing(key) and taken.setdefault(str(key).strip(), number) != number:
             raise RepeatedIdError(
                 str(key).strip(),
@@ -166,6 +187,8 @@ def _present(doc: Mapping[str, Any]) -> dict[str, Any]:
 def _check_scores(document: Document, place: str) -> None:
     if not isinstance(document.scores, Mapping):
         raise InputError(f"{place}: scores is {shown(document.scores)}; expected numbers by name.")
+    if odd := [name for name in document.scores if not isinstance(name, str)]:
+        raise InputError(f"{place}: a score is called {shown(odd[0])}; expected a string.")
     for name, score in {"": document.score, **document.scores}.items():
         if (name or score is not None) and not is_finite(score):
             raise InputError(

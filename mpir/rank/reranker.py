@@ -32,7 +32,7 @@ from mpir.rank.choose import Given, check_models, choose_weights
 from mpir.rank.columns import Floats, Layout
 from mpir.rank.fill import fill_documents, fill_sentences, report_passages
 from mpir.rank.gather import BM25, gather
-from mpir.rank.inputs import DocumentLike, as_documents
+from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.rank.ranking import Ranking, rank
 from mpir.rank.relevance import Relevance
 from mpir.rank.weights import Weights
@@ -221,7 +221,7 @@ class Reranker:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
         top_k = perhaps_whole("top_k", top_k)
         asked = several("queries", queries)
-        documents = [as_documents(part) for part in several("docs", docs)]  # all of them before anything is scored
+        documents = list(documents_of_each(several("docs", docs)))  # all of them before anything is scored
         check_even(asked, documents)
         scored = self._stream(asked, documents, progress, blended=True)
         return [rank(one, self.weights, top_k=top_k) for one in scored]
@@ -244,7 +244,7 @@ class Reranker:
         top_k = perhaps_whole("top_k", top_k)
         check_several("queries", queries)
         check_several("docs", docs)
-        scored = self._stream(queries, map(as_documents, docs), progress, blended=True)
+        scored = self._stream(queries, documents_of_each(docs), progress, blended=True)
         return (rank(one, self.weights, top_k=top_k) for one in scored)
 
     def score(
@@ -265,7 +265,7 @@ class Reranker:
         """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`."""
         check_several("queries", queries)
         check_several("docs", docs)
-        return self._stream(queries, map(as_documents, docs), progress)
+        return self._stream(queries, documents_of_each(docs), progress)
 
     def _stream(
         self, queries: Iterable[str], documents: Iterable[Sequence[Document]], progress: bool, *, blended: bool = False

@@ -61,6 +61,9 @@ class Weights:
         for name in ("alpha", "beta", "made_by"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "w", tuple(self.w))
+        for name in ("perspectives", "derived"):
+            if not isinstance(found := self.made_by.get(name, {}), Mapping):
+                raise InputError(f"weights: made_by has {name} {shown(found)}; expected an object.")
         self._check_names()
         self._check_numbers()
         if self.context == "fixpoint" and self.feedback >= 1:

@@ -12,10 +12,12 @@ import numpy as np
 from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.io.journal import Journal
-from mpir.perspectives.bundle import check_sealed, seal_one
+from mpir.io.read import read_json
+from mpir.perspectives.bundle import MANIFEST, check_sealed, seal_one
 from mpir.rank.columns import Floats, Integers
+from mpir.rank.relevance import Relevance
 from mpir.rank.weights import Weights
-from mpir.tune.alternating import Found, Plan, check_reachable, search
+from mpir.tune.alternating import Found, Plan, check_reachable, reachable, search, sought
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
@@ -148,25 +150,43 @@ def cross_validate(
     """Compare tuning with the weights in place, every question measured by weights that were tuned without it.
 
     Raises:
-        InputError: fewer questions than folds, or a level outside 0 to 1.
+        InputError: as `check_folds`.
     """
-    check_folds(objective, folds, level)
+    check_folds(objective, folds, level, plan.seed)
     parts, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
 
     def fit(part: Objective, number: int) -> Weights:
         label = f"fold {number + 1} of {folds}"
         return search(part, space, plan, journal=journal, label=label, progress=progress).weights
 
-    seen = not objective.scored.contents.isdisjoint({old.made_by.get("data"), *old.made_by.get("sets", ())})
+    seen = not objective.scored.contents.isdisjoint(_sets_of(old))
     new = by_question(held_out(objective, parts, fit)[0], numbers)
     return compare(new, by_question(objective.per_question(old), numbers), level=level, seen=seen)
 
 
-def check_folds(objective: Objective, folds: int, level: float) -> None:
-    """Refuse what `cross_validate` would, before a journal is opened or a trial made. Raises InputError."""
+def _sets_of(weights: Weights) -> list[str]:
+    """The fingerprints of what weights were fitted on; a file of the user's may hold anything there."""
+    data, sets = (weights.made_by.get(key) for key in ("data", "sets"))
+    return [one for one in (data, *(sets if isinstance(sets, list | tuple) else ())) if isinstance(one, str)]
+
+
+def check_folds(objective: Objective, folds: int, level: float, seed: int) -> None:
+    """Refuse what `cross_validate` would, before a journal is opened or a trial made.
+
+    Raises:
+        InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing golden is among
+            the candidates, so that there is nothing to tune on.
+    """
     real_number("the level of significance", level, "a number between 0 and 1, such as 0.05", lambda one: 0 < one < 1)
-    folds_of(objective.scored, folds, seed=0)
+    parts = folds_of(objective.scored, folds, seed)
     check_reachable(objective)
+    golden = reachable(objective)
+    for number, part in enumerate(parts, 1):
+        if not np.delete(golden, part).any():
+            raise InputError(
+                f"the questions outside fold {number} of {folds} have no golden {sought(objective)} among their "
+                "candidates; use other --folds or --seed, or score more questions."
+            )
 
 
 def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
@@ -201,3 +221,18 @@ def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:
     weights.save(target)
     seal_one(target.parent, target.name)
     return True
+
+
+def uncalibrated(path: str | Path, weights: Weights) -> bool:
+    """Whether weights, which are a bundle's, don't fit its map from scores to probabilities.
+
+    Raises:
+        ArtefactError: the bundle's map cannot be read.
+    """
+    target = Path(path)
+    manifest = target.parent / MANIFEST
+    declared = read_json(manifest) if manifest.is_file() else {}
+    if declared.get("weights") != target.name or not declared.get("relevance"):
+        return False
+    source = target.parent / declared["relevance"]
+    return not Relevance.from_dict(read_json(source), str(source)).fits(weights)

@@ -14,6 +14,7 @@ from mpir.io.hash import fingerprint
 from mpir.io.journal import Journal
 from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
+from mpir.tune.judgements import Booleans
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, MakeOptimiser
@@ -169,15 +170,30 @@ class _Run:
 
 def check_reachable(objective: Objective) -> None:
     """Raise InputError where nothing golden is among the candidates, so that no weights are better than others."""
-    judgements = objective.pool.judgements
-    documents, snippets = judgements.relevant.any(), judgements.matched.any()
-    of_documents = objective.name.startswith("document-")
-    if not (documents if of_documents else snippets or (documents and objective.name not in MEASURES)):
-        what = "document" if of_documents else "snippet"
+    if not reachable(objective).any():
         raise InputError(
-            f"none of the {len(objective.scored.questions)} questions has a golden {what} among its candidates, so all "
-            "weights are equally bad; retrieve more candidates, or check that corpus and gold belong together."
+            f"none of the {len(objective.scored.questions)} questions has a golden {sought(objective)} among its "
+            "candidates, so all weights are equally bad; retrieve more candidates, or check that corpus and gold "
+            "belong together."
         )
+
+
+def reachable(objective: Objective) -> Booleans:
+    """Whether a question (Q,) has anything among its candidates that is golden to the measure."""
+    judgements, columns = objective.pool.judgements, objective.scored.columns
+    documents = columns.question_of[judgements.relevant]
+    snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
+    found = np.zeros(len(objective.scored.questions), bool)
+    if sought(objective) == "snippet":
+        found[snippets] = True
+    if sought(objective) == "document" or objective.name not in MEASURES:
+        found[documents] = True
+    return found
+
+
+def sought(objective: Objective) -> str:
+    """What has to be golden: a document or a snippet."""
+    return "document" if objective.name.startswith("document-") else "snippet"
 
 
 def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dict[str, Any]:

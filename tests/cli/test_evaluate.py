@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from mpir.cli import main
 from mpir.cli.evaluate import add_parser
 from mpir.errors import InputError
 
@@ -94,6 +95,23 @@ def test_run_prints_the_measures_asked_for(tmp_path, capsys):
     evaluate("run", *files)
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert names[2:] == ["nDCG@10", "RR", "R@100", "P@10", "AP"]
+
+
+def test_run_ranks_equal_scores_alike_for_every_measure(tmp_path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n")
+    evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--measures", "RR", "RR@10", "--json")
+    assert json.loads(capsys.readouterr().out) == {"RR": 0.5, "RR@10": 0.5}
+
+
+@pytest.mark.parametrize("measure", ["Accuracy", "P(rel=0)@5", f"P@{10**20}", "P@True"])
+def test_run_names_a_measure_that_cannot_be_computed(tmp_path, capsys, measure):
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n")
+    files = ["--qrels", str(tmp_path / "qrels"), "--run", str(tmp_path / "run")]
+    assert main(["evaluate", "run", *files, "--measures", measure]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert measure in line
 
 
 def test_run_names_the_bad_line(tmp_path):

@@ -57,6 +57,25 @@ def test_a_trec_run(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pyte
     assert [line[:2] + line[3:4] for line in lines] == [["q7", "Q0", "1"], ["q7", "Q0", "2"]]
 
 
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"id": "q 2"}, "standard input:2: 'q 2' cannot stand in a TREC file; expected an id that has no white space."),
+        ({"documents": [{"id": "a b", "text": "x"}]}, "standard input:2: 'a b' cannot stand"),
+    ],
+)
+def test_an_id_that_no_trec_run_can_have_is_named_by_its_line(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    capsys: pytest.CaptureFixture[str],
+    odd: dict[str, object],
+    message: str,
+) -> None:
+    pipe(f"{LINE}\n{json.dumps({**json.loads(LINE), **odd})}\n")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_query_and_a_corpus_explained(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus = tmp_path / "docs.jsonl"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))

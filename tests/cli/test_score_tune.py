@@ -10,8 +10,10 @@ import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
+from mpir.io.write import write_json
 from mpir.perspectives.agreement import Agreement
-from mpir.perspectives.bundle import seal
+from mpir.perspectives.bundle import RELEVANCE, declare, seal
+from mpir.rank.relevance import Relevance
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -107,6 +109,36 @@ def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: p
 def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
     assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
     assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    bundle = tmp_path / "my bundle"
+    shutil.copytree(tiny_bundle, bundle)
+    write_json(bundle / RELEVANCE, Relevance(made_by={"weights": "the old ones"}).to_dict())
+    declare(bundle, "relevance", RELEVANCE)
+    (bundle / "weights.json").unlink()
+    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
+    advice = f"run `mpir bundle calibrate '{bundle}' {work / 'scored'}`."
+    found = capsys.readouterr()
+    assert f"{bundle}: its relevance_score is no probability now; {advice}" in (found.err if more else found.out)
+    assert not more or json.loads(found.out)["written"]
+    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 1
+    assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
+
+
+def test_folds_without_gold_are_refused_before_a_journal_is_opened(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored = Dataset.load(work / "scored")
+    first, *others = scored.questions
+    bare = (first, *(replace(one, documents=(), snippets=()) for one in others))
+    replace(scored, questions=bare).save(tmp_path / "scored")
+    assert tune(tmp_path) == 2
+    assert "of 2 have no golden document among their candidates; use other --folds" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*trials*"))
 
 
 @pytest.mark.parametrize(

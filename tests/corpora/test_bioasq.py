@@ -57,6 +57,13 @@ def test_reads_gold_with_either_scheme_and_old_names(tmp_path: Path) -> None:
     assert read_questions(write(tmp_path, [record])) == [replace(ANSWERED, snippets=(SNIPPET, unplaced))]
 
 
+@pytest.mark.parametrize("offsets", [(-1, -1), (30, 3), (-(2**31) + 1, 2**31 - 1)])
+def test_odd_offsets_are_kept_as_the_file_has_them(tmp_path: Path, offsets: tuple[int, int]) -> None:
+    odd = snippet(offsetInBeginSection=offsets[0], offsetInEndSection=offsets[1])
+    (question,) = read_questions(write(tmp_path, [{"id": "q1", "body": "Why?", "snippets": [odd]}]))
+    assert [(one.begin, one.end) for one in question.snippets or ()] == [offsets]
+
+
 def test_keeps_empty_gold_apart_from_no_gold(tmp_path: Path) -> None:
     (question,) = read_questions(write(tmp_path, [{"id": "q1", "body": "Why?", "documents": [], "snippets": []}]))
     assert (question.documents, question.snippets) == ((), ())
@@ -98,6 +105,11 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
         ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 has no text"),
         ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'; expected a whole number"),
         ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True; expected a whole number"),
+        (
+            {"snippets": [snippet(), snippet(offsetInEndSection=10**20)]},
+            r"\(q2\), snippet 2: offsetInEndSection is 10{20}; expected a whole number below 2147483648 in size",
+        ),
+        ({"snippets": [snippet(offsetInBeginSection=-(2**31))]}, "offsetInBeginSection is -2147483648; expected"),
     ],
 )
 def test_refuses_a_bad_question(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -1,11 +1,14 @@
-"""Standard measures: the arithmetic by hand, and queries that a run leaves out."""
+"""Standard measures: the arithmetic by hand, equal scores, and queries that a run leaves out."""
 
 import math
+import random
 
+import numpy as np
 import pytest
 
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, evaluate_run
+from mpir.evaluate.ir import DEFAULT_MEASURES
 
 QRELS = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"d": 1}}
 RUN = {"1": {"c": 3.0, "a": 2.0, "b": 1.0}}
@@ -20,13 +23,57 @@ def test_measures_by_hand_and_an_unanswered_query_is_zero():
     assert {values["2"] for values in by_query.values()} == {0.0}
 
 
+def by_hand(grades, scores):
+    """The default measures and RR@10 of one query, from their definitions; 32-bit scores, then ids, last first."""
+    order = sorted(scores, key=lambda document: (np.float32(scores[document]), document), reverse=True)
+    gains = [grades.get(document, 0) for document in order]
+    hits, golden = [gain > 0 for gain in gains], sum(grade > 0 for grade in grades.values())
+    ideal = sorted(grades.values(), reverse=True)
+    first = hits.index(True) + 1 if any(hits) else math.inf
+
+    def dcg(values):
+        return sum(max(value, 0) / math.log2(place + 2) for place, value in enumerate(values[:10]))
+
+    return {
+        "nDCG@10": dcg(gains) / dcg(ideal) if golden else 0,
+        "RR": 1 / first,
+        "R@100": sum(hits[:100]) / golden if golden else 0,
+        "P@10": sum(hits[:10]) / 10,
+        "AP": sum(sum(hits[:n]) / n for n, hit in enumerate(hits, 1) if hit) / golden if golden else 0,
+        "RR@10": 1 / first if first <= 10 else 0,
+    }
+
+
+@pytest.mark.parametrize("levels", [1, 4])
+def test_every_measure_ranks_equal_scores_as_trec_eval_does(levels):
+    chance = random.Random(levels)
+    documents = [f"d{number}" for number in range(30)]
+    for _ in range(50):
+        grades = {name: chance.randrange(-1, 3) for name in chance.sample(documents, chance.randint(1, 12))}
+        run = {name: float(chance.randrange(levels)) for name in chance.sample(documents, chance.randint(1, 30))}
+        found = evaluate_queries({"q": grades}, {"q": run}, [*DEFAULT_MEASURES, "RR@10"])
+        assert {name: values["q"] for name, values in found.items()} == pytest.approx(by_hand(grades, run))
+
+
+@pytest.mark.parametrize("scores", [{"a": 1.00000001, "b": 1.0}, {"a": 2e300, "b": 1e300}])
+def test_scores_that_32_bits_do_not_tell_apart_are_equal(scores):
+    found = evaluate_run({"q": {"a": 1}}, {"q": scores}, ["RR", "RR@10", "P@1"])
+    assert found == {"RR": 0.5, "RR@10": 0.5, "P@1": 0.0}
+
+
 def test_means_are_over_judged_queries():
     assert evaluate_run(QRELS, {**RUN, "3": {"x": 1.0}}, ["RR"]) == {"RR": pytest.approx(0.25)}
     assert list(evaluate_run(QRELS, RUN)) == ["nDCG@10", "RR", "R@100", "P@10", "AP"]
 
 
-def test_an_empty_run_scores_zero():
-    assert evaluate_run(QRELS, {}, ["AP", "nDCG@10"]) == {"AP": 0.0, "nDCG@10": 0.0}
+@pytest.mark.parametrize("run", [{}, {"1": {}}])
+def test_an_empty_run_scores_zero(run):
+    assert evaluate_run(QRELS, run, ["AP", "RR@10", "Judged@5"]) == {"AP": 0.0, "RR@10": 0.0, "Judged@5": 0.0}
+
+
+def test_numpys_numbers_are_numbers():
+    grades, scores = {"q": {"a": np.int64(2)}}, {"q": {"a": np.float32(0.5), "b": np.float64(0.7), "c": 1}}
+    assert evaluate_run(grades, scores, ["RR"]) == {"RR": pytest.approx(1 / 3)}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +84,13 @@ def test_an_empty_run_scores_zero():
         (QRELS, ["P(rel=x)@5"], "rel=x"),
         (QRELS, ["P"], "'P'"),
         (QRELS, ["P@0"], "'P@0'"),  # over which trec_eval ends the process
+        (QRELS, ["P@True"], "'P@True'"),
+        (QRELS, [f"P@{10**20}"], f"'P@{10**20}'"),
+        (QRELS, ["P(rel=0)@5"], "rel=0"),
+        (QRELS, [f"P(rel={2**31})@5"], "rel=2147483648"),
+        (QRELS, ["P(**{})@5"], "'P"),
+        (QRELS, ["nDCG(gains={1:2, 'a':3})@5"], "'a':3"),
+        (QRELS, [5], "the measure 5 "),
         (QRELS, [], "0 measures"),
         ({}, ["AP"], "0 judged queries"),
     ],
@@ -49,6 +103,31 @@ def test_bad_input_is_refused(qrels, measures, message):
 def test_a_run_of_other_queries_is_refused():
     with pytest.raises(InputError, match=r"none of the run's 1 queries is among the 2 judged ones"):
         evaluate_run(QRELS, {"7": {"a": 1.0}}, ["AP"])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        ({"1": {"a": 1.0}}, RUN, "query 1, document a: the grade is 1.0; expected a whole number, such as 0, 1 or 2."),
+        ({"1": {"a": 2**31}}, RUN, "query 1, document a: the grade is 2147483648; expected a whole number"),
+        ({"1": {"a": None}}, RUN, "query 1, document a: the grade is missing; expected a whole number"),
+        ({1: {"a": 1}}, {1: {"a": 1.0}}, "query 1, document 'a': an id is no string; expected one, such as '1'."),
+        (QRELS, {"1": {7: 1.0}}, "query '1', document 7: an id is no string"),
+        (QRELS, {"1": {"a": None}}, "query 1, document a: the score is missing; expected a finite number."),
+        (QRELS, {"1": {"a": math.nan}}, "query 1, document a: the score is nan; expected a finite number."),
+        (QRELS, {"1": {"a": np.float32("inf")}}, "expected a finite number."),
+    ],
+)
+def test_an_id_a_grade_or_a_score_that_is_none_is_named(qrels, run, message):
+    with pytest.raises(InputError) as caught:
+        evaluate_run(qrels, run, ["AP"])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("measure", ["Accuracy", "nDCG(gains={1:'x'})@5", f"nDCG(gains={{1:{10**20}}})@5"])
+def test_a_measure_that_cannot_be_computed_is_named(measure):
+    with pytest.raises(InputError, match=measure[:4]):
+        evaluate_run({"1": {"a": 1}}, {"1": {"a": 1.0}}, [measure])
 
 
 def test_a_program_that_fails_is_named():

@@ -62,6 +62,14 @@ def test_equal_sums_in_another_order_count_as_extreme():
     assert randomisation_test([0.1, 0.2, 0.0], [0.0, 0.0, 0.3]) == 1
 
 
+@pytest.mark.parametrize("count", [0, -1, -5, 2.5, True])
+def test_a_number_of_draws_is_a_whole_number_of_at_least_one(count):
+    with pytest.raises(InputError, match=r"^permutations is .*; expected a whole number of at least 1\.$"):
+        randomisation_test([0.1, 0.7], [0.2, 0.3], permutations=count)
+    with pytest.raises(InputError, match=r"^resamples is .*; expected a whole number of at least 1\.$"):
+        bootstrap_interval([0.1, 0.7], resamples=count)
+
+
 def test_seeds_repeat():
     values = np.random.default_rng(2).random(40)
     assert randomisation_test(values, 0.5 * values, seed=3) == randomisation_test(values, 0.5 * values, seed=3)

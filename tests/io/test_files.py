@@ -129,13 +129,15 @@ def test_a_folder_behind_a_link_is_replaced_where_it_lies(tmp_path: Path) -> Non
     assert (tmp_path / "made" / MARKER).read_text() == "new"
 
 
-def test_gzip_is_known_by_suffix_and_by_content(tmp_path: Path) -> None:
+def test_gzip_is_known_by_content_whatever_the_name(tmp_path: Path) -> None:
     for name in ("a.jsonl.gz", "a.jsonl", "A.JSONL.GZ"):
         (tmp_path / name).write_bytes(gzip.compress(b"one\ntwo\n"))
         assert list(read_lines(tmp_path / name)) == [(1, "one"), (2, "two")]
     (tmp_path / "plain.gz").write_bytes(b"one\n")
+    assert list(read_lines(tmp_path / "plain.gz")) == [(1, "one")]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"one\n")[:-4])
     with pytest.raises(InputError, match="the gzip data is truncated or damaged"):
-        list(read_lines(tmp_path / "plain.gz"))
+        list(read_lines(tmp_path / "cut.gz"))
 
 
 def test_a_number_of_too_many_digits(tmp_path: Path) -> None:

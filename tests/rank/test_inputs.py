@@ -52,6 +52,15 @@ def test_other_libraries_objects_are_read_by_their_attributes() -> None:
     assert [one.score for one in found] == [None] * 3  # a similarity is no BM25
 
 
+def test_rows_of_a_table_are_read_as_its_dictionaries_are() -> None:
+    rows = {"pmid": [11, 12], "title": ["One", "Two"], "text": ["A heart.", "A gene."], "score": [1.0, 2.0]}
+    table = pandas.DataFrame({**rows, "source": ["x", None]})
+    expected = as_documents(table.to_dict("records"))
+    assert as_documents(row for _, row in table.iterrows()) == expected
+    assert as_documents(table.itertuples(index=False)) == expected
+    assert (expected[1].key, expected[1].title, expected[1].score) == (12, "Two", 2.0)
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pandas.NA, pandas.NaT])
 def test_what_pandas_has_for_none_is_missing(missing: Any) -> None:
     rows = [
@@ -93,6 +102,8 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
         ),
         ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
         ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
+        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "a score is called 1; expected a string"),
+        ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: the id is \[1\]; expected a string or a number"),
         ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text under one of"),
     ],
 )

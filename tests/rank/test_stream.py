@@ -88,6 +88,9 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
         next(stream)
     with pytest.raises(InputError, match="query 1 is missing; expected a string"):
         list(reranker.stream_scored(QUERIES[:1], DOCUMENTS[:2]))
+    for refused in (reranker.rerank_batch, lambda *given: list(reranker.stream(*given))):
+        with pytest.raises(InputError, match=r"^query 1: docs\[0\] \(id 3\): the document has no text, but txt"):
+            refused(QUERIES[:2], [["a"], [{"id": 3, "txt": "b"}]])
     with pytest.raises(InputError, match="pairs_at_once is 0"):
         Reranker(perspectives=[Length()], pairs_at_once=0)
 

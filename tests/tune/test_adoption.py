@@ -8,10 +8,23 @@ import numpy as np
 import pytest
 
 from mpir.errors import ArtefactError, InputError
-from mpir.perspectives.bundle import open_bundle
+from mpir.io.write import write_json
+from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
+from mpir.rank.relevance import Relevance, fingerprint_of
 from mpir.rank.weights import Weights
-from mpir.tune.adoption import adopt, by_question, compare, cross_validate, folds_of, held_out, signed, split
-from mpir.tune.alternating import Plan, search, settings
+from mpir.tune.adoption import (
+    adopt,
+    by_question,
+    check_folds,
+    compare,
+    cross_validate,
+    folds_of,
+    held_out,
+    signed,
+    split,
+    uncalibrated,
+)
+from mpir.tune.alternating import Plan, reachable, search, settings
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import RandomSearch
@@ -79,6 +92,35 @@ def test_a_question_without_gold_may_be_a_fold(learnable: Dataset, change: dict[
     values, _ = held_out(objective, split(8, 8, seed=0), lambda *_: weights)
     np.testing.assert_array_equal(values, objective.per_question(weights))
     assert cross_validate(objective, Space.of(scored.columns), QUICK, weights, folds=8).questions in (7, 8)
+
+
+@pytest.mark.parametrize(("measure", "what"), [("document-map", "document"), ("sentence-map", "snippet")])
+def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
+    learnable: Dataset, measure: str, what: str
+) -> None:
+    """Gold in one fold alone, of the plan's seed, leaves nothing to tune on where that fold is held out."""
+    scored, seed = learnable.subset(np.flatnonzero(reachable(Objective(learnable, measure)))[:8]), 3
+    fold = folds_of(scored, 2, seed)[1]
+    assert not any(np.array_equal(fold, other) for other in folds_of(scored, 2, seed=0))
+    bare = [replace(one, documents=(), snippets=()) for one in scored.questions]
+    questions = tuple(scored.questions[number] if number in fold else one for number, one in enumerate(bare))
+    objective = Objective(replace(scored, questions=questions), measure)
+    with pytest.raises(InputError) as caught:
+        check_folds(objective, 2, 0.05, seed)
+    assert str(caught.value) == (
+        f"the questions outside fold 2 of 2 have no golden {what} among their candidates; use other --folds or "
+        "--seed, or score more questions."
+    )
+    check_folds(objective, 2, 0.05, seed=0)
+    with pytest.raises(InputError, match="outside fold 2 of 2"):
+        cross_validate(objective, Space.of(scored.columns), replace(QUICK, seed=seed), Weights({"a": 1.0}), folds=2)
+
+
+@pytest.mark.parametrize("made_by", [{"data": [1]}, {"data": {}, "sets": [[1], None]}, {"sets": 7}, {"sets": None}])
+def test_weights_whose_origin_cannot_be_read_have_seen_nothing(learnable: Dataset, made_by: dict[str, object]) -> None:
+    objective = Objective(replace(learnable, data="one"))
+    old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0}, made_by=made_by)
+    assert not cross_validate(objective, Space.of(learnable.columns), QUICK, old, folds=2).seen
 
 
 def test_evidence_by_hand() -> None:
@@ -150,3 +192,21 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
         evidence = cross_validate(objective, space, quick, fitted, folds=2)
         assert evidence.seen is evidence.to_dict()["seen"] is seen
         assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is seen
+
+
+def calibrated(tiny_bundle: Path, folder: Path, weights: Weights) -> Path:
+    """A copy of the tiny bundle, whose map to probabilities was fitted with these weights."""
+    shutil.copytree(tiny_bundle, folder)
+    write_json(folder / RELEVANCE, Relevance(made_by={"weights": fingerprint_of(weights)}).to_dict())
+    declare(folder, "relevance", RELEVANCE)
+    return folder / "weights.json"
+
+
+def test_a_bundle_whose_probabilities_belong_to_other_weights_is_told(tiny_bundle: Path, tmp_path: Path) -> None:
+    old, new = Weights({"a": 1.0, "b": 0.0}), Weights({"a": 2.0, "b": 1.0})
+    target = calibrated(tiny_bundle, tmp_path / "bundle", old)
+    assert not uncalibrated(target, old)
+    assert uncalibrated(target, new)
+    assert not uncalibrated(target.with_name("others.json"), new)  # which the bundle does not blend with
+    assert not uncalibrated(tiny_bundle / "weights.json", new)  # it has no map
+    assert not uncalibrated(tmp_path / "weights.json", new)  # no bundle

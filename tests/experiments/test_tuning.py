@@ -1,0 +1,72 @@
+"""What is free beside tuned weights: the same questions and candidates, scored by the start encoder."""
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.rank.columns import Columns, Layout
+from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(EXPERIMENTS)
+        spec = importlib.util.spec_from_file_location("tuning_experiment", EXPERIMENTS / "tuning.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, spec.name, module)  # a dataclass looks its own module up
+        spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def free() -> Dataset:
+    """Two questions; words put the golden document first for one of them, vectors for the other."""
+    questions = tuple(
+        Question(f"q{n}", "?", documents=(d,), snippets=(Snippet(d, "abstract", "abstract", 0, 5, "x"),))
+        for n, d in enumerate("bd")
+    )
+    columns = Columns(
+        Layout(("bm25", "dense"), ("cosine",)),
+        documents=np.array([[2.0, 0.1], [1.0, 0.9], [0.0, 0.2], [3.0, 0.25], [0.0, 0.3], [0.0, 0.2]]),
+        sentences=np.array([[0.1], [0.9], [0.2], [0.2], [0.3], [0.2]]),
+        question_of=np.array([0, 0, 0, 1, 1, 1]),
+        document_of=np.arange(6),
+        questions=2,
+    )
+    places = np.array(["abstract"] * 6), np.zeros(6, np.int64), np.full(6, 5)
+    lexical = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    return Dataset(questions, columns, np.array(list("abcdef")), *places, lexical, np.zeros(6, bool), np.zeros(6, bool))
+
+
+def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
+    free.save(tmp_path / "free")
+    objective = Objective(free)
+    found = {}
+    for method in script.FREE:
+        scores = script.load_free((tmp_path / "free",), method)
+        found[method] = objective.per_question(script.by_free(scores, objective)).tolist()
+    # b is second by words and first by vectors, 0 + 1.4 against a's 1.2 - 0.8; d is first by words and second by
+    # vectors, 1.4 + 0 against e's -0.7 + 1.2.
+    assert found == {script.BM25: [0.5, 1.0], script.COSINE: [1.0, 0.5], script.SUMMED: [1.0, 1.0]}
+
+
+def test_a_question_or_candidates_that_are_not_those_scored(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
+    free.subset([1]).save(tmp_path / "one")
+    with pytest.raises(InputError, match="the question q0 is missing"):
+        script.by_free(script.load_free((tmp_path / "one",), script.BM25), Objective(free))
+    replace(free, documents=np.array(list("abcdeg"))).save(tmp_path / "others")
+    with pytest.raises(InputError, match="the candidates are others"):
+        script.by_free(script.load_free((tmp_path / "others",), script.BM25), Objective(free))
