@@ -109,7 +109,8 @@ def serving(command: list[str], threads: int) -> Iterator[tuple[psutil.Process, 
     """A server that is ready, and its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "MPIR_API_KEY": ""}
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+    environment.pop("MPIR_API_KEY", None)
     with subprocess.Popen([*command, str(port)], env=environment, stderr=subprocess.DEVNULL) as process:
         try:
             url = f"http://127.0.0.1:{port}"

@@ -20,17 +20,17 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from teacher_scores import KNOWN, STEEPNESS
+from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, load, row, whole_sentences, write
 
 from mpir.cli import guarded
-from mpir.errors import InputError
-from mpir.io.read import read_json, read_json_lines
+from mpir.errors import InputError, naming, shown
+from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
 
@@ -71,22 +71,38 @@ class Teacher:
 
 
 def ideal_answers(path: Path) -> dict[str, list[str]]:
-    """The ideal answers of a BioASQ file's questions, by question id; official files hold a list, old ones a text."""
+    """The ideal answers of a BioASQ file's questions, by question id; official files hold a list, old ones a text.
+
+    Raises:
+        InputError: an answer that is neither.
+    """
     found = {}
     for record in read_json(path)["questions"]:
         value = record.get("ideal_answer") or []
-        texts = [text.strip() for text in ([value] if isinstance(value, str) else value)]
-        if kept := [text for text in texts if text]:
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            place = f"{path}: question {shown(record['id'])}"
+            raise InputError(f"{place}: ideal_answer is {shown(value)}; expected a text or a list of texts.")
+        if kept := [text.strip() for text in texts if text.strip()]:
             found[record["id"]] = kept
     return found
 
 
-def taught(rows: Iterable[Example], teacher: Teacher) -> Iterator[Example]:
-    """The rows whose question has an ideal answer, with the teacher's scores."""
+def rows_of_questions(path: Path) -> list[Example]:
+    """The rows of a training file, each with its question's id. Raises InputError as `read_training`."""
+    return read_training(path, ("id", *TEXTS))
+
+
+def taught(rows: Sequence[Example], teacher: Teacher) -> Iterator[Example]:
+    """The rows whose question has an ideal answer, with the teacher's scores. Raises InputError where there is none."""
     kept = [item for item in rows if item["id"] in teacher.answers]
+    if not kept:
+        raise InputError(
+            f"none of the {len(rows)} rows is of a question with an ideal answer; expected rows of BioASQ's questions."
+        )
     cosines = teacher.cosines([(item["id"], item["sentence"]) for item in kept]).tolist()
     for item, cosine in zip(kept, cosines, strict=True):
-        yield {**item, "teacher": round(STEEPNESS * cosine + KNOWN * (item["label"] == 1), 4)}
+        yield {**item, "teacher": round(STEEPNESS * cosine + KNOWN * (label(item) == 1), 4)}
 
 
 def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
@@ -102,8 +118,8 @@ def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
         ranked = sorted(((next(cosines), text) for _, text in part), reverse=True)
         rest = random.Random(question.id).sample(ranked[BEST:], min(OTHERS, len(ranked[BEST:])))
         for cosine, text in ranked[:BEST] + rest:
-            label = round(min(max(cosine, 0.0), 1.0), 4)
-            yield {**row(question, text, label, SEARCHED), "teacher": round(STEEPNESS * cosine, 4)}
+            value = round(min(max(cosine, 0.0), 1.0), 4)
+            yield {**row(question, text, value, SEARCHED), "teacher": round(STEEPNESS * cosine, 4)}
 
 
 def main() -> int:
@@ -123,14 +139,15 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.rows:
         if not path.name.endswith(".train.jsonl"):
             raise InputError(f"{path}: is no training file; expected a name that ends in .train.jsonl.")
+    files = {path: rows_of_questions(path) for path in arguments.rows}
     bioasq = load(arguments.data, arguments.seed)
     known = {question.id for question in bioasq.train}
     answers = ideal_answers(arguments.data / "bioasq/training.json")
     teacher = Teacher(Encoder(arguments.encoder), {name: answers[name] for name in answers if name in known})
-    for path in arguments.rows:
-        rows = [item for _, item in read_json_lines(path)]
+    for path, rows in files.items():
         name = path.name.removesuffix(".train.jsonl")
-        write(arguments.output / f"{name}.answered.train.jsonl", taught(rows, teacher), bioasq.evaluation)
+        with naming(str(path)):
+            write(arguments.output / f"{name}.answered.train.jsonl", taught(rows, teacher), bioasq.evaluation)
     write(arguments.output / f"{SEARCHED}.answered.train.jsonl", searched(bioasq, teacher), bioasq.evaluation)
     return 0
 

@@ -29,8 +29,11 @@ def read_kept(path: Path) -> tuple[list[int], list[float]]:
     """The fingerprints of rows and their scores, as `keep` wrote them."""
     try:
         with np.load(path, allow_pickle=False) as kept:
-            return kept["rows"].tolist(), kept["scores"].astype(float).tolist()
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+            rows, scores = kept["rows"], kept["scores"].astype(float)
+        if rows.ndim != 1 or rows.shape != scores.shape or not np.isfinite(scores).all():
+            raise ValueError("expected one finite score for each row")
+        return rows.tolist(), scores.tolist()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:  # an .npy is no archive
         raise InputError(f"{path}: holds no scores of a teacher ({error}); give a file that --keep wrote.") from error
 
 

@@ -9,9 +9,10 @@
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --kept experiments/teachers/large.npz \\
         --output runs/data/topics.taught.train.jsonl
 
-Every row gets "teacher": the bundle's score of its question and sentence, as a logit. Of encoders, which read the two
-apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what sentences are near, corrected by
-what is known to answer. The labels stay as they are. With --add, the scores are added to those of a former teacher.
+Every row gets "teacher": the bundle's score of its question and sentence, as a logit, or 10 times a cosine. Of
+encoders, which read the two apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what
+sentences are near, corrected by what is known to answer. The labels stay as they are. With --add, the scores are added
+to those of a former teacher.
 
 A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
 sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
@@ -24,6 +25,7 @@ import argparse
 import json
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +35,20 @@ from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options
-from mpir.errors import InputError
+from mpir.errors import InputError, naming, shown
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
-from mpir.perspectives import open_bundle, score_pairs
+from mpir.perspectives import Perspective, open_bundle, score_pairs
+from mpir.perspectives.bi_encoder import COSINE, SCALES
 from mpir.perspectives.scales import LOGIT, TOPS
-from mpir.values import whole_number
+from mpir.values import one_of, real_number, whole_number
 
 Scores = npt.NDArray[np.float64]
 STEEPNESS, KNOWN = 10.0, 2.0
-"""Of a sum of cosines as a logit, and what a label of 1 adds to it."""
+"""Of a cosine, or a sum of them, as a logit; and what a label of 1 adds to that of encoders."""
+Row = dict[str, Any]
+TEXTS = ("question", "sentence")
+"""What every row has."""
 Group = tuple[str, str]
 """A question's id and text."""
 EDGE = 1e-6
@@ -72,12 +78,9 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
-    rows = [row for _, row in read_json_lines(arguments.rows)]
-    wrong = [number for number, row in enumerate(rows, 1) if not {"question", "sentence"} <= set(row)]
-    if wrong:
-        raise InputError(f"{arguments.rows}: row {wrong[0]} lacks a question or a sentence; give a training file.")
-    if arguments.add and (bare := [number for number, row in enumerate(rows, 1) if "teacher" not in row]):
-        raise InputError(f'{arguments.rows}: row {bare[0]} has no "teacher" to add to; leave out --add.')
+    rows = read_training(arguments.rows, taught=arguments.add)
+    if arguments.keep and arguments.keep.exists():
+        read_kept(arguments.keep)  # refused now, and not when everything has been scored
     if arguments.per_question is not None:
         rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, least=2))
     if arguments.kept:
@@ -87,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.keep:
         keep(arguments.keep, rows, found)
     if arguments.add:
-        found = found + np.array([float(row["teacher"]) for row in rows])
+        found = found + np.array([row["teacher"] for row in rows], np.float64)
     with atomic_write(arguments.output) as stream:
         for row, value in zip(rows, found.round(4).tolist(), strict=True):
             stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")
@@ -96,7 +99,32 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+def read_training(path: Path, texts: Sequence[str] = TEXTS, *, taught: bool = False) -> list[Row]:
+    """The rows of a training file, checked: some keys hold `texts`, and with `taught` a teacher's score is there.
+
+    Raises:
+        InputError: no row, or one whose texts are no texts, or whose label or score is no number (file and line named).
+    """
+    rows = []
+    for number, row in read_json_lines(path):
+        with naming(f"{path}:{number}"):
+            _check(row, texts, taught)
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{path}: has no rows; give a training file.")
+    return rows
+
+
+def _check(row: Row, texts: Sequence[str], taught: bool) -> None:
+    for name in texts:
+        if not isinstance(row.get(name), str):
+            raise InputError(f"the {name} is {shown(row.get(name))}; expected a text in quotation marks.")
+    real_number("the label", row.get("label", 0), "a number")
+    if taught:
+        real_number("the teacher's score", row.get("teacher"), "a number to add to; correct it, or leave out --add")
+
+
+def some_of_each(rows: list[Row], count: int) -> list[Row]:
     """At most `count` rows of each question, in the file's order: the best label's, the lowest's, others at random."""
     places: dict[Group, list[int]] = {}
     for place, row in enumerate(rows):
@@ -109,7 +137,7 @@ def some_of_each(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]
     return [rows[place] for place in sorted(kept)]
 
 
-def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Scores]:
+def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], Scores]:
     """The rows whose scores a file keeps, and those scores (N,).
 
     A question of which it knows none of the best rows is left out, since ranking losses need one.
@@ -126,7 +154,7 @@ def by_kept(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> tuple[
     return [row for row, _ in pairs], np.array([score for _, score in pairs])
 
 
-def best_labels(rows: list[dict[str, Any]]) -> dict[Group, float]:
+def best_labels(rows: list[Row]) -> dict[Group, float]:
     """The highest label of each question."""
     found: dict[Group, float] = {}
     for row in rows:
@@ -134,29 +162,36 @@ def best_labels(rows: list[dict[str, Any]]) -> dict[Group, float]:
     return found
 
 
-def group(row: dict[str, Any]) -> Group:
+def group(row: Row) -> Group:
     """The question that a row belongs to: by its id, which training groups by, and its text."""
     return str(row.get("id")), row["question"]
 
 
-def label(row: dict[str, Any]) -> float:
+def label(row: Row) -> float:
     """A row's label, of which one without counts as 0."""
     return float(row.get("label", 0))
 
 
-def by_bundle(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:
+def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
     """The logits (N,) of a bundle's perspective."""
     loaded = open_bundle(arguments.bundle).perspectives(device=arguments.device, precision=arguments.precision)
     teacher = next((one for one in loaded if one.name == arguments.perspective), None)
     if teacher is None:
         names = ", ".join(one.name for one in loaded)
         raise InputError(f"bundle {arguments.bundle!r} has no {arguments.perspective!r}; choose from {names}.")
+    scale = scale_of(teacher)
     pairs = [(row["question"], row["sentence"]) for row in rows]
-    values = score_pairs([teacher], pairs, progress=sys.stderr.isatty()).values[:, 0]
-    return logits(values, str(teacher.identity.get("scale", LOGIT)))
+    return logits(score_pairs([teacher], pairs, progress=sys.stderr.isatty()).values[:, 0], scale)
 
 
-def by_encoders(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Scores:
+def scale_of(teacher: Perspective) -> str:
+    """The scale of a perspective. Raises InputError for one that `logits` does not know."""
+    scale = str(teacher.identity.get("scale", LOGIT))
+    one_of(f"the scale of the perspective {shown(teacher.name)}", scale, SCALES)
+    return scale
+
+
+def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
     """Logits (N,) of the sum of encoders' cosines; of a text longer than an encoder, the beginning counts."""
     from mpir.models.encoder import Encoder
 
@@ -174,8 +209,8 @@ def by_encoders(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> Sc
 
 def logits(values: Scores, scale: str) -> Scores:
     """Scores (N,) on a scale as the logits that a sigmoid would carry there."""
-    if scale == LOGIT:
-        return values
+    if scale in (LOGIT, COSINE):
+        return STEEPNESS * values if scale == COSINE else values
     shares = np.clip(values / TOPS[scale], EDGE, 1 - EDGE)
     found: Scores = np.log(shares / (1 - shares))
     return found

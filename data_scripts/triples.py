@@ -13,8 +13,9 @@ be those of an encoder of a former round, stand in a TREC run, or are drawn from
 the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own way, and
 unfiltered leaves the relevant pool in, to see what that costs.
 
-What is relevant says --qrels or, in BioASQ's questions, their golden documents. Questions of the files of --evaluation
-are refused by id and by text. Triples are shuffled on disk and the first --number kept. A run's lines stand query by
+What is relevant says --qrels or, in BioASQ's questions, their golden documents. Documents without a text, in --corpus
+or else in --index, are left out and counted: training would refuse them. Questions of the files of --evaluation are
+refused by id and by text. Triples are shuffled on disk and the first --number kept. A run's lines stand query by
 query, as search engines write them. Memory holds the judgements and one chunk of questions. Finished chunks stay in
 OUTPUT.parts until the end: the same command goes on, and the file is the same whatever was interrupted.
 """
@@ -26,7 +27,7 @@ import heapq
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -54,10 +55,14 @@ if TYPE_CHECKING:
 
 QUERIES_PER_CHUNK = 5000
 SEARCHED_AT_ONCE = 64
+LEFT_OUT = ".left.json"
+"""The end of the name of what a finished chunk left out."""
 Chunk = Sequence[tuple[str, list[str]]]
 """Questions and their candidates, by ids, best first."""
 Find = Callable[[], Chunk]
 """The candidates of a chunk are found when they are asked for."""
+Known = Callable[[Collection[str]], Collection[str]]
+"""Those of some documents that have a text."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -69,7 +74,7 @@ def main(given: Sequence[str] | None = None) -> int:
     source.add_argument("--random", action="store_true", help="candidates drawn from --corpus")
     parser.add_argument("--questions", type=Path, metavar="FILE", help="their texts: .json, .jsonl, .tsv or topics")
     parser.add_argument("--qrels", type=Path, nargs="+", default=[], metavar="FILE", help="relevant: grades above 0")
-    parser.add_argument("--corpus", nargs="+", metavar="PATH", help="documents that --random draws from")
+    parser.add_argument("--corpus", nargs="+", metavar="PATH", help="documents to draw from or look up texts in")
     parser.add_argument("--evaluation", type=Path, nargs="+", default=[], metavar="FILE", help="questions to refuse")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the triples to write")
     parser.add_argument("--depth", type=int, default=500, help="candidates of each question (%(default)s)")
@@ -90,25 +95,38 @@ def run(arguments: argparse.Namespace) -> int:
     judged = relevant(arguments)
     refuse_evaluation(arguments, judged)
     index = open_first_stage(arguments) if arguments.index else None
-    parts = folder_of_parts(arguments, index.identity if index else {})
-    sample(arguments, judged, candidates(arguments, judged, index), parts)
+    corpus = Texts.of_corpus(arguments.corpus) if arguments.corpus else None
+    source = corpus.source if corpus is not None else arguments.index
+    golden, absent = leave_out_absent(judged, known_to(index, corpus), source)
+    parts = folder_of_parts(arguments, index.identity if index is not None else {})
+    sample(arguments, judged, candidates(arguments, judged, index, corpus), corpus, parts)
+    count = merge(arguments, parts)
+    gone = sum(read_json(path)["without_text"] for path in parts.glob(f"*{LEFT_OUT}"))
+    shutil.rmtree(parts)
+    if absent or gone:
+        which = f"{absent} of {golden} relevant documents and of {gone} candidates"
+        print(f"{source}: has no text of {which}, which are left out.")
+    print(f"{arguments.output}: {count} triples of {sum(map(answered, judged.values()))} judged questions.")
+    return 0
+
+
+def merge(arguments: argparse.Namespace, parts: Path) -> int:
+    """Write the first triples of all parts; how many these are. Raises InputError where there is none."""
+    count = 0
     with atomic_write(arguments.output) as stream:
         lines = heapq.merge(*map(_lines, sorted(parts.glob("*.tsv"))))
-        count = 0
         for line in islice(lines, arguments.number):
             stream.write(line.partition("\t")[2] + "\n")
             count += 1
         if not count:
             source = arguments.run or arguments.index or arguments.corpus[0]
             raise InputError(f"{source}: not one triple was found; do candidates and judgements have the same ids?")
-    shutil.rmtree(parts)
-    print(f"{arguments.output}: {count} triples of {len(judged)} judged questions.")
-    return 0
+    return count
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse numbers that are too small, and options that lack others."""
-    for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1)):
+    for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
         whole_number(f"--{option}", getattr(arguments, option), least=least)
     for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
         if getattr(arguments, option) and not getattr(arguments, needed):
@@ -123,10 +141,49 @@ def relevant(arguments: argparse.Namespace) -> dict[str, Judged]:
             judged[query] = {**judged.get(query, {}), **grades}
     if not arguments.qrels and arguments.questions and arguments.questions.suffix == ".json":
         judged = {one.id: dict.fromkeys(one.documents or (), 1) for one in read_questions(arguments.questions)}
-    if not any(grade > 0 for grades in judged.values() for grade in grades.values()):
+    if not any(map(answered, judged.values())):
         source = next(iter(arguments.qrels), arguments.questions) or "--qrels"
         raise InputError(f"{source}: no document has a grade above 0; expected judgements, such as clicks.")
     return judged
+
+
+def answered(grades: Judged) -> bool:
+    """Whether anything is relevant to a question."""
+    return any(grade > 0 for grade in grades.values())
+
+
+def known_to(index: Retriever | None, corpus: Texts | None) -> Known:
+    """Which documents have a text: in the corpus or else in the index. Without both, all count as if they had one."""
+    if corpus is not None:
+        return lambda ids: {name for name, text in corpus.find(ids).items() if text.strip()}
+    return set if index is None else lambda ids: {name for name in ids if _stored(index, name).strip()}
+
+
+def _stored(index: Retriever, name: str) -> str:
+    """The text of a document, and "" where the index lacks it."""
+    try:
+        return index.document(name).text
+    except InputError:
+        return ""
+
+
+def leave_out_absent(judged: dict[str, Judged], known: Known, source: str) -> tuple[int, int]:
+    """Take relevant documents without a text out of the judgements: how many there were, and how many went.
+
+    Raises:
+        InputError: none of them has a text.
+    """
+    before = after = 0
+    for query, grades in judged.items():
+        relevant = [name for name, grade in grades.items() if grade > 0]
+        there = known(relevant)
+        judged[query] = {name: grade for name, grade in grades.items() if grade <= 0 or name in there}
+        before, after = before + len(relevant), after + len(there)
+    if not after:
+        raise InputError(
+            f"{source}: has no text of any of the {before} relevant documents; give the documents that were judged."
+        )
+    return before, before - after
 
 
 def refuse_evaluation(arguments: argparse.Namespace, judged: Mapping[str, Judged]) -> None:
@@ -143,13 +200,18 @@ def refuse_evaluation(arguments: argparse.Namespace, judged: Mapping[str, Judged
             kept.refuse(identifier, text)
 
 
-def candidates(arguments: argparse.Namespace, judged: Mapping[str, Judged], index: Retriever | None) -> Iterator[Find]:
+def candidates(
+    arguments: argparse.Namespace, judged: Mapping[str, Judged], index: Retriever | None, corpus: Texts | None
+) -> Iterator[Find]:
     """The questions in chunks, with their candidates."""
     if arguments.run:
         yield from (partial(list, chunk) for chunk in _chunks(stream_run(arguments.run)))
         return
-    names = (name for name, grades in judged.items() if any(grade > 0 for grade in grades.values()))
-    find = partial(search, arguments, index, Texts.of_questions(arguments.questions)) if index else draw(arguments)
+    names = (name for name, grades in judged.items() if answered(grades))
+    if arguments.random:
+        find = draw(arguments, corpus)
+    else:
+        find = partial(search, arguments, index, Texts.of_questions(arguments.questions))
     yield from (partial(find, chunk) for chunk in _chunks(names))
 
 
@@ -166,9 +228,8 @@ def search(arguments: argparse.Namespace, index: Retriever, texts: Texts, names:
     return found
 
 
-def draw(arguments: argparse.Namespace) -> Callable[[Sequence[str]], Chunk]:
+def draw(arguments: argparse.Namespace, corpus: Texts) -> Callable[[Sequence[str]], Chunk]:
     """What draws documents for questions; a question's are the same wherever it stands."""
-    corpus = Texts.of_corpus(arguments.corpus)
 
     def drawn(name: str) -> list[str]:
         generator = np.random.default_rng([arguments.seed, zlib.crc32(name.encode()), 1])
@@ -194,14 +255,36 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
     return folder
 
 
-def sample(arguments: argparse.Namespace, judged: Mapping[str, Judged], found: Iterator[Find], parts: Path) -> None:
-    """Every chunk's triples in a file of their own, sorted by their place."""
+def sample(
+    arguments: argparse.Namespace,
+    judged: Mapping[str, Judged],
+    found: Iterator[Find],
+    corpus: Texts | None,
+    parts: Path,
+) -> None:
+    """Every chunk's triples in a file of their own, sorted by their place, beside how many candidates have no text."""
     for number, find in enumerate(tqdm(found, desc="chunks of questions", disable=not sys.stderr.isatty())):
         path = parts / f"{number:06d}.tsv"
         if not path.is_file():
-            lines = sorted(line for query, ids in find() for line in _triples(arguments, judged, query, ids))
+            chunk, gone = with_texts(find(), corpus)
+            lines = sorted(line for query, ids in chunk for line in _triples(arguments, judged, query, ids))
+            write_json(path.with_suffix(LEFT_OUT), {"without_text": gone})
             with atomic_write(path) as stream:
                 stream.writelines(f"{line}\n" for line in lines)
+
+
+def with_texts(chunk: Chunk, corpus: Texts | None) -> tuple[Chunk, int]:
+    """A chunk without the candidates of which a corpus has no text, and how many those are.
+
+    Without a corpus all are kept: what an index finds has words.
+    """
+    if corpus is None:
+        return chunk, 0
+    known, kept = known_to(None, corpus), []
+    for query, ids in chunk:
+        there = known(ids)
+        kept.append((query, [name for name in ids if name in there]))
+    return kept, sum(len(ids) for _, ids in chunk) - sum(len(ids) for _, ids in kept)
 
 
 def _chunks(items: Iterable) -> Iterator[list]:

@@ -17,9 +17,9 @@ _MAY_HAVE_ADDRESS = re.compile(r"://|www\.|@")
 def fold(text: str) -> str:
     """Lower case, character by character: a text keeps its length, so that offsets into it stay."""
     lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(one if len(one := character.lower()) == 1 else character for character in text)
+    if len(lower) != len(text):
+        lower = "".join(one if len(one := character.lower()) == 1 else character for character in text)
+    return lower.replace("ς", "σ")  # a capital Σ has become one or the other, by what stands beside it
 
 
 def canonical(phrase: str) -> str:

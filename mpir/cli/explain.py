@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 import webbrowser
 
 from mpir.cli.serve import add_server_options, serve
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def started(url: str) -> None:
         print(f"mpir: the page is on {url}/explain", file=sys.stderr, flush=True)
-        if not arguments.no_browser:
-            webbrowser.open(f"{url}/explain")
+        if not arguments.no_browser:  # in a thread: w3m and lynx return only when their user leaves the page
+            threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
     return serve(arguments, started)

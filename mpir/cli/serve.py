@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import string
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
 from mpir.cli.rerank import add_model_options, check_options, load_reranker
+from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.values import real_number, whole_number
 
@@ -99,8 +101,18 @@ def _service(arguments: argparse.Namespace) -> Service:
     _check(arguments)
     indexes = _indexes(arguments.index)
     names = frozenset() if arguments.any_model else frozenset({"mpir", str(arguments.bundle), *arguments.model_name})
-    settings = Settings(str(arguments.bundle), names, os.environ.get(KEY, ""), arguments.warmup, limits)
+    settings = Settings(str(arguments.bundle), names, _key(), arguments.warmup, limits)
     return Service(load_reranker(arguments), settings, indexes)
+
+
+def _key() -> str:
+    """The key that clients send, or nothing where none is set. Raises InputError for one that none could send."""
+    key = os.environ.get(KEY, "").strip(string.whitespace)  # as HTTP does with the client's
+    if KEY in os.environ and len(key.splitlines()) != 1:
+        raise InputError(
+            f"${KEY} is blank or has several lines; set it to a key of one line, or unset it to serve without one."
+        )
+    return key
 
 
 def _check(arguments: argparse.Namespace) -> None:

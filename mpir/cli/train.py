@@ -8,6 +8,7 @@ import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.train.settings import TrainingSettings
 
@@ -76,8 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     device_names(arguments.device)
     if arguments.bundle:
         check_replaceable(arguments.bundle, MANIFEST)
+    elif arguments.calibrate:
+        raise InputError("--calibrate is for a bundle's probabilities; name its folder with --bundle, or leave it out.")
     from mpir.plots.training import curves
-    from mpir.train.bundle import make_bundle
+    from mpir.train.bundle import calibration_rows, make_bundle
     from mpir.train.data import read_mixture
     from mpir.train.loop import FineTuner
 
@@ -85,11 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
         logging.getLogger("mpir").setLevel(logging.INFO)
     progress = not arguments.quiet and sys.stderr.isatty()
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
+    rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
     best = tuner.run(progress=progress)
-    curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     print(f"best checkpoint: {best}")
     if arguments.bundle:
-        lines = make_bundle(best, tuner, arguments.bundle, arguments.calibrate, arguments.stored)
+        lines = make_bundle(best, tuner, arguments.bundle, rows, arguments.stored)
         print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
+    curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     return 0

@@ -30,6 +30,9 @@ from mpir.version import __version__
 log = logging.getLogger("mpir.serve")
 GONE = 499
 """What logs and metrics say of a client that did not wait for its answer."""
+STOPPING = Refusal(503, "the server stops and has no time left for this request; send it again later.")
+IDLE = 0.2
+"""Seconds for threads to end once no client waits: enough for idle ones, and the others work for nobody."""
 
 
 class AsciiJSON(Response):
@@ -65,8 +68,10 @@ def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.start()
-        yield
-        service.stop()
+        try:
+            yield
+        finally:
+            service.stop(IDLE)
 
     app = FastAPI(title="mpir", version=__version__, description=schema.DESCRIPTION, lifespan=lifespan)
     rerank, search = _handler(service, _rerank(service)), _handler(service, _search(service))
@@ -131,6 +136,8 @@ async def _answered(service: Service, exchange: Exchange, work: Work) -> Respons
         return exchange.refused(refusal)
     except ClientDisconnect:
         return Response(status_code=GONE)
+    except asyncio.CancelledError:  # by uvicorn, once the grace is over
+        return exchange.refused(STOPPING)
     except InputError as error:
         return exchange.refused(Refusal(400, str(error)))
     except Exception:
@@ -139,7 +146,12 @@ async def _answered(service: Service, exchange: Exchange, work: Work) -> Respons
 
 
 async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
-    """The body of a request that has the key. Raises Refusal, in the dialect that what was seen of it looks like."""
+    """The body of a request that has the key. Where there is none, what was seen of it tells the dialect.
+
+    Raises:
+        Refusal: a stranger's request, or one that cannot be read.
+        CancelledError: the server stops.
+    """
     arriving = Arriving(exchange.request)
     try:
         if stranger := service.stranger(exchange.request):
@@ -148,7 +160,7 @@ async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
         raw = await arriving.whole(service.settings.limits)
         exchange.sizes = {"bytes": len(raw)}
         return parse_body(raw)
-    except Refusal:
+    except (Refusal, asyncio.CancelledError):
         exchange.dialect = dialect_of(exchange.request.url.path, telling(arriving.seen))
         raise
 

@@ -31,7 +31,7 @@ def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
     mode = body.get("mode", "bm25")
     if not isinstance(mode, str):
         raise Refusal(400, f"mode is {shown(mode)}; expected a string.")
-    k = whole_number(body, "k") or CANDIDATES
+    k = whole_number(body, "k") or min(CANDIDATES, limits.documents)
     if k > limits.documents:
         raise Refusal(413, f"k is {k}; expected at most {limits.documents}.")
     sentences = whole_number(body, "sentences", least=0)

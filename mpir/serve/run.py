@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import uvicorn
 
-from mpir.errors import InputError
+from mpir.errors import InputError, shown
 from mpir.serve.app import create_app
 from mpir.serve.service import Service
 
@@ -33,10 +35,11 @@ def listen(host: str, port: int) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
         found.listen(BACKLOG)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, UnicodeError) as error:
+        reason = "no host has such a name" if isinstance(error, UnicodeError) else error.strerror or error
         raise InputError(
-            f"cannot listen on {host} port {port} ({reason}); choose another --port (0 takes a free one) or --host."
+            f"cannot listen on {shown(host)} port {port} ({reason}); "
+            "choose another --port (0 takes a free one) or --host."
         ) from error
     return found
 
@@ -47,29 +50,53 @@ def url_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+class Announcing(uvicorn.Server):
+    """A server that says when it takes requests; by then it has its signal handlers."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], Any]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._announce()
+
+
 def run_server(
     service: Service, listening: socket.socket, *, grace: float, started: Callable[[str], Any] = lambda _: None
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what is in flight, for at most `grace` seconds.
+    """Serve until SIGTERM or SIGINT; then finish what is in flight, for at most `grace` seconds, rounded up.
 
-    `started` is called with the URL before the first request is taken.
+    `started` is called with the URL once requests are taken; they wait until it returns. Where work remains that nobody
+    waits for any more, the process ends here.
     """
     _log_to_stderr()
     config = uvicorn.Config(
         create_app(service),
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=int(grace),
+        timeout_graceful_shutdown=math.ceil(grace),
         timeout_keep_alive=30,
     )
-    with _signals_end_nothing():  # uvicorn raises them again once it has stopped
-        started(url_of(listening))
-        uvicorn.Server(config).run(sockets=[listening])
+    server = Announcing(config, lambda: started(url_of(listening)))
+    with _signals_only_stop(server):
+        server.run(sockets=[listening])
+    if not service.ended.is_set():
+        _leave(service)
+
+
+def _leave(service: Service) -> NoReturn:
+    """End the process while threads still work: Python would wait for some, and torch crashes in others as it ends."""
+    logging.disable()  # that their work fails now is no news
+    service.reranker.close()
+    os._exit(0)
 
 
 @contextlib.contextmanager
-def _signals_end_nothing() -> Any:
-    kept = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
+def _signals_only_stop(server: uvicorn.Server) -> Any:
+    """Also before uvicorn has its own handlers, and when it raises the signals again once it has stopped."""
+    kept = {one: signal.signal(one, server.handle_exit) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:

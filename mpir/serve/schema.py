@@ -73,6 +73,7 @@ _REFUSALS = {
     408: "The request did not arrive in time.",
     413: "Too much of something; the message has the limit.",
     429: "Too many requests or searches wait; Retry-After says when to come back.",
+    503: "The server stops.",
     504: "The ranking took too long.",
 }
 

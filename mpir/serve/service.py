@@ -34,7 +34,7 @@ class Service:
         self.metrics = Metrics()
         self.scoring = Scoring(reranker.rerank_batch, settings.limits, self.metrics.scored)
         self.metrics.watch(lambda: self.scoring.waiting)
-        self.ready = threading.Event()
+        self.ready, self.ended = threading.Event(), threading.Event()
         self._searching = ThreadPoolExecutor(1, "mpir-search")
         self._room = threading.BoundedSemaphore(settings.limits.searches)
 
@@ -54,16 +54,22 @@ class Service:
         else:
             log.error("the server does not get ready: the warm-up failed (%s)", future.exception())
 
-    def stop(self) -> None:
-        """Finish what waits, and end the threads."""
+    def stop(self, seconds: float | None = None) -> None:
+        """Finish what waits, for at most so many seconds; `ended` is set once no thread works any more."""
+        threading.Thread(target=self._end, name="mpir-end", daemon=True).start()
+        self.ended.wait(seconds)
+
+    def _end(self) -> None:
         self.scoring.stop()
         self._searching.shutdown()
+        self.ended.set()
 
     def stranger(self, request: Request) -> Refusal | None:
         """The refusal (401) of a request without the server's key, where it has one."""
         key, given = self.settings.key, request.headers.get("authorization", "")
         scheme, _, found = given.partition(" ")
-        right = hmac.compare_digest(found.strip().encode("latin-1"), key.encode("utf-8", "surrogateescape"))
+        # as bytes, only ASCII white space is stripped: what UTF-8 makes of an à ends in latin-1's no-break space
+        right = hmac.compare_digest(found.encode("latin-1").strip(), key.encode("utf-8", "surrogateescape"))
         if not key or (right and scheme.lower() == "bearer"):
             return None
         return Refusal(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")

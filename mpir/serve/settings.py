@@ -35,6 +35,10 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 408: {"Connection": "close"}}
+"""Headers that a status asks for; a request that never ended leaves nothing to be read after it."""
+
+
 class Refusal(Exception):  # noqa: N818  (it is an answer, not a fault)
     """A request that gets no ranking: an HTTP status, and one sentence that says why and what to do."""
 
@@ -45,5 +49,5 @@ class Refusal(Exception):  # noqa: N818  (it is an answer, not a fault)
     @property
     def headers(self) -> dict[str, str]:
         """The headers that go with it."""
-        found = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
+        found = OF_STATUS.get(self.status, {})
         return found if self.retry_after is None else {**found, "Retry-After": str(self.retry_after)}

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.bioasq import read_questions
+from mpir.errors import InputError, shown
 from mpir.io.read import read_json
 from mpir.text.terms import terms
 
@@ -31,14 +33,23 @@ def read_answers(path: str | Path) -> dict[str, Answer]:
     """The exact answers of a BioASQ file's factoid and list questions by question id.
 
     Official files hold lists of items with synonyms; in flattened ones a text whose parts are separated by commas.
+
+    Raises:
+        InputError: as `read_questions`, or for an answer that is neither.
     """
-    records = read_json(path).get("questions", [])
-    found = {record["id"]: _answer(record) for record in records if record.get("type") in ("factoid", "list")}
+    read_questions(path)  # refuses what the rest takes for granted
+    asked = [record for record in read_json(path)["questions"] if record.get("type") in ("factoid", "list")]
+    found = {record["id"]: _answer(record, path) for record in asked}
     return {identity: answer for identity, answer in found.items() if answer}
 
 
-def _answer(record: dict[str, Any]) -> Answer:
+def _answer(record: dict[str, Any], path: str | Path) -> Answer:
     value, several = record.get("exact_answer"), record["type"] == "list"
+    if value is not None and not _is_answer(value):
+        raise InputError(
+            f"{path}: question {shown(record['id'])}: exact_answer is {shown(value)}; expected a string, or a list of "
+            "strings or of lists of strings."
+        )
     if isinstance(value, str):
         parts = [part.strip() for part in value.split(", ")]
         items: Sequence[Any] = [[part] for part in parts] if several else [[value, *parts]]
@@ -47,6 +58,13 @@ def _answer(record: dict[str, Any]) -> Answer:
         if not several:  # a factoid's list is of synonyms, whether nested or not
             items = [[text for part in items for text in ([part] if isinstance(part, str) else part)]]
     return tuple(filter(None, (_synonyms([item] if isinstance(item, str) else item) for item in items)))
+
+
+def _is_answer(value: Any, levels: int = 2) -> bool:
+    """Whether a value is a string, or a list of such, as many levels deep."""
+    if isinstance(value, str):
+        return True
+    return isinstance(value, list) and levels > 0 and all(_is_answer(one, levels - 1) for one in value)
 
 
 def _synonyms(texts: Sequence[str]) -> tuple[str, ...]:

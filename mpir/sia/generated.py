@@ -10,7 +10,8 @@ from mpir.corpora import read_corpus, read_questions
 from mpir.perspectives import Perspective, score_pairs
 from mpir.sia.filters import Filters
 from mpir.sia.rows import Item, one_line, random_of
-from mpir.sia.writer import Decoding, Writer
+from mpir.sia.settings import Decoding
+from mpir.sia.writer import Writer
 from mpir.text.split import sentences, split
 from mpir.train.leakage import EvaluationQuestions
 

@@ -17,20 +17,20 @@ from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia import facts, graded, similar
-from mpir.sia.answers import read_answers
+from mpir.sia.answers import Answer, read_answers
 from mpir.sia.collect import Collected, collect
 from mpir.sia.entities import EntityFinder, TermEntities, entity_finder
 from mpir.sia.filters import asks
 from mpir.sia.qasc import read_items
 from mpir.sia.report import write_dataset, write_report
 from mpir.sia.rows import Item, SiaRow
-from mpir.sia.settings import GenerationSettings
+from mpir.sia.settings import SHARE, Decoding, GenerationSettings, Training, is_share
 from mpir.sia.swaps import swap_rows
 from mpir.sia.vectors import Neighbours
 from mpir.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
-from mpir.values import real_number
+from mpir.values import real_number, whole_number
 from mpir.version import __version__
 
 NEAR = 10
@@ -45,8 +45,11 @@ class Generation:
     ) -> None:
         """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
-        share = "a number above 0 and at most 1"
-        real_number("--probability", settings.probability, share, lambda value: 0 < value <= 1)
+        real_number("--probability", settings.probability, SHARE, is_share)
+        whole_number("--seed", settings.seed, least=0)
+        self._training = Training(checkpoint=settings.writer, **settings.training)
+        self._decoding = Decoding(**settings.decoding)
+        self._answers = self._load_answers() if {"graded", "coverage"} & set(self.steps) else {}
         self._swapping = self._load_swapping() if "swap" in self.steps else None
         self.space = Workspace(folder, resume=resume, progress=progress)
         self.counts: dict[str, Mapping[str, int]] = {}
@@ -56,6 +59,10 @@ class Generation:
         """What may be missing is loaded before anything is made."""
         return entity_finder(self.settings.entities), Neighbours(self.settings.vectors)
 
+    def _load_answers(self) -> dict[str, Answer]:
+        """The exact answers of all questions, which are refused here, before anything is made."""
+        return {identity: answer for path in self.settings.bioasq for identity, answer in read_answers(path).items()}
+
     def run(self) -> Collected:
         """Make all rows, and write them with report and data card."""
         parts = list(self._parts())
@@ -63,7 +70,7 @@ class Generation:
         found = collect(records, self.space.folder, self.settings.seed)
         made_by = {"mpir": __version__, **asdict(self.settings), "steps": list(self.steps)}
         if "generated" in self.steps:
-            made_by |= {"training": self._training(), "decoding": self._written()}
+            made_by |= {"training": asdict(self._training), "decoding": self._written()}
         write_report(self.space.folder, found, self.counts, made_by)
         write_dataset(self.space.folder, found, made_by)
         return found
@@ -147,7 +154,7 @@ class Generation:
         from mpir.sia.generated import PER_CHUNK, Writers, generate_items, read_sources
         from mpir.sia.writer import CUES, Writer
 
-        settings, decoding, training = self.settings, self._decoding(), self._training()
+        settings, training = self.settings, asdict(self._training)
         made = {kind: self._train(kind, items) for kind in CUES}
         shared = {"max_length": training["max_length"], "device": settings.device, "precision": settings.precision}
         writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
@@ -166,7 +173,7 @@ class Generation:
             "generated-items",
             sources,
             lambda part: _dicts(
-                *generate_items(part, writers, relevance, decoding, settings.filters, seed=settings.seed)
+                *generate_items(part, writers, relevance, self._decoding, settings.filters, seed=settings.seed)
             ),
             identity,
             size=PER_CHUNK,
@@ -180,9 +187,9 @@ class Generation:
 
     def _train(self, kind: str, items: Step) -> Path:
         from mpir.io.hash import fingerprint
-        from mpir.sia.writer import Training, train_writer
+        from mpir.sia.writer import train_writer
 
-        settings, training = self.settings, self._training()
+        settings, training = self.settings, asdict(self._training)
         partial = self._partial("", items)
         golden = self._bioasq if "graded" in self.steps and kind == "query" else None
         rows = [step.fingerprint for step in (partial, golden) if step]
@@ -202,7 +209,7 @@ class Generation:
         return train_writer(
             kind,
             examples,
-            Training(**training),
+            self._training,
             folder,
             seed=settings.seed,
             device=settings.device,
@@ -214,7 +221,6 @@ class Generation:
     def _bioasq(self) -> Step:
         """Graded rows of BioASQ questions, without those that are kept for evaluation."""
         settings, counts = self.settings, Counter[str]()
-        answers = {identity: answer for path in settings.bioasq for identity, answer in read_answers(path).items()}
         folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
         if not index_matches(folder, source):
             build_index(read_corpus(settings.corpus), folder, source=source, progress=self.progress)
@@ -232,7 +238,7 @@ class Generation:
         with LuceneIndex(folder) as index:
 
             def work(questions: Sequence[Question]) -> tuple[list[Record], dict[str, int]]:
-                found = _evidence(questions, index, answers, relevance)
+                found = _evidence(questions, index, self._answers, relevance)
                 rows = [row.to_dict() for one in found for name in chosen for row in makers[name](one, settings.seed)]
                 return rows, {}
 
@@ -253,20 +259,10 @@ class Generation:
         kept = (q for path in self.settings.exclude for q in read_questions(path))
         return EvaluationQuestions((q.id, q.body) for q in kept)
 
-    def _training(self) -> dict[str, Any]:
-        from mpir.sia.writer import Training
-
-        return asdict(Training(checkpoint=self.settings.writer, **self.settings.training))
-
-    def _decoding(self) -> Any:
-        from mpir.sia.writer import Decoding
-
-        return Decoding(**self.settings.decoding)
-
     def _written(self) -> dict[str, Any]:
         """How text is sampled, and in which number format, which the hardware may decide."""
         dtype = choose_dtype(self.settings.precision, [choose_device(self.settings.device)])
-        return {**asdict(self._decoding()), "precision": str(dtype).removeprefix("torch.")}
+        return {**asdict(self._decoding), "precision": str(dtype).removeprefix("torch.")}
 
     def _perspective(self, name: str) -> Perspective:
         if not self._perspectives:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpir.errors import InputError, shown
 from mpir.sia.filters import Filters
+from mpir.values import real_number, whole_number
 
 STEPS = {
     "combined": ("qasc",),
@@ -19,6 +20,51 @@ STEPS = {
     "coverage": ("bioasq", "corpus"),
 }
 """What each step needs besides the bundle."""
+SHARE = "a number above 0 and at most 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a writer is trained. `max_length` is the most tokens of source and target together.
+
+    Raises:
+        InputError: a number that nothing can be trained by.
+    """
+
+    checkpoint: str
+    epochs: int = 3
+    batch_size: int = 16
+    learning_rate: float = 5e-5
+    max_length: int = 192
+    save_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "max_length", "save_every"):
+            whole_number(f"--{name.replace('_', '-')}", getattr(self, name))
+        real_number("--learning-rate", self.learning_rate, "a number above 0", lambda rate: rate > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How text is sampled: nucleus sampling (Holtzman et al. 2020) after a temperature.
+
+    Raises:
+        InputError: a number that nothing can be sampled by.
+    """
+
+    top_p: float = 0.9
+    temperature: float = 0.8
+    most_tokens: int = 60
+
+    def __post_init__(self) -> None:
+        real_number("--top-p", self.top_p, SHARE, is_share)
+        real_number("--temperature", self.temperature, "a number above 0", lambda value: value > 0)
+        whole_number("--most-tokens", self.most_tokens)
+
+
+def is_share(value: float) -> bool:
+    """Whether a number is above 0 and at most 1."""
+    return 0 < value <= 1
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, atomic_write, write_json
 from mpir.models.device import choose_device, choose_dtype
+from mpir.sia.settings import Decoding, Training
 from mpir.sia.workspace import batched
 
 TextPair = tuple[str, str]
@@ -26,27 +27,6 @@ CUES = {"query": "\nQuestion:", "partial": "\nRelated fact:"}
 IGNORED = -100
 SHUFFLED = 2048
 MADE_BY, STATE = "made_by.json", "state.pt"
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """How a writer is trained. `max_length` is the most tokens of source and target together."""
-
-    checkpoint: str
-    epochs: int = 3
-    batch_size: int = 16
-    learning_rate: float = 5e-5
-    max_length: int = 192
-    save_every: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """How text is sampled: nucleus sampling (Holtzman et al. 2020) after a temperature."""
-
-    top_p: float = 0.9
-    temperature: float = 0.8
-    most_tokens: int = 60
 
 
 @dataclass(frozen=True, slots=True)

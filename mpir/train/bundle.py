@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from mpir.errors import InputError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.train.export import declare, describe, export_bundle
 from mpir.train.rows import Example, read_rows
 
 if TYPE_CHECKING:
+    from mpir.train.data import Task
     from mpir.train.loop import FineTuner
+
+Rows = Mapping[str, Sequence[Example]]
+"""Labelled rows by the perspective that they are for."""
+
+
+def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
+    """What each probability among the perspectives is to be calibrated on: the rows of a file, or else its dev rows.
+
+    Raises:
+        InputError: broken rows, or none with a positive label, or none without.
+    """
+    given = read_rows(path, 1.0) if path else None
+    probabilities = {item["name"] for item in declare(tasks) if item.get("scale") == "probability"}
+    found = {task.name: task.dev if given is None else given for task in tasks if task.name in probabilities}
+    for name, rows in found.items():
+        _check_labels(rows, str(path) if path else f"{name}: dev")
+    return found
 
 
 def make_bundle(
-    best: Path, tuner: FineTuner, folder: Path, rows: Path | None = None, stored: str = "fp16"
+    best: Path, tuner: FineTuner, folder: Path, rows: Rows | None = None, stored: str = "fp16"
 ) -> list[str]:
     """Write the bundle, and return a line on how well each probability is calibrated.
 
@@ -26,20 +45,20 @@ def make_bundle(
         best: the checkpoint.
         tuner: the run that it comes from, whose model it becomes.
         folder: where the bundle goes.
-        rows: a file of labelled rows to calibrate on; by default the dev rows of each perspective.
+        rows: what to calibrate on, see `calibration_rows`; by default the dev rows of each perspective.
         stored: the number format of its weights, fp16 or bf16.
 
     Raises:
-        InputError: broken rows.
+        InputError: rows of one label only.
         OutputError: the folder cannot be written, or something else stands there.
     """
+    rows = calibration_rows(tuner.tasks) if rows is None else rows
     tuner.load(best)
     perspectives = declare(tuner.tasks)
     calibration, lines = {}, []
     for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
-        if item.get("scale") == "probability":
-            shown = read_rows(rows, 1.0) if rows else task.dev
-            logits = tuner.outputs(shown, [index])[:, 0].astype(np.float64)
+        if shown := rows.get(task.name):
+            logits = tuner.outputs(list(shown), [index])[:, 0].astype(np.float64)
             calibration[item["output"]], line = calibrate(logits, shown)
             lines.append(f"{task.name}: expected calibration error {line}")
     card = describe(folder.name, tuner.settings, tuner.tasks, tuner.seen, tuner.evaluate(), notes=lines)
@@ -50,17 +69,31 @@ def make_bundle(
 def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
     """The (slope, shift) of Platt scaling fitted on all rows, and its error in words.
 
-    The error is that of each half of the questions, scaled by what was fitted on the other half; a single question has
-    no halves, so that its error is that of the rows that were fitted.
+    The error is that of each half of the questions, scaled by what was fitted on the other half. Where a half lacks
+    either label, as one of a single question does, it is that of the rows that were fitted.
+
+    Raises:
+        InputError: no row with a positive label, or none without, which every row's probability would be 0 or 1 for.
     """
+    _check_labels(rows, "the file to calibrate on")
     labels = np.array([float(row.label > 0) for row in rows])
     place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
     half = np.array([place[row.group] % 2 == 1 for row in rows])
     slope, shift = fitted = fit_logistic(logits, labels)
     scaled = slope * logits + shift
-    for part in (half, ~half) if half.any() else ():
+    halves = all(len(set(labels[part])) == 2 for part in (half, ~half))
+    for part in (half, ~half) if halves else ():
         slope, shift = fit_logistic(logits[~part], labels[~part])
         scaled[part] = slope * logits[part] + shift
     before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, scaled))
-    how = "halves of the questions in turn" if half.any() else "of one question, and fitted on them"
+    how = "halves of the questions in turn" if halves else "too few for halves, and fitted on them"
     return fitted, f"{before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, {how})"
+
+
+def _check_labels(rows: Sequence[Example], place: str) -> None:
+    positive = sum(row.label > 0 for row in rows)
+    if positive in (0, len(rows)):
+        raise InputError(
+            f"{place} has {len(rows)} rows, {positive} of them with a positive label; calibration needs some with and "
+            "some without, so add them, or name other rows with --calibrate."
+        )

@@ -34,11 +34,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import InputError, shown
-from mpir.io.read import read_json
+from mpir.errors import InputError, naming, shown
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Level
+from mpir.train.declared import paths, read_declared
 from mpir.train.losses import Loss, loss_named
 from mpir.train.retrieval import Retrieval
 from mpir.train.rows import Example, read_rows
@@ -80,15 +80,6 @@ class Task:
         return any(loss.ranking for loss in self.losses)
 
 
-FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "name": (str, "a string"),
-    "losses": (list, "a list of one or more"),
-    "train": (list, "a list of files"),
-    "dev": ((str, dict), "a file of rows, or what is searched for what"),
-}
-"""What a mixture says of each perspective."""
-
-
 def read_mixture(
     path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
 ) -> list[Task]:
@@ -98,16 +89,14 @@ def read_mixture(
     the loss ranks, a question that has lost all of its positives or negatives by that goes, too.
 
     Raises:
-        InputError: a missing file or key, an unknown loss, a label out of range or no teacher for a loss that wants
-            one (file and line named), no positives, or something left out that is not there.
+        InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
+            is taken, a label out of range or no teacher for a loss that wants one (file and line named), no positives,
+            or something left out that is not there.
     """
-    declared = read_json(path)
+    declared = read_declared(path)
     root = Path(path).parent if folder is None else Path(folder)
     reader = _Reader(root, set(without), set(), progress)
-    try:
-        tasks = [_task(item, reader, str(path)) for item in _declared(declared["perspectives"], str(path))]
-    except KeyError as error:
-        raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/data.py.") from error
+    tasks = [_task(item, reader, str(path)) for item in declared]
     absent = sorted(set(without) - reader.names)
     if absent:
         raise InputError(
@@ -149,32 +138,15 @@ class _Reader:
         graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
         if graded:
             raise InputError(f"{place}: {graded[0]} learns grades, which triples have none of; choose another loss.")
-        corpus = file.get("corpus", [])
         block = whole_number(f"{place}: {file['triples']}: block", file.get("block", BLOCK))
         return TripleFile(
             self.folder / file["triples"],
             questions=self.folder / file["questions"] if "questions" in file else None,
-            corpus=[self.folder / one for one in ([corpus] if isinstance(corpus, str) else corpus)],
+            corpus=[self.folder / one for one in paths(f"{place}: corpus", file.get("corpus", []))],
             block=block,
             distilled=any(loss.distilled for loss in losses),
             progress=self.progress,
         )
-
-
-def _declared(perspectives: Any, place: str) -> list[dict[str, Any]]:
-    """What is declared for each perspective, of the right types. Raises InputError, or KeyError for a missing key."""
-    if not isinstance(perspectives, list):
-        raise InputError(f"{place}: perspectives is {shown(perspectives)}; expected a list of objects.")
-    for item in perspectives:
-        if not isinstance(item, dict):
-            raise InputError(f"{place}: a perspective is {shown(item)}; expected an object with its name and losses.")
-        for key, (kind, form) in FORM.items():
-            if not item[key] or not isinstance(item[key], kind):
-                raise InputError(f"{place}: {shown(item['name'])}: {key} is {shown(item[key])}; expected {form}.")
-        for file in item["train"]:
-            if not isinstance(file, dict) or not isinstance(file.get("triples") or file["file"], str):
-                raise InputError(f'{place}: a file is {shown(file)}; expected an object such as {{"file": "a.jsonl"}}.')
-    return perspectives
 
 
 def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
@@ -226,11 +198,9 @@ def _check(task: Task, place: str) -> None:
 
 def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
     """What a perspective is trained by, and what its vectors are."""
-    try:
+    with naming(place):
         losses = tuple(loss_named(text) for text in item["losses"])
         pooling = _pooling(item)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from error
     if len({loss.apart for loss in losses}) == 2:
         raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
     if isinstance(pooling, LateInteraction) and not losses[0].apart:
@@ -282,10 +252,8 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sam
             f'{place}: sampling is {shown(declared)}; expected {{"negatives": "hard", "among": 128}}, for a loss that '
             "reads texts apart."
         )
-    try:
+    with naming(place):
         return Sampling(**declared)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from error
 
 
 def _epochs(file: dict[str, Any], place: str) -> float:

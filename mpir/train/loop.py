@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -115,6 +116,7 @@ class FineTuner:
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
         self._resume()
+        self._mend_log()
         bar = tqdm(total=len(self.batches), initial=self.step, desc="training", unit="batch", disable=not progress)
         while self.step < len(self.batches) and self.stale < self.settings.patience:
             value = self._train_step(self.batches[self.step])
@@ -387,6 +389,14 @@ class FineTuner:
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "log.jsonl", "a", encoding="utf-8") as stream:
             stream.write(json.dumps(values) + "\n")
+
+    def _mend_log(self) -> None:
+        """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""
+        path = self.folder / "log.jsonl"
+        content = path.read_bytes() if path.is_file() else b""
+        if content and not content.endswith(b"\n"):
+            log.warning("%s: its last line is incomplete and is dropped", path)
+            os.truncate(path, content.rfind(b"\n") + 1)
 
     def _identity(self) -> str:
         values = {name: value for name, value in asdict(self.settings).items() if value is not None}

@@ -19,6 +19,7 @@ from mpir.corpora.trec import read_qrels
 from mpir.errors import InputError, shown
 from mpir.evaluate.ir import Qrels, evaluate_run
 from mpir.text.types import Document
+from mpir.train.declared import one_path, paths
 from mpir.values import whole_number
 
 KEYS = ("questions", "qrels", "corpus", "sample")
@@ -48,7 +49,8 @@ class Retrieval:
         are kept and as many others as the sample has room for: always the same ones, whatever the seed.
 
         Raises:
-            InputError: a missing or unknown key, a broken file, or a corpus without any relevant document.
+            InputError: a missing or unknown key, a path that is none, a broken file, or a corpus without any relevant
+                document.
         """
         unknown = sorted(set(declared) - set(KEYS))
         absent = [key for key in ("questions", "corpus") if key not in declared]
@@ -58,13 +60,15 @@ class Retrieval:
                 "sample."
             )
         size = whole_number(f"{place}: dev: sample", declared.get("sample", SAMPLE))
-        qrels = _relevant(folder / declared["questions"], declared.get("qrels") and folder / declared["qrels"])
-        corpus = [declared["corpus"]] if isinstance(declared["corpus"], str) else declared["corpus"]
-        documents = _sample([folder / path for path in corpus], {name for one in qrels.values() for name in one}, size)
+        asked = folder / one_path(f"{place}: dev: questions", declared["questions"])
+        corpus = [folder / path for path in paths(f"{place}: dev: corpus", declared["corpus"])]
+        judged = declared.get("qrels")
+        qrels = _relevant(asked, None if judged is None else folder / one_path(f"{place}: dev: qrels", judged))
+        documents = _sample(corpus, {name for one in qrels.values() for name in one}, size)
         there = {
             query: {name: grade for name, grade in one.items() if name in documents} for query, one in qrels.items()
         }
-        questions = {name: text for name, text in read_queries(folder / declared["questions"]) if there.get(name)}
+        questions = {name: text for name, text in read_queries(asked) if there.get(name)}
         if not questions:
             raise InputError(f"{place}: the corpus of dev has no document that is relevant to any of its questions.")
         return cls(questions, {name: there[name] for name in questions}, documents)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, naming, shown
 from mpir.io.read import read_json_lines
 
 
@@ -30,28 +32,45 @@ def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Exampl
     """
     rows = []
     for number, item in read_json_lines(path):
-        try:
-            teacher = item.get("teacher")
-            row = Example(
-                str(item["id"]),
-                item["question"],
-                item["sentence"],
-                float(item["label"]),
-                None if teacher is None else float(teacher),
-                str(item.get("kind", "")),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"{path}:{number}: expected id, question, sentence and a numeric label; {error} is at fault."
-            raise InputError(message) from error
-        for name, text in (("question", row.question), ("sentence", row.sentence)):
-            if not isinstance(text, str):
-                raise InputError(f"{path}:{number}: the {name} is {shown(text)}; expected a text in quotation marks.")
-        if not 0.0 <= row.label <= top:
-            raise InputError(f"{path}:{number}: label {row.label} is outside 0 to {top:g}; correct the label.")
-        if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
-            raise InputError(
-                f"{path}:{number}: the teacher's score is {shown(row.teacher)}, but a loss learns from it; "
-                "add scores with data_scripts/teacher_scores.py, or choose other losses."
-            )
+        with naming(f"{path}:{number}"):
+            row = _row(item)
+            _check(row, top, distilled=distilled)
         rows.append(row)
     return rows
+
+
+def _row(item: Mapping[str, Any]) -> Example:
+    """A line's object as a row. Raises InputError for a missing key, an id that is none, or a label of another type."""
+    if "id" in item and not _is_id(item["id"]):
+        raise InputError(f"the id is {shown(item['id'])}; expected a string or a whole number that names the question.")
+    try:
+        teacher = item.get("teacher")
+        return Example(
+            str(item["id"]),
+            item["question"],
+            item["sentence"],
+            float(item["label"]),
+            None if teacher is None else float(teacher),
+            str(item.get("kind", "")),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        message = f"expected id, question, sentence and a numeric label; {error} is at fault."
+        raise InputError(message) from error
+
+
+def _is_id(value: Any) -> bool:
+    """Whether it tells questions apart. As texts, all that is null would be one question, "None"."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+
+
+def _check(row: Example, top: float, *, distilled: bool) -> None:
+    for name, text in (("question", row.question), ("sentence", row.sentence)):
+        if not isinstance(text, str):
+            raise InputError(f"the {name} is {shown(text)}; expected a text in quotation marks.")
+    if not 0.0 <= row.label <= top:
+        raise InputError(f"label {row.label} is outside 0 to {top:g}; correct the label.")
+    if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
+        raise InputError(
+            f"the teacher's score is {shown(row.teacher)}, but a loss learns from it; add scores with "
+            "data_scripts/teacher_scores.py, or choose other losses."
+        )

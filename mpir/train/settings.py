@@ -51,6 +51,8 @@ class TrainingSettings:
     max_steps: int | None = _setting(None, "so many batches, the mixture cut off or repeated", 1)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.checkpoint, str) or not self.checkpoint.strip():
+            raise InputError(f"setting checkpoint is {shown(self.checkpoint)}; expected a folder or a hub name.")
         for item in fields(self):
             value, least = getattr(self, item.name), item.metadata.get("least")
             if least is None or (value is None and item.default is None):

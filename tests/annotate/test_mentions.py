@@ -78,6 +78,22 @@ def test_folding_keeps_every_offset(text: str) -> None:
     assert len(fold(text)) == len(text)
 
 
+@given(st.text("ΑΣσς:'İß "))
+def test_a_piece_is_folded_as_it_is_in_its_text(text: str) -> None:
+    """Python makes a capital sigma one small letter or the other, by what stands beside it."""
+    for begin in range(len(text)):
+        assert fold(text[begin:]) == fold(text)[begin:]
+        assert fold(text[:begin]) == fold(text)[:begin]
+
+
+@pytest.mark.parametrize("phrase", ["ασ", "ΑΣ", "ας"])
+@pytest.mark.parametrize("text", ["the ΑΣ:Β protein", "the ΑΣ", "the ας", "the ασ"])
+def test_sigma_at_the_end_of_a_word_is_sigma(phrase: str, text: str) -> None:
+    for matcher in (ExactMatcher, PartialMatcher):
+        found = matcher(Lexicon.of({"sigma": [phrase]})).find(text)
+        assert [(one.entry.concept, one.begin, one.end) for one in found] == [("sigma", 4, 6)]
+
+
 @given(TEXTS)
 def test_sentences_alone_or_together_are_annotated_alike(text: str) -> None:
     found = sentences(Document("1", "", text), style="report")

@@ -73,3 +73,69 @@ def test_a_place_where_no_bundle_can_go_is_refused_before_training(
     assert train(options) == 2
     assert "made: exists and holds no bundle.json, so it is something else" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "others.jsonl: cannot be read"),
+        ("{}\n", "others.jsonl:1: expected id, question"),
+        ("", "others.jsonl has 0 rows, 0 of them with a positive label; calibration needs some with and some without"),
+        (1.0, "others.jsonl has 2 rows, 2 of them with a positive label"),
+        (0.0, "others.jsonl has 2 rows, 0 of them with a positive label"),
+    ],
+)
+def test_rows_that_calibrate_nothing_are_refused_before_training(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], content: Any, message: str
+) -> None:
+    if isinstance(content, float):
+        row = {"question": "does aspirin thin blood", "sentence": GOOD, "label": content}
+        content = "".join(json.dumps({**row, "id": name}) + "\n" for name in "ab")
+    if content is not None:
+        (tmp_path / "others.jsonl").write_text(content)
+    assert train({**options, "--calibrate": tmp_path / "others.jsonl"}) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_dev_rows_of_one_label_are_refused_for_a_bundle_and_not_without(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dev.jsonl").write_text((tmp_path / "relevance.jsonl").read_text().splitlines()[0])
+    mixture = json.loads(options["--mixture"].read_text())
+    mixture["perspectives"][0]["dev"] = "dev.jsonl"
+    options["--mixture"].write_text(json.dumps(mixture))
+    options["--max-steps"] = 1
+    assert train(options) == 2
+    assert "relevance: dev has 1 rows, 1 of them with a positive label" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    del options["--bundle"]
+    assert train(options) == 0
+
+
+def test_rows_to_calibrate_on_want_a_bundle(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del options["--bundle"]
+    assert train({**options, "--calibrate": tmp_path / "relevance.jsonl"}) == 2
+    assert "--calibrate is for a bundle's probabilities; name its folder with --bundle" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_rows_calibrate(options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (tmp_path / "relevance.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "others.jsonl").write_text("".join(lines[:8]))
+    assert train({**options, "--max-steps": 1, "--calibrate": tmp_path / "others.jsonl"}) == 0
+    assert "after scaling (8 dev rows," in capsys.readouterr().out
+
+
+def test_a_damaged_log_costs_the_curves_and_no_bundle(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options["--max-steps"], bundle = 1, options.pop("--bundle")
+    assert train(options) == 0
+    log = tmp_path / "run/log.jsonl"
+    log.write_text('{"step": 0, "ta' + log.read_text())
+    assert train({**options, "--bundle": bundle}) == 2
+    assert "log.jsonl:1: not valid JSON" in capsys.readouterr().err
+    assert (bundle / "bundle.json").is_file()

@@ -1,8 +1,10 @@
 """A teacher that has read the ideal answer: it grades sentences by it, and never an evaluation question's."""
 
 import json
+import re
 import runpy
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import mpir
+from mpir.errors import InputError
 from mpir.io.read import read_json, read_json_lines
 from mpir.text.normalise import normalise
 
@@ -51,6 +54,37 @@ def test_ideal_answers_are_lists_or_texts(script: dict[str, Any], tmp_path: Path
     assert script["ideal_answers"](tmp_path / "q.json") == {"a": ["One."], "b": ["Two."]}
 
 
+@pytest.mark.parametrize("value", [5, [5], {"a": "b"}])
+def test_an_ideal_answer_that_is_no_text(script: dict[str, Any], tmp_path: Path, value: object) -> None:
+    (tmp_path / "q.json").write_text(json.dumps({"questions": [{"id": "a", "ideal_answer": value}]}))
+    with pytest.raises(InputError, match=r"q\.json: question 'a': ideal_answer is .*; expected a text or a list of"):
+        script["ideal_answers"](tmp_path / "q.json")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"id": "a", "question": "why", "sentence": null, "label": 1}', "some.train.jsonl:2: the sentence is missing"),
+        ('{"id": "a", "question": "why", "sentence": "x", "label": "y"}', "some.train.jsonl:2: the label is 'y'"),
+        ('{"question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is missing; expected a text"),
+        ('{"id": ["a"], "question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is ['a']; exp"),
+        ("", "some.train.jsonl: has no rows; give a training file."),
+    ],
+)
+def test_rows_are_read_before_anything_else(script: dict[str, Any], tmp_path: Path, row: str, message: str) -> None:
+    (tmp_path / "some.train.jsonl").write_text(f"\n{row}\n")
+    options = Namespace(data=tmp_path, output=tmp_path, rows=[tmp_path / "some.train.jsonl"])
+    with pytest.raises(InputError, match=re.escape(message)):
+        script["run"](options)
+    assert [path.name for path in tmp_path.iterdir()] == ["some.train.jsonl"]
+
+
+def test_rows_of_which_no_question_has_an_ideal_answer(script: dict[str, Any]) -> None:
+    rows = [{"id": "c", "question": "?", "sentence": "liver", "label": 1.0, "kind": "golden"}]
+    with pytest.raises(InputError, match="none of the 1 rows is of a question with an ideal answer"):
+        list(script["taught"](rows, script["Teacher"](Words(), {"a": ["the liver"]})))
+
+
 def test_the_sample(
     script: dict[str, Any], tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,13 +98,14 @@ def test_the_sample(
     (tmp_path / "bioasq/splits.json").write_text(json.dumps(splits))
     (tmp_path / "pubmed/abstracts.jsonl").write_bytes((SAMPLE / "documents.jsonl").read_bytes())
     rows = [{"id": train[1], "question": "why", "sentence": "because", "label": 1.0, "kind": "golden"}]
+    rows += [{"id": train[1], "question": "why", "sentence": "by law"}]
     (tmp_path / "some.train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ["--data", tmp_path, "--output", tmp_path, "--encoder", tiny_checkpoint]
     command = ["answer_teacher.py", *map(str, options), "--rows", str(tmp_path / "some.train.jsonl")]
     monkeypatch.setattr(sys, "argv", command)
     assert script["main"]() == 0
     taught = [row for _, row in read_json_lines(tmp_path / "some.answered.train.jsonl")]
-    assert taught == [{**rows[0], "teacher": taught[0]["teacher"]}]
+    assert taught == [{**old, "teacher": new["teacher"]} for old, new in zip(rows, taught, strict=True)]
     found = [row for _, row in read_json_lines(tmp_path / "searched.answered.train.jsonl")]
     assert {row["id"] for row in found} == set(train[1:])
     held = [normalise(snippet["text"]) for snippet in questions[0]["snippets"]]

@@ -3,13 +3,17 @@
 import json
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 from mpir.models.encoder import Encoder
+from mpir.perspectives import Bundle, Perspective
 
 FOLDER = Path(__file__).parents[2] / "data_scripts"
 sys.path.insert(0, str(FOLDER))
@@ -52,17 +56,13 @@ def test_a_second_teacher_is_added_to_the_first(
         status = MAIN()
         found += [row["teacher"] for _, row in read_json_lines(output)] if status == 0 else [status]
     assert found == [pytest.approx(found[1] - 7.5, abs=1e-3), found[1], 2]
-    assert 'row 1 has no "teacher" to add to' in capsys.readouterr().err
+    assert "none.jsonl:1: the teacher's score is missing; expected a number to add to" in capsys.readouterr().err
 
 
 def test_bad_input(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"id": "q"}\n')
     options = [str(tmp_path / "rows.jsonl"), "--output", str(tmp_path / "out.jsonl"), "--bundle", str(tiny_bundle)]
-    monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *options])
-    assert MAIN() == 2
-    assert "row 1 lacks a question or a sentence" in capsys.readouterr().err
     (tmp_path / "rows.jsonl").write_text('{"id": "q", "question": "why", "sentence": "because"}\n')
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *options, "--perspective", "magic"])
     assert MAIN() == 2
@@ -158,3 +158,93 @@ def test_questions_of_one_text_are_told_apart_by_their_ids() -> None:
         ("b", "why"): 1,
         ("c", "why"): 0,
     }
+
+
+@pytest.fixture
+def refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run the script over rows.jsonl, which it refuses; gives its message."""
+
+    def run(*options: object) -> str:
+        given = [tmp_path / "rows.jsonl", "--output", tmp_path / "out.jsonl", *options]
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, given)])
+        assert MAIN() == 2
+        assert not (tmp_path / "out.jsonl").exists()
+        return capsys.readouterr().err
+
+    return run
+
+
+GOOD = {"question": "why", "sentence": "because", "label": 1.0, "teacher": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([GOOD, {**GOOD, "question": 5}], [], "rows.jsonl:3: the question is 5; expected a text in quotation marks."),
+        ([{"question": "why"}], [], "rows.jsonl:1: the sentence is missing; expected a text"),
+        ([{**GOOD, "sentence": None}], ["--encoders", "none"], "rows.jsonl:1: the sentence is missing; expected a"),
+        ([{**GOOD, "label": "x"}], ["--per-question", "2"], "rows.jsonl:1: the label is 'x'; expected a number."),
+        ([{**GOOD, "label": None}], ["--kept", "none.npz"], "rows.jsonl:1: the label is missing; expected a number."),
+        ([{**GOOD, "teacher": None}], ["--add"], "rows.jsonl:1: the teacher's score is missing; expected a number to"),
+        ([GOOD, {**GOOD, "teacher": "x"}], ["--add"], "rows.jsonl:3: the teacher's score is 'x'; expected a number to"),
+        ([], [], "rows.jsonl: has no rows; give a training file."),
+        ([], ["--encoders", "none"], "rows.jsonl: has no rows; give a training file."),
+        ([GOOD], ["--keep", "{folder}/damaged.npz"], "damaged.npz: holds no scores of a teacher"),
+    ],
+)
+def test_rows_are_refused_before_a_model_is_opened(
+    tmp_path: Path, refusal: Callable[..., str], rows: list[dict[str, Any]], options: list[str], message: str
+) -> None:
+    (tmp_path / "rows.jsonl").write_text("\n\n".join(json.dumps(row) for row in rows) + "\n")
+    (tmp_path / "damaged.npz").write_bytes(b"no scores")
+    error = refusal("--bundle", tmp_path, *(one.format(folder=tmp_path) for one in options))
+    assert message in error and error.count("\n") == 1
+
+
+def test_a_bundles_cosine_is_as_steep_as_an_encoders(
+    bi_encoder_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"question": "does aspirin thin blood", "sentence": "the cell", "label": 0.0}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    found = []
+    for teacher in (["--bundle", bi_encoder_bundle, "--perspective", "vectors"], ["--encoders", tiny_checkpoint]):
+        options = [tmp_path / "rows.jsonl", "--output", tmp_path / "out.jsonl", *teacher, "--device", "cpu"]
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
+        assert MAIN() == 0
+        found += [row["teacher"] for _, row in read_json_lines(tmp_path / "out.jsonl")]
+    assert found[0] == pytest.approx(found[1], abs=1e-3)
+
+
+def test_a_scale_that_is_no_logits_is_refused_before_scoring(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    class Percent(Perspective):
+        name, identity = "percent", {"name": "percent", "scale": "percent"}
+
+        def score(self, question: str, sentences: Any) -> Any:
+            raise AssertionError("it was scored")
+
+    (tmp_path / "rows.jsonl").write_text(json.dumps(GOOD) + "\n")
+    monkeypatch.setattr(Bundle, "perspectives", lambda *_, **__: [Percent()])
+    error = refusal("--bundle", tiny_bundle, "--perspective", "percent")
+    assert "the scale of the perspective 'percent' is 'percent'; choose from cosine, logit, probability" in error
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"rows": np.zeros(2, np.uint64), "scores": np.zeros(3)},
+        {"rows": np.uint64(1), "scores": np.float16(1)},
+        {"rows": np.zeros(1, np.uint64), "scores": np.array([np.nan])},
+    ],
+)
+def test_kept_scores_that_fit_no_rows(tmp_path: Path, arrays: dict[str, Any]) -> None:
+    np.savez(tmp_path / "kept.npz", **arrays)
+    with pytest.raises(InputError, match=r"kept\.npz: holds no scores of a teacher"):
+        SCRIPT["read_kept"](tmp_path / "kept.npz")
+
+
+def test_an_array_is_no_file_of_kept_scores(tmp_path: Path) -> None:
+    np.save(tmp_path / "kept.npy", np.zeros(3))
+    with pytest.raises(InputError, match=r"kept\.npy: holds no scores of a teacher"):
+        SCRIPT["read_kept"](tmp_path / "kept.npy")

@@ -15,6 +15,7 @@ from mpir.cli.first_stage import open_dense
 from mpir.corpora.texts import Texts
 from mpir.errors import InputError
 from mpir.train.clicks import triples_of
+from mpir.train.triples import TripleFile
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/triples.py"
 CANDIDATES = [f"d{i}" for i in range(10)]
@@ -111,6 +112,7 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
         (["--qrels", "{folder}/none"], "no document has a grade above 0; expected judgements"),
         (["--qrels", "{folder}/other"], "not one triple was found; do candidates and judgements have the same ids"),
         (["--skip", "-1"], "--skip is -1; expected a whole number of at least 0"),
+        (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
         (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
         (
             ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
@@ -136,6 +138,8 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path) -> No
     assert done.returncode == 2
     assert message in done.stderr
     assert not output.exists()
+    if "--seed" in options:
+        assert not list(tmp_path.glob("*.parts"))
 
 
 def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
@@ -236,3 +240,77 @@ def test_a_judged_question_without_a_text(searched: Path, monkeypatch: pytest.Mo
     texts = Texts.of_questions(searched / "questions.json")
     with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which is judged; add it\."):
         script["search"](None, None, texts, ["gene?", "blood?"])
+
+
+@pytest.fixture
+def incomplete(searched: Path) -> Path:
+    """The corpus with documents without a text, and golden documents that are blank or of another corpus."""
+    with (searched / "docs.jsonl").open("a") as stream:
+        stream.writelines(json.dumps({"id": f"blank{i}", "text": " "}) + "\n" for i in range(3))
+    golden = {"gene": ["gene1", "blank0", "elsewhere"], "heart": ["elsewhere", "blank1"], "blood": ["blood2"]}
+    questions = [
+        {"id": f"{word}?", "body": f"{word} of what", "documents": [f"http://x/{name}" for name in names]}
+        for word, names in golden.items()
+    ]
+    (searched / "questions.json").write_text(json.dumps({"questions": questions}))
+    return searched
+
+
+def trainable(folder: Path) -> int:
+    """The triples, which training reads and refuses where one has no text."""
+    return TripleFile(folder / "t.tsv", questions=folder / "questions.json", corpus=[folder / "docs.jsonl"]).count
+
+
+def test_documents_without_a_text_are_left_out_of_random_triples(
+    incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--random", "--corpus", str(incomplete / "docs.jsonl"), "--negatives", "50"]
+    rows = made(incomplete, monkeypatch, *options)
+    assert {(question, positive) for question, positive, _ in rows} == {("gene?", "gene1"), ("blood?", "blood2")}
+    assert trainable(incomplete) == len(rows) == 2 * 11
+    told = capsys.readouterr().out
+    assert "docs.jsonl: has no text of 4 of 6 relevant documents and of 6 candidates, which are left out." in told
+    assert "22 triples of 2 judged questions" in told
+
+
+def test_what_is_left_out_is_told_by_a_run_that_goes_on_too(
+    incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--questions", str(incomplete / "questions.json"), "--output", str(incomplete / "t.tsv")]
+    options += ["--random", "--corpus", str(incomplete / "docs.jsonl")]
+    interrupted(monkeypatch, *options)
+    assert runpy.run_path(str(SCRIPT))["main"](options) == 0
+    assert "of 4 of 6 relevant documents and of 6 candidates" in capsys.readouterr().out
+
+
+def test_documents_without_a_text_are_left_out_of_searched_triples(
+    incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = str(incomplete / "index")
+    assert cli(["index", str(incomplete / "docs.jsonl"), "--index", index, "--quiet"]) == 0
+    rows = made(incomplete, monkeypatch, "--index", index)
+    assert {row[1] for row in rows} == {"gene1", "blood2"}
+    assert trainable(incomplete) == len(rows)
+    assert "index: has no text of 4 of 6 relevant documents and of 0 candidates" in capsys.readouterr().out
+
+
+def test_a_runs_candidates_are_looked_up_in_a_corpus(
+    incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranked = ("blank2", "unknown", "gene0", "heart0")
+    run = "".join(f"gene? Q0 {name} {place} {9 - place} x\n" for place, name in enumerate(ranked, 1))
+    (incomplete / "run").write_text(run)
+    rows = made(incomplete, monkeypatch, "--run", str(incomplete / "run"), "--corpus", str(incomplete / "docs.jsonl"))
+    assert sorted(rows) == [["gene?", "gene1", "gene0"], ["gene?", "gene1", "heart0"]]
+    assert "and of 2 candidates" in capsys.readouterr().out
+
+
+def test_relevant_documents_of_which_none_has_a_text_are_refused(
+    incomplete: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (incomplete / "qrels").write_text("heart? 0 blank0 1\nheart? 0 elsewhere 1\n")
+    options = ["--random", "--corpus", incomplete / "docs.jsonl", "--qrels", incomplete / "qrels"]
+    options += ["--output", incomplete / "t.tsv"]
+    assert runpy.run_path(str(SCRIPT))["main"]([str(one) for one in options]) == 2
+    assert "docs.jsonl: has no text of any of the 2 relevant documents; give the" in capsys.readouterr().err
+    assert not list(incomplete.glob("t.tsv*"))

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,9 +50,8 @@ def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callabl
         log = folders.mktemp("serve") / "log"
         patient = ["--timeout", str(PATIENCE), "--bundle", bundle or str(default)]
         command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
-        ours = {**os.environ, "MPIR_API_KEY": "", "OMP_NUM_THREADS": "1", **(environment or {})}
         with open(log, "w", encoding="utf-8") as stream:
-            process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=ours)
+            process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=environment_of(environment))
         started.append(process)
         return Server(process, _wait_for_url(process, log), log)
 
@@ -62,6 +61,12 @@ def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callabl
         for process in started:
             process.kill()
             process.wait()
+
+
+def environment_of(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a server: this one's without a key, on one thread, and with these variables more."""
+    kept = {name: value for name, value in os.environ.items() if name != "MPIR_API_KEY"}
+    return {**kept, "OMP_NUM_THREADS": "1", **(more or {})}
 
 
 def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:

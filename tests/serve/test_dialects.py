@@ -117,8 +117,10 @@ def test_every_one_of_several_rank_fields_is_read(server: Server) -> None:
     assert "gene" not in read
 
 
-def test_more_results_than_documents_are_all_of_them(server: Server) -> None:
-    assert len(server.post("/v1/rerank", {**COMMON, "top_n": 10}).json()["results"]) == 3
+@pytest.mark.parametrize("best", [10, 0])
+def test_more_results_than_documents_and_none_are_all_of_them(server: Server, best: int) -> None:
+    """0 is what vLLM's clients send where nobody asked for a number."""
+    assert len(server.post("/v1/rerank", {**COMMON, "top_n": best}).json()["results"]) == 3
 
 
 def test_half_a_surrogate_pair_comes_back_as_it_was(server: Server) -> None:

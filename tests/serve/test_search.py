@@ -49,6 +49,15 @@ def test_it_ranks_what_bm25_finds(start_server: Callable[..., Server], tmp_path:
     assert len(page["documents"]) == 1
 
 
+def test_a_server_of_few_documents_searches_for_few(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    pytest.importorskip("pyserini")
+    index = str(tmp_path / "index")
+    assert main(["index", corpus_in(tmp_path), "--index", index, "--quiet"]) == 0
+    server = start_server("--index", index, "--max-documents", "1")
+    assert server.post("/search", {"query": QUERY}).json()["candidates"] == 1
+    assert server.post("/search", {"query": QUERY, "k": 2}).status_code == 413
+
+
 def test_it_ranks_what_vectors_find_and_what_both_find(
     start_server: Callable[..., Server], bi_encoder_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,7 +165,7 @@ def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[s
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["serve", "--bundle", str(tiny_bundle), "--port", port]) == 2
-    assert f"mpir: cannot listen on 127.0.0.1 port {port} (Address already in use)" in capsys.readouterr().err
+    assert f"mpir: cannot listen on '127.0.0.1' port {port} (Address already in use)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, KERNELS[1]), ("7", "7")])
@@ -181,7 +181,7 @@ def test_few_kernels_are_kept_unless_told(given: str | None, expected: str, monk
     ("options", "message"),
     [
         (["--port", "70000"], "port 70000 does not exist"),
-        (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
+        (["--host", "no.such.host.invalid"], "cannot listen on 'no.such.host.invalid'"),
         (["--workers", "0"], "--workers is 0"),
         (["--timeout", "0"], "--timeout is 0.0; expected a number above 0"),
         (["--index", "/no/such/index"], "/no/such/index"),

@@ -106,6 +106,13 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
         (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
         (["--tokens-per-batch", "3"], "tokens_per_batch is 3, too small for one pair"),
         (["--vectors", "no-vectors"], "no-vectors: there are no word vectors"),
+        (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
+        (["--epochs", "0"], "--epochs is 0; expected a whole number of at least 1"),
+        (["--learning-rate", "-1"], "--learning-rate is -1.0; expected a number above 0"),
+        (["--learning-rate", "nan"], "--learning-rate is nan; expected a number above 0"),
+        (["--temperature", "0"], "--temperature is 0.0; expected a number above 0"),
+        (["--top-p", "7"], "--top-p is 7.0; expected a number above 0 and at most 1"),
+        (["--top-p", "0"], "--top-p is 0.0; expected a number above 0 and at most 1"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -115,6 +122,26 @@ def test_a_mistake_is_one_sentence(
     error = capsys.readouterr().err
     assert error.startswith("generate_sia: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "out/train.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"questions": [{"body": "Which?"}]}, "q.json: question 1 has no id"),
+        ({"questions": [5]}, "q.json: question 1 is 5; expected an object"),
+        (
+            {"questions": [{"id": "q", "body": "Which?", "type": "factoid", "exact_answer": 5}]},
+            "q.json: question 'q': exact_answer is 5",
+        ),
+    ],
+)
+def test_bad_questions_are_refused_before_anything_is_made(
+    generate: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path, content: object, message: str
+) -> None:
+    (tmp_path / "q.json").write_text(json.dumps(content))
+    assert generate("--bioasq", tmp_path / "q.json", "--corpus", ROOT / "mpir/sample/documents.jsonl") == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_bad_rows_are_skipped_only_when_asked(

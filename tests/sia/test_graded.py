@@ -1,9 +1,11 @@
 """What BioASQ's own annotation says about the scale."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from mpir.errors import InputError
 from mpir.sia.answers import can_be_counted, coverage, distinct, may_hold_more, read_answers
 from mpir.sia.graded import (
     Evidence,
@@ -168,8 +170,6 @@ def test_some_answers_cannot_be_counted(asked: str, items: list[str], expected: 
 
 
 def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:
-    import json
-
     records = [
         {"id": "1", "type": "list", "exact_answer": [["ibrutinib", "Imbruvica"], ["acalabrutinib"]]},
         {"id": "2", "type": "list", "exact_answer": "ibrutinib, acalabrutinib"},
@@ -179,10 +179,34 @@ def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:
         {"id": "6", "type": "factoid", "exact_answer": None},
     ]
     path = tmp_path / "questions.json"
-    path.write_text(json.dumps({"questions": records}))
+    path.write_text(json.dumps({"questions": [{"body": "Which?", **record} for record in records]}))
     assert read_answers(path) == {
         "1": (("ibrutinib", "Imbruvica"), ("acalabrutinib",)),
         "2": (("ibrutinib",), ("acalabrutinib",)),
         "3": (("Janus kinase 3 (JAK3)", "Janus kinase 3", "JAK3"),),
         "4": (("three", "3 genera"),),
     }
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"id": "", "type": "list"}, r"q\.json: question 1 has no id"),
+        (5, r"q\.json: question 1 is 5; expected an object"),
+        ({"type": "factoid", "exact_answer": 5}, r"q\.json: question 'q': exact_answer is 5; expected a string, or a"),
+        ({"type": "list", "exact_answer": [5, ["a"]]}, r"question 'q': exact_answer is \[5, \['a'\]\]; expected"),
+        ({"type": "list", "exact_answer": [["a", None]]}, "question 'q': exact_answer is"),
+        ({"type": "list", "exact_answer": [[["a"]]]}, "question 'q': exact_answer is"),
+    ],
+)
+def test_answers_of_another_form_are_named(tmp_path: Path, record: object, message: str) -> None:
+    whole = {"id": "q", "body": "Which?", **record} if isinstance(record, dict) else record
+    (tmp_path / "q.json").write_text(json.dumps({"questions": [whole]}))
+    with pytest.raises(InputError, match=message):
+        read_answers(tmp_path / "q.json")
+
+
+def test_every_official_file_has_answers(shared_data: Path) -> None:
+    paths = [path for path in sorted((shared_data / "bioasq").glob("*.json")) if path.name != "splits.json"]
+    assert len(paths) > 30
+    assert all(read_answers(path) for path in paths)

@@ -16,14 +16,14 @@ from mpir import Document, Reranker
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.train.bundle import calibrate, make_bundle
+from mpir.train.bundle import calibrate, calibration_rows, make_bundle
 from mpir.train.data import Task, read_mixture
 from mpir.train.export import STORED, declare, describe, export_bundle
 from mpir.train.leakage import EvaluationQuestions
 from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
 from mpir.train.metrics import mean_average_precision
-from mpir.train.rows import Example
+from mpir.train.rows import Example, read_rows
 from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
 
@@ -136,6 +136,25 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     assert second.best == whole.best
     weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
     assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("tail", [b'{"step": 4, "ta', b"\0" * 40])
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_cut_line_of_the_log_is_dropped(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, tail: bytes, saved: bool
+) -> None:
+    """A full disk leaves the beginning of a line, and a lost power leaves zeros, perhaps before a state is saved."""
+    settings = replace(settings, max_steps=2)
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    log = tmp_path / "run/log.jsonl"
+    whole = log.read_bytes()
+    log.write_bytes(whole + tail)
+    if not saved:
+        (tmp_path / "run/state.pt").unlink()
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    assert log.read_bytes().startswith(whole)
+    steps = [json.loads(line).get("step") for line in log.read_text().splitlines()]
+    assert steps == [0, 1, 2] * (1 if saved else 2)
 
 
 def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
@@ -459,6 +478,22 @@ def test_what_is_left_out(mixture: Path) -> None:
         ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
         ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: the sentence is missing; expected a text"),
         ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: the question is \['why'\]; expected a text"),
+        ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: expected id, question, sentence and a numeric label"),
+        ({"lossess": 1}, "'relevance': a key is 'lossess'; choose from name, losses, train, dev, pooling"),
+        ({"train": [{"file": "relevance.jsonl", "epoch": 7}]}, "train: a key is 'epoch'; choose from file, epochs"),
+        ({"train": [{"file": "relevance.jsonl", "corpus": "c"}]}, "train: a key is 'corpus'; choose from file, epochs"),
+        ({"train": [{"epochs": 1}]}, "a file is {'epochs': 1}; expected an object such as"),
+        ({"train": [{"file": "a\0b"}]}, r"train: file is 'a\\x00b'; expected a path"),
+        ({"train": [{"file": " "}]}, "train: file is ' '; expected a path"),
+        (
+            {"train": [{"triples": None, "file": "relevance.jsonl"}]},
+            "a file is {'triples': None, .*; expected an object",
+        ),
+        ({"dev": "a\0b"}, r"'relevance': dev is 'a\\x00b'; expected a path"),
+        ({"name": "sts"}, "two perspectives are called 'sts'; rename one"),
+        ({"name": "bm25"}, "a perspective is called 'bm25', which means another column; rename it"),
+        ({"name": "context"}, "a perspective is called 'context', which means another column; rename it"),
+        ({"name": "agreement"}, "a perspective is called 'agreement', which means another column; rename it"),
     ],
 )
 def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
@@ -470,11 +505,30 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
     write(folder / "broken.jsonl", [{"id": "q"}])
     write(folder / "null.jsonl", [good[0], {**good[1], "sentence": None}])
     write(folder / "list.jsonl", [{**good[0], "question": ["why"]}])
+    write(folder / "huge.jsonl", [{**good[0], "label": 10**400}])
     write(folder / "empty.jsonl", [])
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0] |= changes
     mixture.write_text(json.dumps(declared))
     with pytest.raises(InputError, match=message):
+        read_mixture(mixture)
+
+
+@pytest.mark.parametrize("identifier", [None, "", " ", True, 1.5, [1], {"q": 1}])
+def test_an_id_that_names_no_question_is_refused(tmp_path: Path, identifier: Any) -> None:
+    write(tmp_path / "rows.jsonl", [rows(1.0, 1)[0], {**rows(1.0, 1)[1], "id": identifier}])
+    with pytest.raises(InputError, match=r"rows\.jsonl:2: the id is .*; expected a string or a whole number"):
+        read_rows(tmp_path / "rows.jsonl", 1.0)
+
+
+def test_an_id_may_be_a_number(tmp_path: Path) -> None:
+    write(tmp_path / "rows.jsonl", [{**row, "id": number} for number, row in enumerate(rows(1.0, 1))])
+    assert [row.group for row in read_rows(tmp_path / "rows.jsonl", 1.0)] == ["0", "1"]
+
+
+def test_a_misspelt_key_of_a_mixture(mixture: Path) -> None:
+    mixture.write_text(json.dumps({**json.loads(mixture.read_text()), "setings": {}}))
+    with pytest.raises(InputError, match=r"mixture\.json: a key is 'setings'; choose from settings, perspectives"):
         read_mixture(mixture)
 
 
@@ -512,7 +566,34 @@ def test_rows_of_a_single_question_calibrate_too() -> None:
     logits = np.array([2.0, 1.0, 0.0, -1.0])
     fitted, words = calibrate(logits, data)
     assert fitted == fit_logistic(logits, np.array([1.0, 0.0, 1.0, 0.0]))
-    assert "4 dev rows, of one question, and fitted on them" in words
+    assert "4 dev rows, too few for halves, and fitted on them" in words
+
+
+def test_a_half_of_one_label_measures_no_calibration() -> None:
+    """What is fitted on positives alone would give the other half's rows a probability of 1 each."""
+    data = [Example(group, "", "", label) for group, label in (("a", 1.0), ("b", 0.0)) for _ in range(9)]
+    logits = np.array([2.0, 1.0, 0.0] * 3 + [1.0, 0.0, -1.0] * 3)
+    _, words = calibrate(logits, data)
+    assert "18 dev rows, too few for halves, and fitted on them" in words
+
+
+@pytest.mark.parametrize("labels", [[1.0, 1.0], [0.0], []])
+def test_rows_of_one_label_calibrate_nothing(labels: list[float]) -> None:
+    data = [Example(f"q{i}", "", "", label) for i, label in enumerate(labels)]
+    message = (
+        f"{len(data)} rows, {int(sum(labels))} of them with a positive label; calibration needs some with and some"
+    )
+    with pytest.raises(InputError, match=message):
+        calibrate(np.zeros(len(data)), data)
+    with pytest.raises(InputError, match=f"relevance: dev has {message}"):
+        calibration_rows([Task("relevance", (LOSSES["bce"],), (), data)])
+
+
+def test_only_probabilities_are_calibrated(mixture: Path, tmp_path: Path) -> None:
+    tasks = read_mixture(mixture)
+    assert calibration_rows(tasks) == {"relevance": tasks[0].dev}
+    write(tmp_path / "others.jsonl", rows(1.0, 3))
+    assert [len(found) for found in calibration_rows(tasks, tmp_path / "others.jsonl").values()] == [6]
 
 
 def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(

@@ -70,6 +70,12 @@ def test_golden_documents_of_bioasqs_questions(folder: Path) -> None:
         ({"depth": 10}, "m: dev is .*; expected questions and corpus"),
         ({"qrels": "none"}, "m: the corpus of dev has no document that is relevant to any of its questions"),
         ({"corpus": ["nowhere.jsonl"]}, r"nowhere\.jsonl: there is no such file"),
+        ({"questions": ["q.tsv"]}, r"m: dev: questions is \['q\.tsv'\]; expected a path"),
+        ({"questions": 5}, "m: dev: questions is 5; expected a path"),
+        ({"corpus": 5}, "m: dev: corpus is 5; expected a path or a list of paths"),
+        ({"corpus": ["docs.jsonl", 5]}, "m: dev: corpus is 5; expected a path"),
+        ({"corpus": {"docs.jsonl": 1}}, "m: dev: corpus is {'docs.jsonl': 1}; expected a path or a list of paths"),
+        ({"qrels": 5}, "m: dev: qrels is 5; expected a path"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], message: str, folder: Path) -> None:

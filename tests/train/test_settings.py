@@ -23,6 +23,13 @@ def test_no_checkpoint(tmp_path: Path) -> None:
         TrainingSettings.read(tmp_path / "mixture.json", {"checkpoint": None})
 
 
+@pytest.mark.parametrize("checkpoint", [None, 5, "", " ", ["a"]])
+def test_a_checkpoint_that_is_no_name(tmp_path: Path, checkpoint: Any) -> None:
+    (tmp_path / "mixture.json").write_text(json.dumps({"settings": {"checkpoint": checkpoint}}))
+    with pytest.raises(InputError, match=r"setting checkpoint is .*; expected a folder or a hub name"):
+        TrainingSettings.read(tmp_path / "mixture.json", {})
+
+
 @pytest.mark.parametrize("declared", [{"learningrate": 1}, ["batch_size"]])
 def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
     (tmp_path / "mixture.json").write_text(json.dumps({"settings": declared}))

@@ -238,6 +238,18 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
         ({"train": [{"triples": "t.tsv", "epochs": 0}]}, r"t\.tsv: epochs is 0; expected a number above 0"),
         ({"sampling": {"among": 4}}, "dense: triples have negatives, so there is nothing to sample"),
         ({"train": [{"triples": "x.tsv"}]}, r"x\.tsv: cannot be read"),
+        ({"train": [{"triples": "t.tsv", "questions": 5}]}, "'dense': train: questions is 5; expected a path"),
+        ({"train": [{"triples": "t.tsv", "questions": None}]}, "train: questions is missing; expected a path"),
+        ({"train": [{"triples": "t.tsv", "corpus": 5}]}, "train: corpus is 5; expected a path or a list of paths"),
+        ({"train": [{"triples": "t.tsv", "corpus": [5]}]}, "train: corpus is 5; expected a path"),
+        (
+            {"train": [{"triples": "t.tsv", "corpus": {"path": "c.jsonl"}}]},
+            "train: corpus is {'path': 'c.jsonl'}; expected a path or a list of paths",
+        ),
+        (
+            {"train": [{"triples": "t.tsv", "file": "dev.jsonl"}]},
+            "train: a key is 'file'; choose from triples, epochs, questions, corpus, block",
+        ),
     ],
 )
 def test_a_mixture_that_is_refused(changes: dict[str, Any], message: str, mixture: Path) -> None:
