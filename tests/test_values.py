@@ -59,4 +59,5 @@ def test_long_choices_are_cut() -> None:
 
 
 def test_what_stands_for_none() -> None:
-    assert [is_missing(value) for value in (None, float("nan"), np.float32("nan"), 0, "", False)] == [True] * 3 + [False] * 3
+    assert all(map(is_missing, (None, float("nan"), np.float32("nan"))))
+    assert not any(map(is_missing, (0, "", False, 10**400)))
