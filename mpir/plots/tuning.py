@@ -78,8 +78,8 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[Floats]], measur
                 low, high = table.min(axis=0), table.max(axis=0)
                 axis.fill_between(steps, low, high, color=line["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="evaluations of the objective", ylabel=f"best {measure} so far", xlim=(1, None))
-        if len(curves) > 1:
-            axis.legend(loc="lower right")
+        if len(curves) > 1:  # above, since a search that finds nothing is a line along the bottom
+            axis.figure.legend(loc="outside upper center", ncols=len(curves), fontsize=8)
 
 
 def weight_paths(path: str | Path, space: Space, found: Found) -> None:
