@@ -152,13 +152,17 @@ def keep_vectors(
     factory: str = "Flat",
     sentences: bool = False,
     progress: bool = False,
+    opened: Vectoriser | None = None,
 ) -> bool:
-    """Add the vectors of a corpus to the folder of its index, unless they are there; whether they were."""
+    """Add the vectors of a corpus to the folder of its index, unless they are there; whether they were.
+
+    `opened` is the encoder where it has been opened.
+    """
     from mpir.corpora.corpus import corpus_fingerprint, read_corpus
     from mpir.retrieve.dense import build_dense, dense_matches
 
     which, place = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
-    opened, source = open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
+    opened, source = opened or open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
     if dense_matches(place, source, opened.identity, factory=factory, sentences=sentences):
         return True
     how: dict[str, Any] = {"factory": factory, "sentences": sentences}

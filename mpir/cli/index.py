@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors
+from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors, open_encoder
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
 from mpir.values import perhaps_whole
+
+if TYPE_CHECKING:
+    from mpir.retrieve.dense.shards import Vectoriser
 
 EPILOG = """\
 A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or PDF, JSON lines
@@ -77,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     progress = not arguments.quiet and sys.stderr.isatty()
+    encoder = _encoder(arguments) if arguments.dense else None
     kept = STDIN not in arguments.paths and index_matches(arguments.index, source, stop_words=arguments.stop_words)
     if not kept:
         documents = read_corpus(arguments.paths)
@@ -84,11 +88,21 @@ def run(arguments: argparse.Namespace) -> int:
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)
     if arguments.dense:
-        how = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
-        kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, progress=progress, **how) and kept
+        how: dict[str, Any] = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
+        how |= {"progress": progress, "opened": encoder}
+        kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
     return 0
+
+
+def _encoder(arguments: argparse.Namespace) -> Vectoriser:
+    """What makes the vectors: opened before the index is built, as that may take hours, and replaces another one."""
+    from mpir.retrieve.dense.build import check_factory
+
+    opened = open_encoder(arguments.encoder or DEFAULT)
+    check_factory(opened, arguments.factory)
+    return opened
 
 
 def _report(folder: str, documents: int, *, kept: bool) -> None:

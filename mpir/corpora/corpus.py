@@ -28,8 +28,8 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
     """Read the documents of files and folders, streaming: XML, references, tables, PDF, JSON lines, stdin (``-``).
 
     Any of them but PDF may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums,
-    notes) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV (tables.py).
-    TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
+    notes, hidden files, folders) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV
+    (tables.py). TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
     (tripclick.py). XML is told apart by its root: full papers in JATS (papers.py), and PubMed's files, which all count
     as one collection in which later files update earlier ones.
 
@@ -116,12 +116,17 @@ def _expand(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
-    found = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = sorted(file for file in path.iterdir() if _is_shown(file)) if path.is_dir() else [path]
     files = [file for file in found if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _KINDS)]
     if not files:
         what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
     return files
+
+
+def _is_shown(file: Path) -> bool:
+    """Whether something in a folder is a file that is not hidden, as the "._a.jsonl" that a Mac puts beside a.jsonl."""
+    return file.is_file() and not file.name.startswith(".")
 
 
 def _has(file: Path, suffixes: tuple[str, ...]) -> bool:

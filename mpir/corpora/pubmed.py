@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from mpir.corpora.elements import read_elements, text_of
+from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError, shown
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
@@ -22,6 +24,8 @@ from mpir.text.types import Document
 PUBMED = ("PubmedArticleSet", "MedlineCitationSet")
 _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
+_TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
+"""The best first; a whole book has only the last."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 12
 _Key = tuple[int, int]  # PMID, version
@@ -107,14 +111,22 @@ def _line_of(path: str | Path, number: int) -> int:
 def _document(key: _Key, record: ET.Element) -> Document:
     article = record if record.find("Article") is None else record.find("Article")
     assert article is not None
-    title = text_of(article.find("ArticleTitle")) or text_of(article.find("VernacularTitle"))
-    return Document(str(key[0]), title, _abstract(article))
+    titles = (text_of(article.find(name)) for name in _TITLES)
+    title = next((text for text in titles if not says_nothing(text)), "")
+    return Document(str(key[0]), title, _abstract(article, record))
 
 
-def _abstract(article: ET.Element) -> str:
+def _abstract(article: ET.Element, record: ET.Element) -> str:
+    """The abstract, else the first in another language, or for other readers, that says something."""
+    own = article.findall("Abstract/AbstractText")
+    others = (other.findall("AbstractText") for other in record.findall("OtherAbstract"))
+    return next(filter(None, map(_joined, chain([own], others))), "")
+
+
+def _joined(texts: list[ET.Element]) -> str:
     """The parts in one line, ``LABEL: text LABEL: text``, which is how most BioASQ offsets count (docs/corpora.md)."""
     parts = []
-    for element in article.findall("Abstract/AbstractText"):
+    for element in texts:
         label, text = (element.get("Label") or "").strip(), text_of(element)
         if text:
             parts.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import read_lines
 from mpir.text.types import Document
@@ -88,4 +89,6 @@ def _is_text(tag: str) -> bool:
 
 def _first(fields: _Fields, tags: tuple[str, ...]) -> list[str]:
     """The values of the first of the tags that says something."""
-    return next((said for tag in tags if (said := [value for value in fields.get(tag, ()) if value])), [])
+    return next(
+        (said for tag in tags if (said := [value for value in fields.get(tag, ()) if not says_nothing(value)])), []
+    )

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
+from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
@@ -65,4 +66,4 @@ def _columns(header: Sequence[str], path: str | Path) -> list[list[int]]:
 def _first(cells: Sequence[str], places: Sequence[int]) -> str:
     """The first of these cells that says something; a row may be short."""
     said = (cells[place].strip() for place in places if place < len(cells))
-    return next((text for text in said if text not in _NOTHING), "")
+    return next((text for text in said if text not in _NOTHING and not says_nothing(text)), "")

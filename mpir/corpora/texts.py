@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
@@ -82,25 +83,41 @@ def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
     A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is.
 
     Raises:
-        InputError: a file that cannot be read as its suffix promises, or a line without an id or a text.
+        InputError: a file that cannot be read as its suffix promises, a line without an id or a text, an id that comes
+            twice, or not one question.
     """
     name = str(path).removesuffix(".gz")
     if name.endswith(".jsonl"):
         return _json_lines(path)
-    read = read_questions if name.endswith(".json") else read_topics
-    return ((question.id, question.body) for question in read(path))
+    questions = read_questions(path) if name.endswith(".json") else read_topics(path)
+    if not questions:
+        raise InputError(f"{path}: there is not one question; give a file that has some.")
+    return ((question.id, question.body) for question in questions)
 
 
 def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
     for number, record in read_json_lines(path):
-        text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
-        identifier = record.get("id", record.get("_id"))
-        if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
+        identifier, text = _query(record, f"{path}:{number}")
+        if identifier in seen:
             raise InputError(
-                f"{path}:{number}: the id is {shown(identifier)} and the text is {shown(text)}; expected an id, and a "
-                f"text under one of {', '.join(QUESTION_KEYS)}."
+                f"{path}:{number}: the id {shown(identifier)} is there a second time; give every question its own."
             )
-        yield str(identifier), text
+        seen.add(identifier)
+        yield identifier, text
+    if not seen:
+        raise InputError(f"{path}: there is not one question; give a file that has some.")
+
+
+def _query(record: Mapping[str, Any], place: str) -> tuple[str, str]:
+    text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
+    identifier = record.get("id", record.get("_id"))
+    if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
+        raise InputError(
+            f"{place}: the id is {shown(identifier)} and the text is {shown(text)}; expected an id, and a text under "
+            f"one of {', '.join(QUESTION_KEYS)}."
+        )
+    return str(identifier), text
 
 
 def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:

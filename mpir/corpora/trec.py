@@ -7,7 +7,7 @@ white space. Ranks and the second column are not used: as in trec_eval, the scor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,9 +50,10 @@ def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
             query, found = fields[0], {}
             if query in done:
                 raise InputError(f"{place}: query {shortened(query)} comes a second time; sort the run by query.")
-        found[fields[2]] = _score(fields[4], place)
-    if query:
-        yield query, sorted(found, key=lambda name: -found[name])
+        _add(found, fields, _score(fields[4], place), place)
+    if not query:
+        raise InputError(f"{path}: the file has no lines; expected lines of '{RUN_COLUMNS}'.")
+    yield query, sorted(found, key=lambda name: -found[name])
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
@@ -105,17 +106,20 @@ def _gather(
 ) -> dict[str, dict[str, Value]]:
     values: dict[str, dict[str, Value]] = {}
     for place, fields in _rows(path, columns):
-        query, document = fields[0], fields[2]
-        value = parse(fields[value_column], place)
-        if document in values.setdefault(query, {}):
-            raise InputError(
-                f"{place}: query {shortened(query)} names document {shortened(document)} a second time; keep one "
-                "of the lines."
-            )
-        values[query][document] = value
+        _add(values.setdefault(fields[0], {}), fields, parse(fields[value_column], place), place)
     if not values:
         raise InputError(f"{path}: the file has no lines; expected lines of '{columns}'.")
     return values
+
+
+def _add(values: dict[str, Value], fields: Sequence[str], value: Value, place: str) -> None:
+    """Note the value of a line's document among those of its query."""
+    if fields[2] in values:
+        raise InputError(
+            f"{place}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one of "
+            "the lines."
+        )
+    values[fields[2]] = value
 
 
 def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:

@@ -33,7 +33,7 @@ SEPARATOR = "<eot>"
 _DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL)
 _FIELD = {name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("TITLE", "TEXT")}
 _NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)")
-_TITLE = re.compile(r"<title>\s*(.*?)\s*(?=<\w+>|</top>|$)", re.DOTALL)
+_TITLE = re.compile(r"<title>\s*(.*?)\s*(?=</?\w+>|$)", re.DOTALL)
 
 
 class Tuple(NamedTuple):
@@ -84,7 +84,9 @@ def read_topics(path: str | Path) -> list[Question]:
             raise InputError(f"{place}: the topic {shortened(identity)} is there a second time; keep one of them.")
         questions[identity] = Question(identity, text)
     if not questions:
-        raise InputError(f"{path}: there is not one topic; expected <top> … </top>, or lines of id and text.")
+        raise InputError(
+            f"{path}: there is not one topic; expected <top> … </top>, or lines of id and text in a file named .tsv."
+        )
     return list(questions.values())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpir.cli import index, search
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, MpirError
 
 RECORDS = [
     {"pmid": "1", "title": "BRCA1 in breast cancer", "abstract": "Mutations raise the risk."},
@@ -165,3 +165,36 @@ def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
         mpir("index", corpus, "--index", tmp_path / "index")
     with pytest.raises(ArtefactError, match="there is no index folder"):
         mpir("search", "--index", tmp_path / "index", "p53")
+
+
+@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--factory", "X"]])
+def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
+    corpus: Path, tmp_path: Path, tiny_bundle: Path, bi_encoder_bundle: Path, options: list[str]
+) -> None:
+    pytest.importorskip("faiss")
+    named = [option.format(tiny=tiny_bundle, bundle=bi_encoder_bundle) for option in options]
+    with pytest.raises(MpirError, match=r"has no bi-encoder|faiss cannot make the index 'X'"):
+        mpir("index", corpus, "--index", tmp_path / "index", "--dense", *named)
+    assert not (tmp_path / "index").exists()
+
+
+def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None:
+    asked = tmp_path / "q.jsonl"
+    asked.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
+    with pytest.raises(InputError, match=r"q\.jsonl:3: the id '1' is there a second time; give every question its own"):
+        mpir("search", "--index", folder, "--questions", asked)
+
+
+@pytest.mark.parametrize(("name", "text"), [("q.jsonl", "\n"), ("q.json", '{"questions": []}'), ("q.tsv", "\n")])
+def test_a_file_without_questions_is_refused(folder: Path, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=rf"{name}: there is not one (question|topic)"):
+        mpir("search", "--index", folder, "--questions", tmp_path / name)
+
+
+def test_lines_of_id_and_text_under_another_name(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("1\tstatins\n")
+    with pytest.raises(
+        InputError, match=r"q\.txt: there is not one topic; .* lines of id and text in a file named \.tsv"
+    ):
+        mpir("search", "--index", folder, "--questions", tmp_path / "q.txt")

@@ -28,6 +28,13 @@ def test_reads_a_mix_of_files_and_folders(tmp_path: Path) -> None:
     assert ids(single, folder) == ["7", "z", "a", "b"]
 
 
+def test_hidden_files_and_folders_of_a_folder_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "a"}\n')
+    (tmp_path / "._a.jsonl").write_bytes(b"\0\5\26\7")  # what a Mac writes beside it
+    (tmp_path / "b.xml").mkdir()
+    assert ids(tmp_path) == ["a"]
+
+
 def test_xml_files_update_one_another_across_paths(tmp_path: Path) -> None:
     base, update = tmp_path / "base.xml", tmp_path / "update.xml"
     base.write_text(XML.format(7).replace("<Article/>", "<Article><ArticleTitle>old</ArticleTitle></Article>"))

@@ -81,6 +81,30 @@ def test_vernacular_title_stands_in_for_a_missing_one(tmp_path: Path) -> None:
     assert titles(tmp_path, contents) == {"1": "[Vaccines].", "2": "I vaccini"}
 
 
+@pytest.mark.parametrize("title", ["[Not Available].", "[Not available]"])
+def test_a_title_that_is_not_available_is_none(tmp_path: Path, title: str) -> None:
+    """NLM writes so where it has no translation of the title."""
+    vernacular = "<VernacularTitle>I vaccini</VernacularTitle>"
+    assert titles(tmp_path, new(citation("1", title, vernacular), citation("2", title))) == {"1": "I vaccini", "2": ""}
+
+
+def test_another_abstract_stands_in_for_a_missing_one(tmp_path: Path) -> None:
+    others = "".join(
+        f"<OtherAbstract Language='{language}'><AbstractText Label='AIM'>{text}</AbstractText></OtherAbstract>"
+        for language, text in (("fre", ""), ("spa", "Vacunas."), ("ger", "Impfung."))
+    )
+    without, own = (citation("1", "T", text) for text in ("", "<Abstract><AbstractText>A.</AbstractText></Abstract>"))
+    for record, expected in ((without, "AIM: Vacunas."), (own, "A.")):
+        (document,) = read(tmp_path, new(record.replace("</MedlineCitation>", others + "</MedlineCitation>")))
+        assert document.abstract == expected
+
+
+def test_a_whole_book_has_its_own_title(tmp_path: Path) -> None:
+    book = "<PubmedBookArticle><BookDocument><PMID>5</PMID><Book><BookTitle>Gene<i>s</i></BookTitle></Book>"
+    book += "</BookDocument></PubmedBookArticle>"
+    assert read(tmp_path, f"<PubmedArticleSet>{book}</PubmedArticleSet>") == [Document("5", "Genes", "")]
+
+
 def test_a_book_chapter_is_a_document(tmp_path: Path) -> None:
     book = "<PubmedBookArticle><BookDocument><PMID Version='1'>5</PMID><ArticleTitle>Chapter</ArticleTitle>"
     book += "<Abstract><AbstractText>B.</AbstractText></Abstract></BookDocument></PubmedBookArticle>"

@@ -73,6 +73,16 @@ def test_pubmeds_own_format(tmp_path: Path) -> None:
     ]
 
 
+def test_a_title_that_is_not_available_is_none(tmp_path: Path) -> None:
+    saved = "PMID- 1\nTI  - [Not Available].\nTT  - Ein Titel.\n\nPMID- 2\nTI  - [Not Available].\n"
+    assert [one.title for one in read_references(write(tmp_path / "a.nbib", saved))] == ["Ein Titel.", ""]
+
+
+def test_an_abstract_that_is_not_available_is_none(tmp_path: Path) -> None:
+    saved = "TY  - JOUR\nTI  - One\nAB  - [No abstract available]\nN2  - Two.\nID  - 1\nER  -\n"
+    assert list(read_references(write(tmp_path / "a.ris", saved))) == [Document("1", "One", "Two.")]
+
+
 def test_ris(tmp_path: Path) -> None:
     assert list(read_references(write(tmp_path / "a.ris", RIS))) == [
         Document("2001", "Salt in sweat", "It is high. CONCLUSION: It tells."),

@@ -74,6 +74,11 @@ def test_the_pmid_is_the_best_id_and_na_says_nothing(tmp_path: Path) -> None:
     assert list(read_table(tmp_path / "a.csv")) == [Document("222", "A", ""), Document("10.1/2", "B", "b")]
 
 
+def test_an_abstract_that_scopus_does_not_have_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Title,Abstract,EID\nA,[No abstract available],1\nB,Not available.,2\n")
+    assert list(read_table(tmp_path / "a.csv")) == [Document("1", "A", ""), Document("2", "B", "Not available.")]
+
+
 CELL = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"))
     .map(str.strip)

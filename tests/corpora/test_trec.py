@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpir.corpora.trec import read_qrels, read_run, write_qrels, write_run
+from mpir.corpora.trec import read_qrels, read_run, stream_run, write_qrels, write_run
 from mpir.errors import InputError, OutputError
 
 IDS = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=5)
@@ -60,6 +60,18 @@ def test_qrels_round_trip(tmp_path):
 def test_a_bad_run_is_refused(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         read_run(file_of(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q Q0 a 1 2.0 x\nq Q0 a 2 1.0 x\n", r"file\.trec:2: query q names document a a second time"),
+        ("\n", r"file\.trec: the file has no lines; expected lines of 'query Q0"),
+    ],
+)
+def test_a_bad_run_is_refused_where_it_is_streamed(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        list(stream_run(file_of(tmp_path, text)))
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,11 @@ def test_a_folder_of_them_is_a_corpus(tmp_path: Path) -> None:
     assert not is_documents("docs_grp.txt.md5")
 
 
+def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
+    text = "<top>\n<num> Number: 301 </num>\n<title> A < B,\nand C </title>\n<desc> Why? </desc>\n</top>\n"
+    assert read_topics(written(tmp_path, "t.txt", text)) == [Question("301", "A < B, and C")]
+
+
 def test_tuples(tmp_path: Path) -> None:
     (one,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
     assert (one.query_id, one.document_id, one.query, one.passage) == ("3", "17", "ginger nausea", "Ginger for nausea")

@@ -30,6 +30,18 @@ TRAINED = "trained.faiss"
 log = logging.getLogger(__name__)
 
 
+def check_factory(encoder: Vectoriser, factory: str) -> None:
+    """Refuse a kind of index that faiss cannot make of an encoder's vectors, before any document is read.
+
+    Raises:
+        InputError: an unknown factory, or one that does not fit the width of the vectors.
+        MissingExtraError: faiss is not installed.
+    """
+    engine.faiss()
+    if factory != FLAT:
+        engine.empty_index(encoder.vectors(["a"])[0].shape[1], factory)
+
+
 def build_dense(
     documents: Iterable[Document],
     folder: str | Path,
@@ -62,7 +74,7 @@ def build_dense(
         InputError: no documents, an id that occurs twice, vectors that are not numbers, or an unknown factory.
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
-    engine.faiss()
+    check_factory(encoder, factory)
     settings = {
         "encoder": dict(encoder.identity),
         "factory": factory,

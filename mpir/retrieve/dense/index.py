@@ -121,10 +121,13 @@ class DenseIndex:
         worded = [i for i, query in enumerate(queries) if has_words(query)]
         vectors, query_of = self._read([queries[i] for i in worded])
         found: list[list[Document]] = [[] for _ in queries]
-        hits = self.nearest(vectors, k, query_of)
-        for i, one in zip(worded, hits, strict=True):
-            found[i] = [self.segments[segment].document(number, score) for segment, number, score in one]
+        for i, one in zip(worded, self._documents(self.nearest(vectors, k, query_of)), strict=True):
+            found[i] = one
         return found
+
+    def _documents(self, hits: Sequence[Sequence[tuple[int, int, float]]]) -> list[list[Document]]:
+        with self._reading():
+            return [[self.segments[place].document(number, score) for place, number, score in one] for one in hits]
 
     def search_vectors(self, vectors: npt.NDArray[Any], k: int = 100) -> list[list[Document]]:
         """The k documents nearest to each vector (Q, W).
@@ -132,8 +135,7 @@ class DenseIndex:
         Raises:
             InputError: vectors of another width than the index's, or values that are no finite numbers.
         """
-        hits = self.nearest(np.asarray(vectors, np.float32), k)
-        return [[self.segments[segment].document(number, score) for segment, number, score in one] for one in hits]
+        return self._documents(self.nearest(np.asarray(vectors, np.float32), k))
 
     def nearest(
         self, vectors: Floats, k: int, query_of: npt.NDArray[np.int64] | None = None
@@ -176,17 +178,19 @@ class DenseIndex:
     def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
         """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
         vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
-        for segment in self.segments:
-            there = [(place, segment.number_of[name]) for place, name in enumerate(ids) if name in segment.number_of]
-            if there and len(vectors):
-                places, numbers = zip(*there, strict=True)
-                scores[list(places)] = segment.scores_of(vectors, numbers)
+        with self._reading():
+            for segment in self.segments:
+                there = [(place, segment.number_of[one]) for place, one in enumerate(ids) if one in segment.number_of]
+                if there and len(vectors):
+                    places, numbers = zip(*there, strict=True)
+                    scores[list(places)] = segment.scores_of(vectors, numbers)
         return scores
 
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
-        segment, number = self._find(id)
-        return segment.document(number)
+        with self._reading():
+            segment, number = self._find(id)
+            return segment.document(number)
 
     def sentences(self, query: str, id: str) -> list[tuple[Sentence, float]]:
         """The sentences of a document with their scores for a query, best first.
@@ -199,19 +203,22 @@ class DenseIndex:
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
         """`sentences` of several documents; the query is read once."""
-        asked, found = self._read([query])[0], []
-        for id, (segment, number) in zip(ids, map(self._find, ids), strict=True):
-            scores = segment.sentence_scores(number, asked)
-            if scores is None or not (segment.folder / PLACES).exists():
-                raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
-            texts = split_sentences(segment.document(number))
-            if len(texts) != len(scores):
-                raise InputError(
-                    f"{self.folder}: document {shown(id)} has {len(texts)} sentences and vectors of "
-                    f"{len(scores)}, as an older version split it otherwise; build the index anew."
-                )
-            found.append([(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")])
-        return found
+        asked = self._read([query])[0]
+        with self._reading():
+            return [self._sentences(id, asked) for id in ids]
+
+    def _sentences(self, id: str, asked: Floats) -> list[tuple[Sentence, float]]:
+        segment, number = self._find(id)
+        scores = segment.sentence_scores(number, asked)
+        if scores is None or not (segment.folder / PLACES).exists():
+            raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
+        texts = split_sentences(segment.document(number))
+        if len(texts) != len(scores):
+            raise InputError(
+                f"{self.folder}: document {shown(id)} has {len(texts)} sentences and vectors of "
+                f"{len(scores)}, as an older version split it otherwise; build the index anew."
+            )
+        return [(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")]
 
     def add(self, documents: Iterable[Document]) -> None:
         """Add documents as a new segment; the others stay as they are.
@@ -281,6 +288,21 @@ class DenseIndex:
             return np.zeros((0, self.info.width), np.float32), np.zeros(0, np.int64)
         vectors, query_of = self.encoder.vectors(queries)
         return vectors, query_of
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What is not as it was written gives anything, or breaks what reads it: then files are compared with hashes.
+
+        Raises:
+            ArtefactError: a file has changed.
+        """
+        try:
+            yield
+        except InputError:
+            raise
+        except (ValueError, LookupError, TypeError):
+            check_files(self.folder, self.info.files, REMEDY, content=True)
+            raise
 
     def _check(self, vectors: Floats) -> None:
         if vectors.ndim != 2 or vectors.shape[1] != self.info.width:

@@ -97,8 +97,10 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
 
 
 def _well_formed(values: Mapping[str, Any]) -> bool:
-    objects = isinstance(values["segments"], list) and isinstance(values["encoder"], dict)
-    return objects and isinstance(values["source"], dict) and are_files(values["files"])
+    segments = values["segments"]
+    named = isinstance(segments, list) and bool(segments) and all(isinstance(one, str) for one in segments)
+    objects = isinstance(values["encoder"], dict) and isinstance(values["source"], dict)
+    return named and objects and are_files(values["files"])
 
 
 def part_of(folder: Path) -> Path:

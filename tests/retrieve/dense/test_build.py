@@ -130,6 +130,18 @@ def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], t
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
 
 
+def test_a_kind_that_faiss_cannot_make_is_refused_before_documents_are_read(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
+    before = sorted(tmp_path.rglob("*"))
+    for factory in ("Magic7", "PQ3"):  # 8 numbers cannot be cut into three
+        with pytest.raises(InputError, match=f"faiss cannot make the index '{factory}' of vectors of width 8"):
+            build_dense(interrupted(documents, 0), tmp_path / "i", encoder, factory=factory)
+    assert sorted(tmp_path.rglob("*")) == before  # what an interrupted build of another kind left, too
+
+
 def test_an_index_is_kept_only_while_its_files_are_what_they_were(
     encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

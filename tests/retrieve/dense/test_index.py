@@ -313,3 +313,41 @@ def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_pat
     (tmp_path / "i/dense.json").write_text("{")
     with pytest.raises(ArtefactError, match="its manifest is damaged"):
         read_dense_info(tmp_path / "i")
+
+
+@pytest.mark.parametrize(
+    ("file", "kept"), [("documents.jsonl", 0), ("places.npy", 128), ("ids.npy", 128), ("first_passage.npy", 128)]
+)
+def test_a_file_that_changed_and_kept_its_size_is_one_sentence(
+    file: str, kept: int, encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder, sentences=True)
+    changed = tmp_path / "i/000000" / file
+    whole = changed.read_bytes()
+    changed.write_bytes(whole[:kept] + b"\xff" * (len(whole) - kept))
+    with pytest.raises(ArtefactError, match=rf"i: is damaged \(000000/{file} is not what it was when it was built\)"):
+        read_everything(DenseIndex(tmp_path / "i", encoder))
+
+
+def read_everything(index: DenseIndex) -> None:
+    index.search("heart gene")
+    index.scores_of("heart", ["d1"])
+    index.document("d1")
+    index.sentences("heart", "d1")
+
+
+def test_what_an_encoder_raises_is_no_damage(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    (tmp_path / "i/trained.faiss").write_bytes((tmp_path / "i/trained.faiss").read_bytes()[::-1])
+    encoder.vectors = lambda texts: texts[7]
+    with pytest.raises(IndexError):
+        DenseIndex(tmp_path / "i", encoder).search("heart")
+
+
+@pytest.mark.parametrize("segments", [[], [1], "000000"])
+def test_a_manifest_without_segments(segments: Any, encoder: Any, documents: list[Document], tmp_path: Path) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    manifest = json.loads((tmp_path / "i/dense.json").read_text()) | {"segments": segments}
+    (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
+    with pytest.raises(ArtefactError, match="its manifest lacks valid values; build it with"):
+        DenseIndex(tmp_path / "i", encoder)
