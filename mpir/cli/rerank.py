@@ -213,8 +213,15 @@ def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weight
 
 
 def load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
-    """The negation column that the options ask for, None without a lexicon. Raises InputError for a wrong file."""
+    """The negation column that the options ask for, None without a lexicon.
+
+    Raises:
+        InputError: a wrong file, or how to search a lexicon that is not given.
+    """
     if arguments.lexicon is None:
+        for name in ("triggers", "partial"):
+            if getattr(arguments, name, None) is not None:
+                raise InputError(f"--{name} is for a --lexicon, but there is none; give one, or leave it out.")
         return None
     from mpir.annotate import Lexicon, NegEx
     from mpir.perspectives.negation import NegationPerspective

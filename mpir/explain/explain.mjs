@@ -3,9 +3,13 @@
 
 // --- arithmetic ---------------------------------------------------------------------------------------------------
 
+// Not Math.min(...values): a call takes some 100,000 arguments, and long papers have more sentences.
+const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+
 /** Values mapped to 0-1; equal ones (or a single one) to 0.5. */
 export function minmax(values) {
-  const low = Math.min(...values), width = Math.max(...values) - low;
+  const low = least(values), width = greatest(values) - low;
   return values.map((value) => (width > 0 ? (value - low) / width : 0.5));
 }
 
@@ -13,7 +17,7 @@ export function minmax(values) {
 export function zscores(values) {
   const mean = sum(values) / values.length, centred = values.map((value) => value - mean);
   const spread = Math.sqrt(sum(centred.map((value) => value * value)) / values.length);
-  const toldApart = spread > 1e-9 * Math.max(...values.map(Math.abs));
+  const toldApart = spread > 1e-9 * greatest(values.map(Math.abs));
   return centred.map((value) => (toldApart ? value / spread : 0));
 }
 
@@ -182,7 +186,7 @@ function drawList() {
   const names = Object.keys(state.blended[0].shares);
   state.blended.forEach((one) => Object.keys(one.shares).forEach((n) => { if (!names.includes(n)) names.push(n); }));
   byId("legend").replaceChildren(...names.map((name, k) => make("li", {}, make("span", { className: `c${k % 8}` }), name)));
-  const widest = Math.max(...state.blended.map((one) => sum(Object.values(one.shares).map(Math.abs)))) || 1;
+  const widest = greatest(state.blended.map((one) => sum(Object.values(one.shares).map(Math.abs)))) || 1;
   byId("list").replaceChildren(...state.order.map((i, place) => listItem(i, place + 1, names, widest)));
   for (const key of open) byId("list").querySelector(`[data-key="${key}"]`).open = true;
   if (focused !== undefined) byId("list").querySelector(`[data-key="${focused}"]`)?.focus();
@@ -279,7 +283,7 @@ function table(heads, rows) {
 
 function drawPanes() {
   const every = state.blended.flatMap((one) => one.sentences.map((sentence) => sentence.score));
-  const low = Math.min(...every), width = Math.max(...every) - low || 1;
+  const low = least(every), width = greatest(every) - low || 1;
   byId("panes").replaceChildren(...state.shown.map((i) => pane(i, (score) => (0.6 * (score - low)) / width)));
 }
 

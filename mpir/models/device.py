@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -13,6 +14,8 @@ from mpir.models.options import FORMATS, batch_size, device_names, precision_nam
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 """Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
+_computing: set[int] = set()
+"""This process, once it has computed, and those it was forked from, if they had before."""
 
 
 def choose_devices(names: str) -> list[torch.device]:
@@ -27,7 +30,7 @@ def choose_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
             f"device {shown(name)} cannot be used ({shortened(reason)}); choose auto, cpu, a GPU that is "
@@ -69,6 +72,16 @@ def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device],
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Whether torch, on a GPU or a CPU, found no memory for a tensor."""
     return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+
+
+def after_a_fork() -> None:
+    """To be called before torch computes: in a process that was forked from one that did so, one thread does it.
+
+    The parent's threads are not there, and OpenMP would wait for them for ever.
+    """
+    if (here := os.getpid()) not in _computing and _computing:
+        torch.set_num_threads(1)
+    _computing.add(here)
 
 
 def free_memory() -> None:

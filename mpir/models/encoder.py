@@ -20,7 +20,15 @@ from tqdm import tqdm
 
 from mpir.errors import ArtefactError, DeviceError
 from mpir.models.checkpoint import load_model, open_checkpoint
-from mpir.models.device import choose_budget, choose_devices, choose_dtype, free_memory, is_out_of_memory, trim_memory
+from mpir.models.device import (
+    after_a_fork,
+    choose_budget,
+    choose_devices,
+    choose_dtype,
+    free_memory,
+    is_out_of_memory,
+    trim_memory,
+)
 from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
@@ -293,6 +301,7 @@ class Encoder:
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
+        after_a_fork()
         self._check_trained(reading)
         if self._unpadded is not None:
             return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))

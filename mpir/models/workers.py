@@ -95,14 +95,17 @@ class Workers:
     def __init__(self, make: Callable[..., Any], settings: Sequence[Mapping[str, Any]], threads: int) -> None:
         """`make(**settings)` gives each worker its encoder; `threads` is for each worker on a CPU."""
         self._make, self._settings, self._threads = make, settings, threads
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process, self._turn = os.getpid(), threading.Lock()
         self.alive: list[Worker] = []
-        self._turn = threading.Lock()
         # Reaches the list, not self, so that an encoder that is no longer used takes its workers with it.
-        weakref.finalize(self, _end, self.alive)
+        weakref.finalize(self, _end, self.alive, self._process)
 
     def close(self) -> None:
         """Stop all of them; the next run starts new ones."""
-        _end(self.alive)
+        _end(self.alive, self._process)
 
     def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
         """Answer (rows, logits or vectors) for each (rows, batch), in the order in which they are done.
@@ -111,6 +114,8 @@ class Workers:
             DeviceError: workers ended and none is left, or a batch ended two of them.
             MpirError: what a worker answered instead of logits.
         """
+        if self._process != os.getpid():  # a fork of the process whose questions the workers answer
+            self._begin()
         with self._turn, ThreadPoolExecutor(len(self._settings)) as threads:
             try:
                 if not self.alive:
@@ -163,8 +168,9 @@ class Workers:
         log.warning("the worker process on %s ended (%s); the others do its work", worker.name, how)
 
 
-def _end(workers: list[Worker]) -> None:
-    while workers:
+def _end(workers: list[Worker], process: int) -> None:
+    """End the workers of a process; a fork of it leaves them alone."""
+    while workers and process == os.getpid():
         workers.pop().end()
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, shortened, shown
 from mpir.io.hash import fingerprint
 from mpir.text.types import Pair
 
@@ -89,11 +89,7 @@ class Perspective(ABC):
         values = np.zeros(len(pairs))
         for question, members in rows.items():
             found = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
-            if found.shape != (len(members),):
-                raise InputError(
-                    f"perspective {shown(self.name)} gave scores of shape {found.shape} for {len(members)} sentences; "
-                    "expected one score for each sentence."
-                )
+            check_shape(self.name, found, len(members))
             values[members] = found
         return values, np.zeros(len(pairs), bool)
 
@@ -125,8 +121,8 @@ class Perspective(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify these scores."""
-        return fingerprint(dict(self.identity))
+        """Sixteen hexadecimal digits that identify these scores. Raises InputError for an identity that is no JSON."""
+        return self._fingerprint(dict(self.identity))
 
     @property
     def model_fingerprint(self) -> str:
@@ -134,16 +130,37 @@ class Perspective(ABC):
 
         Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
         """
-        return fingerprint({key: value for key, value in self.identity.items() if key not in ("precision", "settings")})
+        kept = {key: value for key, value in self.identity.items() if key not in ("precision", "settings")}
+        return self._fingerprint(kept)
+
+    def _fingerprint(self, identity: Mapping[str, Any]) -> str:
+        try:
+            return fingerprint(identity)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"perspective {shown(self.name)} has the identity {shown(identity)}; expected what JSON can hold "
+                f"({shortened(str(error))})."
+            ) from error
 
 
 def as_numbers(name: str, values: Any) -> Floats:
     """What a perspective gave as an array. Raises InputError where that holds something else than numbers."""
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"perspective {shown(name)} gave {shown(values)}; expected an array of one number for each text."
-        raise InputError(message) from error
+    except (TypeError, ValueError, RuntimeError) as error:  # the last is torch's, for a tensor with a gradient
+        raise InputError(
+            f"perspective {shown(name)} gave {shown(values)}; expected an array of one number for each text "
+            f"({shortened(str(error))})."
+        ) from error
+
+
+def check_shape(name: str, values: Floats, count: int) -> None:
+    """Raise InputError unless a perspective gave one score for each of so many texts."""
+    if values.shape != (count,):
+        raise InputError(
+            f"perspective {shown(name)} gave scores of shape {values.shape} for {count} sentences; expected one score "
+            "for each sentence."
+        )
 
 
 def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "shared"]:

@@ -19,7 +19,7 @@ a file with the maps from scores to probabilities (rank/relevance.py); without i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -147,10 +147,19 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
         ArtefactError: no such bundle.
     """
     manifest_path = _locate(which)
-    files = read_json(manifest_path).get("files")
-    paths = (manifest_path, *(manifest_path.parent / name for name in (files if isinstance(files, dict) else ())))
+    manifest = read_json(manifest_path)
+    _check_form({"perspectives": [], **manifest}, manifest_path)
+    paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
+    paths += _used(manifest, manifest_path.parent)  # a bundle need not be sealed
     found = (path.stat() if path.is_file() else None for path in paths)
     return tuple(status and (status.st_ino, status.st_size, status.st_mtime_ns) for status in found)
+
+
+def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
+    """The files that a manifest names, and those in the folders of its checkpoints."""
+    yield from (folder / manifest[key] for key in ("weights", "card", "relevance") if manifest.get(key))
+    for item in manifest.get("perspectives") or ():
+        yield from sorted((folder / str(item.get("checkpoint", "no checkpoint"))).glob("*"))
 
 
 def _check_form(manifest: Mapping[str, Any], path: Path) -> None:

@@ -14,7 +14,7 @@ from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
 from mpir.perspectives.scales import SCALES, to_scale
 from mpir.text.types import Pair
-from mpir.values import one_of
+from mpir.values import one_of, perhaps_whole, whole_number
 
 
 class CrossEncoderPerspective(Perspective):
@@ -33,11 +33,15 @@ class CrossEncoderPerspective(Perspective):
         """Read output number `output`; for two-class heads, `against` is the other class (a softmax of the two).
 
         Raises:
-            InputError: an unknown scale, or an output that the checkpoint does not have.
+            InputError: an unknown scale, an output that the checkpoint does not have, or a value of the wrong type.
         """
         one_of(f"perspective {shown(name)}: scale", scale, SCALES)
+        if not isinstance(linear, bool | None):
+            raise InputError(f"perspective {shown(name)}: linear is {shown(linear)}; expected true or false.")
+        whole_number(f"perspective {shown(name)}: output", output, least=0)
+        perhaps_whole(f"perspective {shown(name)}: against", against, least=0)
         for number in (output, *([] if against is None else [against])):
-            if not 0 <= number < encoder.outputs_count:
+            if number >= encoder.outputs_count:
                 raise InputError(
                     f"perspective {shown(name)}: output {number} does not exist; {encoder.checkpoint} has "
                     f"{encoder.outputs_count} (numbered from 0)."

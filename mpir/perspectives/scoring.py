@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, shortened, shown
 from mpir.models.tokenise import forget
-from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by
+from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by, check_shape
 from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
 
@@ -101,15 +102,33 @@ class _Table:
                 values, in_passages = one.read(outputs[0]), outputs[1]
             else:
                 ask = Perspective.score_pairs if way == "score" else type(one).score_pairs
-                values, in_passages = ask(one, pairs, progress=progress)
-            values = as_numbers(one.name, values)
-            _check(one, values, pairs)
+                values, in_passages = _two(one, ask(one, pairs, progress=progress))
+            values, in_passages = as_numbers(one.name, values), np.asarray(in_passages)
+            _check(one, values, in_passages, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if place := self.caches[column]:
                 place[0].keep(place[1], pairs, values, in_passages)
 
 
-def _check(perspective: Perspective, values: npt.NDArray[np.float64], pairs: Sequence[Pair]) -> None:
+def _two(perspective: Perspective, found: Any) -> tuple[Any, Any]:
+    """Scores and flags, as `score_pairs` of a perspective gave them. Raises InputError for anything else than two."""
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise InputError(
+            f"perspective {shown(perspective.name)} gave {shortened(repr(found))}; expected scores, and which texts "
+            "were read in passages."
+        )
+    return found[0], found[1]
+
+
+def _check(
+    perspective: Perspective, values: npt.NDArray[np.float64], in_passages: npt.NDArray[Any], pairs: Sequence[Pair]
+) -> None:
+    check_shape(perspective.name, values, len(pairs))
+    if in_passages.shape != values.shape:  # one flag would be spread over all
+        raise InputError(
+            f"perspective {shown(perspective.name)} gave flags of shape {in_passages.shape} for {len(pairs)} "
+            "sentences; expected True or False for each, whether it was read in passages."
+        )
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         question, sentence = pairs[wrong[0]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from mpir.errors import InputError, shown
 from mpir.perspectives import Perspective, ScoreCache
-from mpir.perspectives.base import Derived
+from mpir.perspectives.base import Derived, Level
 from mpir.text.types import Pair
-from mpir.values import real_number
+from mpir.values import one_of, real_number
 
 
 def check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
@@ -50,10 +50,15 @@ def all_perspectives(given: Any) -> tuple[Perspective, ...]:
 
 
 def a_perspective(given: Perspective) -> Perspective:
-    """A perspective as it is. Raises InputError for what is none."""
+    """A perspective as it is. Raises InputError for what is none, or reads what none can read."""
     if not isinstance(given, Perspective) or not isinstance(getattr(given, "name", None), str):
         raise InputError(
             f"perspectives: one is {shown(given)}; expected an instance of a subclass of mpir.Perspective with a name."
+        )
+    one_of(f"perspectives: the level of {shown(given.name)}", given.level, get_args(Level))
+    if given.level == "document" and not given.evidence:
+        raise InputError(
+            f"perspectives: {shown(given.name)} reads documents, so it cannot only order sentences; leave evidence out."
         )
     return given
 

@@ -219,6 +219,7 @@ def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
     ("option", "message"),
     [
         (["--device", "cpu,toaster"], "device 'toaster' cannot be used"),
+        (["--device", "hpu"], "device 'hpu' cannot be used (No module named 'torch.hpu'); choose auto, cpu"),
         (["--tokens-per-batch", "9"], "tokens_per_batch is 9, too small for one pair, which may have 64 tokens"),
     ],
 )
@@ -307,6 +308,15 @@ def test_work_goes_on_where_the_default_cache_cannot_be_written(
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
     assert "cannot be used as a score cache" in caplog.text
+
+
+@pytest.mark.parametrize("option", [["--partial"], ["--triggers", "hedges"]])
+def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    command = ["rerank", "no effusion", "--docs", str(SAMPLE), "--bundle", str(tiny_bundle), "--no-cache", *option]
+    assert main(command) == 2
+    assert f"{option[0]} is for a --lexicon, but there is none; give one, or leave it out." in capsys.readouterr().err
 
 
 def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

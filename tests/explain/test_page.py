@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import mpir
 from mpir import Document, Reranker, Weights
 from mpir.cli import main
 from mpir.explain.page import MEDIA, asset, page_data, page_served, page_with
@@ -93,3 +96,16 @@ def test_the_command_takes_the_query_of_a_pipe(
     monkeypatch.setattr("sys.stdin", pipe(found))
     assert main(command) == 0
     assert "Aspirin does thin the blood." in page.read_text()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
+    script = f"""
+        import {{ minmax, zscores }} from "{(Path(mpir.__file__).parent / "explain/explain.mjs").as_uri()}";
+        const values = Array.from({{ length: 300000 }}, (_, i) => i % 5);
+        console.log(minmax(values)[4], zscores(values).length);
+    """
+    command = ["node", "--input-type=module", "-e", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["1", "300000"], done.stderr
+    assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too

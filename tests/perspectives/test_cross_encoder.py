@@ -208,6 +208,25 @@ def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
         CrossEncoderPerspective("sts", encoder, scale="0-7")
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"output": 1.0}, "perspective 'sts': output is 1.0; expected a whole number"),
+        ({"output": True}, "output is True; expected a whole number"),
+        ({"output": "0"}, "output is '0'; expected a whole number"),
+        ({"output": -1}, "output is -1; expected a whole number"),
+        ({"against": 1.0}, "against is 1.0; expected a whole number"),
+        ({"against": False}, "against is False; expected a whole number"),
+        ({"linear": "no"}, "perspective 'sts': linear is 'no'; expected true or false"),
+    ],
+)
+def test_options_of_another_kind_are_refused_before_anything_is_scored(
+    encoder: Encoder, option: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        CrossEncoderPerspective("sts", encoder, **option)
+
+
 def test_memory_is_handed_back_after_so_much_is_read(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     monkeypatch.setattr(encoder_module, "trim_memory", lambda: calls.append(1))

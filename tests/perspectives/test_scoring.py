@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,51 @@ def test_the_wrong_number_of_scores_is_refused() -> None:
 
     with pytest.raises(InputError, match=r"shape \(1,\) for 2 sentences"):
         score_pairs([Short()], [("q", "one"), ("q", "two")])
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ((np.ones(1), np.zeros(2, bool)), r"'batched' gave scores of shape \(1,\) for 2 sentences; expected one score"),
+        ((np.ones((2, 1)), np.zeros(2, bool)), r"gave scores of shape \(2, 1\) for 2 sentences"),
+        ((np.ones(2), np.zeros(1, bool)), r"'batched' gave flags of shape \(1,\) for 2 sentences"),
+        ((np.ones(2), None), r"flags of shape \(\) for 2 sentences; expected True or False for each"),
+        (np.ones(2), r"'batched' gave array\(\[1., 1.\]\); expected scores, and which texts were read in passages"),
+        (None, "'batched' gave None; expected scores, and which texts were read in passages"),
+    ],
+)
+def test_the_wrong_number_of_scores_for_pairs_is_refused_and_not_spread_over_them(found: Any, message: str) -> None:
+    class Batched(Overlap):
+        name = "batched"
+
+        def score_pairs(self, pairs: Any, *, progress: bool = False) -> Any:
+            return found
+
+    with pytest.raises(InputError, match=message):
+        score_pairs([Batched()], [("q", "one"), ("q", "two")])
+
+
+def test_a_tensor_that_still_has_its_gradient_is_refused_in_one_sentence() -> None:
+    class Learning(Overlap):
+        name = "learning"
+
+        def score(self, question: str, sentences: Sequence[str]) -> Any:
+            return torch.ones(len(sentences), requires_grad=True)
+
+    with pytest.raises(InputError, match=r"'learning' gave tensor.*; expected an array of one number.*detach"):
+        score_pairs([Learning()], [("q", "one"), ("q", "two")])
+
+
+def test_an_identity_that_is_no_json_is_named(tmp_path: Path) -> None:
+    class Odd(Overlap):
+        name = "odd"
+
+        @property
+        def identity(self) -> dict[str, Any]:
+            return {"words": {"a", "b"}}
+
+    with pytest.raises(InputError, match=r"perspective 'odd' has the identity .*words.*; expected what JSON can hold"):
+        score_pairs([Odd()], [("q", "one")], cache=ScoreCache(tmp_path))
 
 
 class Identified(Overlap):

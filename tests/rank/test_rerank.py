@@ -31,6 +31,13 @@ class Count(Perspective):
         return np.array([text.count(self.name) for text in sentences], float)
 
 
+def at(level: Any, *, evidence: bool = True) -> Count:
+    """A perspective that says to read at such a level."""
+    found = Count("y")
+    found.level, found.evidence = level, evidence
+    return found
+
+
 LETTERS = Weights({"x": 1.0, "y": 0.5}, 0.1, {"bm25": 0.2}, 0.5, (1.0, 0.5))
 
 
@@ -64,6 +71,15 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"beside": [(7, 0.5)]}, "perspectives: one is 7; expected an instance"),
         ({"perspectives": [None]}, "perspectives: one is missing; expected an instance of a subclass"),
         ({"style": "novel"}, "style is 'novel'; choose from abstract, report"),
+        (
+            {"perspectives": [Count("x"), at("documents")]},
+            "level of 'y' is 'documents'; choose from sentence",
+        ),
+        ({"beside": [(at("whole"), 1.0)]}, "level of 'y' is 'whole'; choose from sentence, document"),
+        (
+            {"perspectives": [Count("x"), at("document", evidence=False)]},
+            "'y' reads documents, so it cannot",
+        ),
     ],
 )
 def test_options_that_are_none_are_one_sentence(option: dict[str, Any], message: str) -> None:
@@ -100,6 +116,21 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
         mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     seal(folder)
     assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder).weights != before.weights
+
+
+def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder, docs = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle")), ["It does. The heart."]
+    manifest = json.loads((folder / "bundle.json").read_text())
+    del manifest["files"]
+    (folder / "bundle.json").write_text(json.dumps(manifest))
+    before = mpir.rerank("does aspirin", docs, bundle=folder)
+    other = Weights({"relevance": 1.0, "sts": 0.0, "sia": 0.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
+    other.save(folder / "weights.json")
+    assert mpir.rerank("does aspirin", docs, bundle=folder).weights == other != before.weights
+    loaded = kept._reranker(folder)
+    assert kept._reranker(folder) is loaded
+    (folder / "model/model.safetensors").touch()
+    assert kept._reranker(folder) is not loaded
 
 
 def test_strings_dictionaries_and_documents_rank_alike(reranker: Reranker) -> None:
