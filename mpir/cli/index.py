@@ -52,7 +52,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
     parser.add_argument(
         "--factory",
-        default="Flat",
         metavar="STRING",
         help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
     )
@@ -77,6 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     threads = perhaps_whole("--threads", arguments.threads)
     source = corpus_fingerprint(arguments.paths)
+    for name in ("encoder", "factory", "sentence_vectors"):
+        if getattr(arguments, name) and not arguments.dense:
+            raise InputError(f"--{name.replace('_', '-')} says how vectors are made; add --dense, or leave it out.")
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     progress = not arguments.quiet and sys.stderr.isatty()
@@ -88,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)
     if arguments.dense:
-        how: dict[str, Any] = {"factory": arguments.factory, "sentences": arguments.sentence_vectors}
-        how |= {"progress": progress, "opened": encoder}
+        how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
+        how |= {"factory": arguments.factory} if arguments.factory else {}
         kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
@@ -99,9 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _encoder(arguments: argparse.Namespace) -> Vectoriser:
     """What makes the vectors: opened before the index is built, as that may take hours, and replaces another one."""
     from mpir.retrieve.dense.build import check_factory
+    from mpir.retrieve.dense.engine import FLAT
 
     opened = open_encoder(arguments.encoder or DEFAULT)
-    check_factory(opened, arguments.factory)
+    check_factory(opened, arguments.factory or FLAT)
     return opened
 
 

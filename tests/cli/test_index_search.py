@@ -178,6 +178,13 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     assert not (tmp_path / "index").exists()
 
 
+@pytest.mark.parametrize("options", [["--encoder", "x"], ["--factory", "Flat"], ["--sentence-vectors"]])
+def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
+    with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
+        mpir("index", corpus, "--index", tmp_path / "index", *options)
+    assert not (tmp_path / "index").exists()
+
+
 def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None:
     asked = tmp_path / "q.jsonl"
     asked.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
