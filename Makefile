@@ -84,5 +84,5 @@ endif
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
-clean:  ## remove the environment and what runs have left
-	rm -rf .venv .venv-core build *.egg-info submission.json submission.json.scores.jsonl
+clean:  ## remove the environments and what building and `make bioasq` have left; runs/ stays
+	rm -rf .venv .venv-core .clients build *.egg-info submission.json submission.json.scores.jsonl

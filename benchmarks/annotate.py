@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ import mpir
 from mpir.annotate import Lexicon, NegEx, annotate
 from mpir.annotate.match import ExactMatcher
 from mpir.annotate.partial import PartialMatcher
+from mpir.cli import guarded
 from mpir.cli import main as command
 from mpir.corpora.corpus import read_corpus
 from mpir.text import Document
@@ -34,7 +36,7 @@ LEAST = 20_000
 """Sentences: fewer are repeated, so that a run takes long enough to be timed."""
 
 
-def main() -> None:
+def main() -> int:
     """Annotate all sentences in every way, and print how many that is a second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", nargs="+", type=Path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
@@ -50,6 +52,7 @@ def main() -> None:
         )
         rows = [(name, f"{count / seconds(way):,.0f}") for name, way in ways.items()]
     print(tabulate(rows, ("", "sentences per second"), disable_numparse=True, colalign=("left", "right")))
+    return 0
 
 
 def in_memory(documents: Sequence[Document], path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -90,4 +93,4 @@ def seconds(way: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded("annotate", main))

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import Timed, Worker, default_threads, describe, machine, show, spread, table
+from measure import Timed, Worker, default_threads, describe, machine, positive, show, spread, table
 from scipy.stats import kendalltau
 from tqdm import tqdm
 from workload import Pair, make_pairs, read_asked, read_documents
@@ -230,9 +230,9 @@ def report(found: Mapping[str, Any]) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--pairs", type=int, default=512, help="(%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of every contender (every core)")
+    parser.add_argument("--pairs", type=positive, default=512, help="(%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--limit", type=float, default=120, help="seconds to wait for any answer (%(default)s)")
     parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="contenders with this in their names")
     parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
+from measure import Timed, alternate, default_threads, describe, machine, positive, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
@@ -32,11 +32,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundles", nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first")
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
-    parser.add_argument("--pairs", type=int, default=1024, help="default: 1,024")
-    parser.add_argument("--documents", type=int, default=30, help="of each rerank (default: 30)")
+    parser.add_argument("--pairs", type=positive, default=1024, help="default: 1,024")
+    parser.add_argument("--documents", type=positive, default=30, help="of each rerank (default: 30)")
     parser.add_argument("--precision", default="auto", help="auto, fp32 or bf16 (default: auto)")
-    parser.add_argument("--rounds", type=int, default=3, help="default: 3")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of each (default: all cores)")
+    parser.add_argument("--rounds", type=positive, default=3, help="default: 3")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (default: all cores)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("bundles", lambda: run(arguments))

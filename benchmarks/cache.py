@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from measure import positive
 
 from mpir.perspectives import ScoreCache
 from mpir.perspectives.scoring import PAIRS_AT_ONCE
@@ -22,7 +23,7 @@ PERSPECTIVES = ("relevance", "sts", "sia")
 def main() -> None:
     """Fill a cache in a temporary folder part by part, read it back, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=100_000, help="default: 100,000")
+    parser.add_argument("--pairs", type=positive, default=100_000, help="default: 100,000")
     count = parser.parse_args().pairs
     pairs = [
         (f"Is gene {i // 1000} mutated in cystic fibrosis?", f"Sentence {i}, " + "of an abstract " * 9)

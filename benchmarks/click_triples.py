@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measure import table
+from measure import positive, table
 
 from mpir.cli import guarded
 from mpir.errors import InputError, MpirError
@@ -30,8 +30,8 @@ JUDGED = ((3, 1), (11, 0), (17, 2))
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=100_000, help="(%(default)s)")
-    parser.add_argument("--candidates", type=int, default=50, help="of each query (%(default)s)")
+    parser.add_argument("--queries", type=positive, default=100_000, help="(%(default)s)")
+    parser.add_argument("--candidates", type=positive, default=50, help="of each query (%(default)s)")
     return guarded("click_triples", lambda: run(parser.parse_args()))
 
 

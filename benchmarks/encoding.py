@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
+from measure import Timed, alternate, default_threads, describe, machine, positive, show, spread, start_all, table
 from peers import load_quietly
 from workload import read_documents
 
@@ -43,11 +43,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--checkpoint", required=True, help="a sentence encoder's folder or hub name")
-    parser.add_argument("--documents", type=int, default=200, help="(%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
-    parser.add_argument("--length", type=int, default=512, help="most tokens of a text (%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of each (%(default)s)")
-    parser.add_argument("--sentences", type=int, metavar="N", help="at most (default: all of the documents)")
+    parser.add_argument("--documents", type=positive, default=200, help="(%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
+    parser.add_argument("--length", type=positive, default=512, help="most tokens of a text (%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (%(default)s)")
+    parser.add_argument("--sentences", type=positive, metavar="N", help="at most (default: all of the documents)")
     parser.add_argument(
         "--processor", action="store_true", help="count its seconds, not the clock's: on a busy machine"
     )

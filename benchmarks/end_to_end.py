@@ -27,7 +27,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
+from measure import (
+    Worker,
+    alternate,
+    default_threads,
+    describe,
+    helper,
+    machine,
+    positive,
+    show,
+    spread,
+    start_all,
+    table,
+)
 from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
@@ -321,17 +333,17 @@ def stage_row(row: Mapping[str, Any]) -> list[str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    many: dict[str, Any] = {"type": int, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
+    many: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--questions", default=[1, 10, 100], **many)
-    parser.add_argument("--candidates", type=int, default=100, help="of each question (%(default)s)")
+    parser.add_argument("--candidates", type=positive, default=100, help="of each question (%(default)s)")
     parser.add_argument(
         "--growth", default=[10, 100, 1000], **many | {"help": "candidates of one question (%(default)s)"}
     )
     parser.add_argument("--sizes", default=[1000, 10_000, 60_000], **many | {"help": "records indexed (%(default)s)"})
     parser.add_argument("--documents", default=[10, 100, 1000], **many | {"help": "of one rerank call (%(default)s)"})
-    parser.add_argument("--rounds", type=int, default=3, help="of the rerank calls (%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of every process (every core)")
+    parser.add_argument("--rounds", type=positive, default=3, help="of the rerank calls (%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of every process (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
     parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")

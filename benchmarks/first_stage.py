@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import Worker, alternate, default_threads, describe, machine, show, spread, table
+from measure import Worker, alternate, default_threads, describe, machine, positive, show, spread, table
 from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
@@ -212,9 +212,9 @@ def cell(value: Any) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--queries", type=int, default=500, help="at most (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of both (every core)")
+    parser.add_argument("--queries", type=positive, default=500, help="at most (%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of both (every core)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from measure import alternate, default_threads, describe, machine, positive, show, spread, start_all, table
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
@@ -37,11 +37,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--bundle", default="default", help="whose encoder is used (%(default)s)")
-    parser.add_argument("--documents", type=int, default=100, help="for each question (%(default)s)")
-    parser.add_argument("--questions", type=int, default=10, help="(%(default)s)")
+    parser.add_argument("--documents", type=positive, default=100, help="for each question (%(default)s)")
+    parser.add_argument("--questions", type=positive, default=10, help="(%(default)s)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="(%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="(%(default)s)")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     return guarded("late_interaction", lambda: run(parser.parse_args()))
 

@@ -6,13 +6,14 @@ process starts fresh, with the threads that every other one gets, and sleeps whi
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -25,11 +26,17 @@ from typing import Any
 from tabulate import tabulate
 from tqdm import tqdm
 
+from mpir.errors import MpirError, shown
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("mpir", "torch", "transformers", "sentence-transformers", "rerankers", "bm25s", "pyserini", "numpy")
 Prepare = Callable[..., Callable[..., Any]]
 _STARTING = Lock()
 """A process takes its threads from the environment, which belongs to one at a time."""
+
+
+class ContenderError(MpirError, RuntimeError):
+    """A contender failed; the message is its own, which the command line shows as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class Worker:
         """Start the process and prepare; `started` has the seconds that took, from before the process was there.
 
         Raises:
-            RuntimeError: the contender failed; the message is its own.
+            ContenderError: the contender failed; the message is its own.
         """
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
@@ -69,7 +76,7 @@ class Worker:
         self.started = time.perf_counter() - start
 
     def call(self, *arguments: Any) -> Timed:
-        """Run the timed function once. Raises RuntimeError with the contender's message if it failed."""
+        """Run the timed function once. Raises ContenderError with the contender's message if it failed."""
         self._pipe.send(arguments)
         return Timed(*self._receive())
 
@@ -85,7 +92,7 @@ class Worker:
             self._process.join()
             failure = f"its process ended with status {self._process.exitcode}"
         if failure:
-            raise RuntimeError(failure)
+            raise ContenderError(failure)
         return seconds, value
 
     def close(self) -> None:
@@ -157,6 +164,9 @@ def start_all(
 
     One starts after the other, so that their `started` can be compared, or all `together`, which takes less time.
     Returns the workers, what their trials gave, and a note for each that failed, which is left out.
+
+    Raises:
+        ContenderError: all of them failed.
     """
     workers, values, notes = {}, {}, []
     started = (partial(Worker, *contender, threads=threads) for contender in contenders.values())
@@ -169,6 +179,8 @@ def start_all(
             workers[name] = worker
         except RuntimeError as error:
             notes.append(f"{name} is left out: {error}")
+    if not workers:
+        raise ContenderError(f"nothing is left to measure: {'; '.join(notes)}")
     return workers, values, notes
 
 
@@ -202,6 +214,14 @@ def machine(threads: int) -> dict[str, Any]:
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "load_before": round(os.getloadavg()[0], 2),
     }
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, for argparse."""
+    with suppress(ValueError):
+        if (number := int(text)) >= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"{shown(text)} is given; expected a whole number of at least 1")
 
 
 def default_threads() -> int:

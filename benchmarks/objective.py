@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from measure import positive
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from mpir.cli import guarded
 from mpir.evaluate import evaluate
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
@@ -38,12 +42,12 @@ NAMES = ("a", "b", "c", "d")
 Pairs = list[tuple[Question, Candidates]]
 
 
-def main() -> None:
+def main() -> int:
     """Measure both, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=500)
-    parser.add_argument("--evaluations", type=int, default=200, help="of the array objective")
-    parser.add_argument("--one-by-one", type=int, default=3, help="evaluations question by question")
+    parser.add_argument("--questions", type=positive, default=500)
+    parser.add_argument("--evaluations", type=positive, default=200, help="of the array objective")
+    parser.add_argument("--one-by-one", type=positive, default=3, help="evaluations question by question")
     parser.add_argument("--measure", default="snippet-map", choices=["snippet-map", "document-map"])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
@@ -67,6 +71,7 @@ def main() -> None:
     print(", ".join(f"{name} {value:,.1f}" for name, value in figures.items()))
     if arguments.json:
         write_json(arguments.json, figures)
+    return 0
 
 
 def timed(function: Callable[[Weights], float], weights: Sequence[Weights]) -> tuple[float, list[float]]:
@@ -131,4 +136,4 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(guarded("objective", main))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from measure import positive
 from tabulate import tabulate
 from workload import make_pairs, read_asked, read_documents
 
@@ -32,7 +33,7 @@ def main() -> int:
     """Read arguments, profile, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--pairs", type=int, default=256, help="(%(default)s)")
+    parser.add_argument("--pairs", type=positive, default=256, help="(%(default)s)")
     parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 (%(default)s)")
     arguments = parser.parse_args()

@@ -5,12 +5,13 @@ python benchmarks/plain_server.py PORT CHECKPOINT…
 
 from __future__ import annotations
 
-import sys
+import argparse
 from typing import Any
 
 import numpy as np
 import uvicorn
 from fastapi import Body, FastAPI
+from measure import positive
 from peers import load_quietly
 
 from mpir.text import Document
@@ -44,4 +45,8 @@ def main(port: int, checkpoints: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("port", type=positive, metavar="PORT")
+    parser.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="a cross-encoder's folder or hub name")
+    arguments = parser.parse_args()
+    main(arguments.port, arguments.checkpoints)

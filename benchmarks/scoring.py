@@ -26,7 +26,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
+from measure import (
+    Worker,
+    alternate,
+    default_threads,
+    describe,
+    helper,
+    machine,
+    positive,
+    show,
+    spread,
+    start_all,
+    table,
+)
 from peers import (
     Pair,
     cut_outputs,
@@ -213,12 +225,12 @@ def report(found: Mapping[str, Any]) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--pairs", type=int, default=1024, help="(%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of every contender (every core)")
+    parser.add_argument("--pairs", type=positive, default=1024, help="(%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
     parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
-    parser.add_argument("--settings", type=int, help="try only the first so many of the peer's settings")
+    parser.add_argument("--settings", type=positive, help="try only the first so many of the peer's settings")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 

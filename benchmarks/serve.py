@@ -20,6 +20,7 @@ import argparse
 import contextlib
 import itertools
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from typing import Any
 import httpx
 import numpy as np
 import psutil
-from measure import THREAD_VARIABLES, default_threads, machine, table
+from measure import THREAD_VARIABLES, ContenderError, default_threads, machine, positive, table
 from peers import cut_outputs
 from workload import read_asked, read_documents
 
@@ -53,12 +54,14 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, help="folder of BioASQ and PubMed (default: the sample that ships with mpir)"
     )
-    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32])
-    parser.add_argument("--documents", type=int, nargs="+", default=[10, 100])
-    parser.add_argument("--sentences", type=int, metavar="N", help="of each document, the first (default: all)")
+    parser.add_argument("--clients", type=positive, nargs="+", default=[1, 8, 32])
+    parser.add_argument("--documents", type=positive, nargs="+", default=[10, 100])
+    parser.add_argument("--sentences", type=positive, metavar="N", help="of each document, the first (default: all)")
     parser.add_argument("--seconds", type=float, default=30.0, help="for each of the loads (%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads())
-    parser.add_argument("--memory", type=int, metavar="N", help="instead, see memory over so many requests to mpir")
+    parser.add_argument("--threads", type=positive, default=default_threads())
+    parser.add_argument(
+        "--memory", type=positive, metavar="N", help="instead, see memory over so many requests to mpir"
+    )
     parser.add_argument("--json", metavar="FILE")
     return run(parser.parse_args())
 
@@ -121,13 +124,14 @@ def serving(command: list[str], threads: int) -> Iterator[tuple[psutil.Process, 
 
 
 def wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the server is ready. Raises RuntimeError where it ends instead."""
+    """Wait until the server is ready. Raises ContenderError where it ends instead."""
     while process.poll() is None:
         with contextlib.suppress(httpx.TransportError):
             if httpx.get(f"{url}/ready").status_code == 200:
                 return
         time.sleep(0.2)
-    raise RuntimeError(f"{process.args}: ended with status {process.returncode}")
+    command = shlex.join(map(str, process.args)) if isinstance(process.args, list) else process.args
+    raise ContenderError(f"the server ended with status {process.returncode}; see why with `{command}`.")
 
 
 def requests(asked: Sequence[Question], documents: Sequence[Document], count: int) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from measure import positive
 from tabulate import tabulate
 
 from mpir.io.read import read_json, read_json_lines
@@ -42,8 +43,8 @@ def main() -> None:
     parser.add_argument("--qasc", type=Path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
     parser.add_argument("--vectors", required=True, metavar="PATH", help="word vectors, for the swaps")
     parser.add_argument("--bundle", default="default", help="the models that score pairs (%(default)s)")
-    parser.add_argument("--tokens-per-batch", type=int, metavar="N", help="size of the models' batches")
-    parser.add_argument("--rows", type=int, nargs="+", default=[3000, 10_000, 30_000])
+    parser.add_argument("--tokens-per-batch", type=positive, metavar="N", help="size of the models' batches")
+    parser.add_argument("--rows", type=positive, nargs="+", default=[3000, 10_000, 30_000])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
     found = [measured(arguments, rows) for rows in arguments.rows]

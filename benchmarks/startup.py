@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import THREAD_VARIABLES, Worker, default_threads, describe, helper, machine, show, spread, table
+from measure import THREAD_VARIABLES, Worker, default_threads, describe, helper, machine, positive, show, spread, table
 from peers import cut_outputs
 from tqdm import tqdm
 from workload import read_asked, read_documents
@@ -53,9 +53,9 @@ def main() -> int:
     """Read arguments, measure, show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
-    parser.add_argument("--documents", type=int, default=5, help="documents to rank (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="(%(default)s)")
+    parser.add_argument("--documents", type=positive, default=5, help="documents to rank (%(default)s)")
+    parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="(%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     arguments = parser.parse_args()
     return guarded("startup", lambda: run(arguments))

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
+from measure import alternate, default_threads, describe, machine, positive, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
@@ -41,10 +41,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument("--bundle", default="default", help="whose first checkpoint is trained (default: default)")
-    parser.add_argument("--batch-size", type=int, default=48, help="pairs in a batch (default: 48)")
-    parser.add_argument("--steps", type=int, default=20, help="in each round (default: 20)")
-    parser.add_argument("--rounds", type=int, default=3, help="default: 3")
-    parser.add_argument("--threads", type=int, default=default_threads(), help="of each (default: all cores)")
+    parser.add_argument("--batch-size", type=positive, default=48, help="pairs in a batch (default: 48)")
+    parser.add_argument("--steps", type=positive, default=20, help="in each round (default: 20)")
+    parser.add_argument("--rounds", type=positive, default=3, help="default: 3")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (default: all cores)")
     parser.add_argument("--device", default="auto", help="default: auto")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from measure import describe, machine, start_all, table
+from measure import describe, machine, positive, start_all, table
 
 from mpir.cli import guarded
 from mpir.errors import InputError
@@ -30,8 +30,8 @@ def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="output of experiments/tripclick.py")
-    parser.add_argument("--documents", type=int, default=1000, help="(%(default)s)")
-    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all)")
+    parser.add_argument("--documents", type=positive, default=1000, help="(%(default)s)")
+    parser.add_argument("--words", type=positive, help="so many words of a document are read (default: all)")
     return guarded("tripclick", lambda: run(parser.parse_args()))
 
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, describe, machine, table
+from measure import Worker, describe, machine, positive, table
 
 from mpir.cli import guarded
 from mpir.io.write import write_json
@@ -29,8 +29,8 @@ PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
 def main() -> int:
     """Read arguments, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--triples", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="%(default)s")
-    parser.add_argument("--threads", type=int, default=1, help="%(default)s")
+    parser.add_argument("--triples", nargs="+", type=positive, default=[10_000, 100_000, 1_000_000], help="%(default)s")
+    parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return guarded("triples", lambda: run(parser.parse_args()))
 

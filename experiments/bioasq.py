@@ -21,6 +21,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from counts import positive
+
 import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
@@ -70,14 +72,6 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(new)
     return new
-
-
-def positive(text: str) -> int:
-    """A whole number from 1 on, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is too small; expected at least 1")
-    return number
 
 
 def submitted(text: str) -> int:

@@ -32,6 +32,7 @@ from mpir.cli import guarded
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write, write_json
 from mpir.perspectives import open_bundle
 from mpir.plots.tuning import COLOURS, STYLE
@@ -79,7 +80,9 @@ def main() -> int:
     parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
     parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
-    parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    parser.add_argument(
+        "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
     arguments = parser.parse_args()
     return guarded("cascade", lambda: run(arguments))

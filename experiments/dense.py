@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from counts import not_negative, positive
 from generalisation import FOLDERS, READERS, TestSet, limited, read_smart
 from sentence_ranking import golden_questions
 from tabulate import tabulate
@@ -63,9 +64,11 @@ def main() -> int:
     parser.add_argument("--factory", default="Flat", help="faiss's string for the kind of index (%(default)s)")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(FOREIGN), help="default: %(default)s")
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only N queries of each set, drawn by the seed")
-    parser.add_argument("--seed", type=int, default=1, help="%(default)s")
-    parser.add_argument("--rerank", type=int, metavar="N", help="also the blend on the first N of each first stage")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N queries of each set, drawn by the seed")
+    parser.add_argument("--seed", type=not_negative, default=1, help="%(default)s")
+    parser.add_argument(
+        "--rerank", type=positive, metavar="N", help="also the blend on the first N of each first stage"
+    )
     add_model_options(parser)
     return guarded("dense", lambda: run(parser.parse_args()))
 

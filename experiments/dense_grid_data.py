@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked
+from counts import not_negative, positive
 
 from mpir.cli import main as mpir
 from mpir.corpora import read_jsonl, read_questions
@@ -37,11 +38,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--encoder", required=True, help="what training starts from: a folder or a hub name")
     parser.add_argument("--output", type=Path, default=Path("runs/grids"), help="%(default)s")
-    parser.add_argument("--steps", type=int, default=40, help="batches of 16 triples (%(default)s)")
-    parser.add_argument("--documents", type=int, default=1000, help="to search among, at least (%(default)s)")
-    parser.add_argument("--questions", type=int, metavar="N", help="of dev, drawn (default: all)")
-    parser.add_argument("--training", type=int, metavar="N", help="of the training questions, drawn (default: all)")
-    parser.add_argument("--seed", type=int, default=1, help="of the training (%(default)s)")
+    parser.add_argument("--steps", type=positive, default=40, help="batches of 16 triples (%(default)s)")
+    parser.add_argument("--documents", type=positive, default=1000, help="to search among, at least (%(default)s)")
+    parser.add_argument("--questions", type=positive, metavar="N", help="of dev, drawn (default: all)")
+    parser.add_argument(
+        "--training", type=positive, metavar="N", help="of the training questions, drawn (default: all)"
+    )
+    parser.add_argument("--seed", type=not_negative, default=1, help="of the training (%(default)s)")
     parser.add_argument("--device", default="auto", help="%(default)s")
 
 

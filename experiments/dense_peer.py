@@ -24,6 +24,7 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint
+from mpir.extras import needs
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.train.triples import TripleFile
@@ -79,8 +80,9 @@ def by_mpir(arguments: argparse.Namespace, folder: Path) -> Path:
 
 def by_peer(arguments: argparse.Namespace, folder: Path) -> Path:
     """A checkpoint by sentence-transformers, from the batches that mpir's file of triples gives."""
-    from sentence_transformers import InputExample, SentenceTransformer
-    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+    with needs("bench", "the peer"):
+        from sentence_transformers import InputExample, SentenceTransformer
+        from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
     from torch.utils.data import DataLoader
 
     data, numbers = arguments.output / "data", way(arguments, CELL).settings

@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from counts import positive
+
 import mpir
 from mpir.cli import guarded
 from mpir.corpora import read_corpus
@@ -42,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", default="default")
     parser.add_argument("--question", default=QUESTION)
-    parser.add_argument("--candidates", type=int, default=5, metavar="N", help="best by BM25 (default: 5)")
+    parser.add_argument("--candidates", type=positive, default=5, metavar="N", help="best by BM25 (default: 5)")
     parser.add_argument("--chromium", default="/usr/bin/chromium", metavar="PATH", help="default: Debian's")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     arguments = parser.parse_args()

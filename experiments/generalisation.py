@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from counts import not_negative, positive
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -66,9 +67,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with scifact/, nfcorpus/, med/, …")
     parser.add_argument("--sets", nargs="+", choices=sorted(READERS), default=list(READERS), help="default: all")
-    parser.add_argument("--depth", type=int, default=20, help="candidates to rerank for each query (%(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only N queries of each set, drawn by the seed")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--depth", type=positive, default=20, help="candidates to rerank for each query (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N queries of each set, drawn by the seed")
+    parser.add_argument("--seed", type=not_negative, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     add_model_options(parser)
     arguments = parser.parse_args()

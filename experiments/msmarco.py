@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from bi_encoders import MEASURES, Asked, Values, Way, found_by, kept, rows_of, searched, trained
+from counts import positive
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -50,7 +51,7 @@ def main() -> int:
     )
     parser.add_argument("--poolings", nargs="+", choices=POOLINGS, default=POOLINGS, help="default: all")
     parser.add_argument("--triples", type=int, default=2_000_000, help="to train on (%(default)s)")
-    parser.add_argument("--length", type=int, default=128, help="most tokens of a text (%(default)s)")
+    parser.add_argument("--length", type=positive, default=128, help="most tokens of a text (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/msmarco"), help="%(default)s")
     parser.add_argument("--device", default="auto", help="%(default)s")
     return guarded("msmarco", lambda: run(parser.parse_args()))

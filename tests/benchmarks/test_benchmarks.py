@@ -285,6 +285,32 @@ def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
     assert "pairs a second" in printed
 
 
+def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
+    from contextlib import ExitStack
+
+    with (
+        ExitStack() as stack,
+        pytest.raises(measure.ContenderError, match="nothing is left to measure: bad is left out"),
+    ):
+        measure.start_all(stack, {"bad": (json.loads, "{")}, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("annotate", ["--reports", "nowhere"], "annotate: nowhere: there is no such file or folder"),
+        ("cache", ["--pairs", "0"], "argument --pairs: '0' is given; expected a whole number of at least 1"),
+        ("startup", ["--bundle", "nowhere", "--threads", "1"], "bundle 'nowhere' not found"),  # the contender tells
+        ("plain_server", ["port", "checkpoint"], "argument PORT: 'port' is given"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path: Path, name: str, options: list[str], said: str) -> None:
+    command = [sys.executable, str(FOLDER / f"{name}.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.slow
 def test_click_triples(tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / "click_triples.py"), "--queries", "30"]

@@ -28,3 +28,47 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert done.returncode == 2
     (sentence,) = done.stderr.splitlines()
     assert sentence.startswith(f"sts: {tmp_path / 'nowhere'}")
+
+
+DATA, OUTPUT = ["--data", "nowhere"], ["--output", "out"]
+MIXTURE = ["--mixture", "experiments/mixtures/sts.json", "--checkpoint", "x"]
+TUNING = ["--dev", "nowhere", "--free", "nowhere", *OUTPUT]
+GRIDS = [*DATA, "--encoder", "x", *OUTPUT]
+SOURCES = [*DATA, "--vectors", "x", "--checkpoint", "x", *OUTPUT]
+IMPOSSIBLE = [
+    ("ablation", [*MIXTURE, *OUTPUT, "--share", "0"], "--share is 0.0; expected a number above 0 and up to 1"),
+    ("ablation", [*MIXTURE, *OUTPUT, "--seeds", "-1"], "--seeds: '-1' is given; expected a whole number of at least 0"),
+    ("background", [*DATA, "--depth", "5", "0"], "--depth: '0' is given"),
+    ("bioasq", ["--candidates", "0", *OUTPUT], "--candidates: '0' is given"),
+    ("dense", [*DATA, "--limit", "0"], "--limit: '0' is given; expected a whole number of at least 1"),
+    ("dense", [*DATA, "--rerank", "-1"], "--rerank: '-1' is given"),
+    ("dense_grids", [*GRIDS, "--questions", "0"], "--questions: '0' is given"),
+    ("generalisation", [*DATA, "--depth", "0"], "--depth: '0' is given"),
+    ("radiology", ["folds", *DATA, *OUTPUT, "--seeds", "0"], "--seeds: '0' is given"),
+    ("radiology", ["folds", *DATA, *OUTPUT, "--sentences", "many"], "--sentences: 'many' is given"),
+    ("sia_sources", [*SOURCES, "--rows", "0"], "--rows: '0' is given"),
+    ("situations", [*DATA, *OUTPUT, "--limit", "0"], "--limit: '0' is given"),
+    ("splitting", [*DATA, "--seconds", "0"], "--seconds is 0.0; expected a number above 0"),
+    ("tripclick", [*OUTPUT, "--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
+    ("tripclick", [*OUTPUT, "--faster", "0"], "--faster is 0.0; expected a number above 0"),
+    ("tuning", [*TUNING, "--folds", "1"], "--folds: '1' is given; expected a whole number of at least 2"),
+    ("yardsticks", [*DATA, "--depth", "0"], "--depth: '0' is given"),
+    ("yardsticks", [*DATA, "--seed", "-1"], "--seed: '-1' is given"),
+]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("script", "options", "said"), IMPOSSIBLE)
+def test_a_number_that_cannot_be_is_refused_before_anything_is_done(
+    run_script: RunScript, script: str, options: list[str], said: str
+) -> None:
+    found = [str(ROOT / one) if one.startswith("experiments/") else one for one in options]
+    done = run_script(f"experiments/{script}.py", *found)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert list(Path.cwd().iterdir()) == []
