@@ -60,7 +60,7 @@ def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best
         read_query(body, limits),
         tuple(given),
         _documents(given, documents, body.get("rank_fields"), limits),
-        whole_number(body, best, least=0) or None,  # 0, which vLLM's clients send by default, is all
+        whole_number(body, best, least=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
         _flag(body, "return_documents") or _flag(body, "return_text"),
         _flag(body, "raw_scores"),
         _spans(body),
