@@ -33,12 +33,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import Timed, Worker, default_threads, describe, machine, positive, show, spread, table
+from measure import Timed, Worker, default_threads, describe, machine, show, spread, table
 from scipy.stats import kendalltau
 from tqdm import tqdm
 from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 

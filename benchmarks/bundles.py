@@ -16,10 +16,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from measure import Timed, alternate, default_threads, describe, machine, positive, show, spread, start_all, table
+from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 
 QUESTIONS = 5

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from measure import positive
 
+from mpir.cli.numbers import positive
 from mpir.perspectives import ScoreCache
 from mpir.perspectives.scoring import PAIRS_AT_ONCE
 

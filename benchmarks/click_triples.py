@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measure import positive, table
+from measure import table
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.errors import InputError, MpirError
 from mpir.io.write import atomic_write
 

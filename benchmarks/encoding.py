@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from measure import Timed, alternate, default_threads, describe, machine, positive, show, spread, start_all, table
+from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from peers import load_quietly
 from workload import read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 from mpir.text.split import sentences
 

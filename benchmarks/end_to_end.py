@@ -27,23 +27,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import (
-    Worker,
-    alternate,
-    default_threads,
-    describe,
-    helper,
-    machine,
-    positive,
-    show,
-    spread,
-    start_all,
-    table,
-)
+from measure import Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
 from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import read_corpus
 from mpir.errors import MpirError
 from mpir.io.write import write_json

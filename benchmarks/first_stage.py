@@ -18,10 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import Worker, alternate, default_threads, describe, machine, positive, show, spread, table
+from measure import Worker, alternate, default_threads, describe, machine, show, spread, table
 from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import read_corpus
 from mpir.io.write import write_json
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1

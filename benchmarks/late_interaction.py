@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import alternate, default_threads, describe, machine, positive, show, spread, start_all, table
+from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 
 Scores = npt.NDArray[np.float64]

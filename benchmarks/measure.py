@@ -6,14 +6,13 @@ process starts fresh, with the threads that every other one gets, and sleeps whi
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -26,7 +25,7 @@ from typing import Any
 from tabulate import tabulate
 from tqdm import tqdm
 
-from mpir.errors import MpirError, shown
+from mpir.errors import MpirError
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("mpir", "torch", "transformers", "sentence-transformers", "rerankers", "bm25s", "pyserini", "numpy")
@@ -214,14 +213,6 @@ def machine(threads: int) -> dict[str, Any]:
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "load_before": round(os.getloadavg()[0], 2),
     }
-
-
-def positive(text: str) -> int:
-    """A whole number from 1 on, for argparse."""
-    with suppress(ValueError):
-        if (number := int(text)) >= 1:
-            return number
-    raise argparse.ArgumentTypeError(f"{shown(text)} is given; expected a whole number of at least 1")
 
 
 def default_threads() -> int:

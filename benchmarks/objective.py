@@ -18,13 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from measure import positive
-
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.evaluate import evaluate
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates

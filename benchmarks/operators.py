@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import positive
 from tabulate import tabulate
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 
 KINDS = {
     "linear layers": ("aten::addmm", "aten::mm", "mkldnn::_linear_pointwise", "aten::mkldnn_linear"),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import uvicorn
 from fastapi import Body, FastAPI
-from measure import positive
 from peers import load_quietly
 
+from mpir.cli.numbers import positive
 from mpir.text import Document
 from mpir.text.split import sentences
 

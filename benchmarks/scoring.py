@@ -26,19 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import (
-    Worker,
-    alternate,
-    default_threads,
-    describe,
-    helper,
-    machine,
-    positive,
-    show,
-    spread,
-    start_all,
-    table,
-)
+from measure import Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
 from peers import (
     Pair,
     cut_outputs,
@@ -52,6 +40,7 @@ from peers import (
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 

@@ -35,11 +35,12 @@ from typing import Any
 import httpx
 import numpy as np
 import psutil
-from measure import THREAD_VARIABLES, ContenderError, default_threads, machine, positive, table
+from measure import THREAD_VARIABLES, ContenderError, default_threads, machine, table
 from peers import cut_outputs
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences

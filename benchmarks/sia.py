@@ -25,9 +25,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import positive
 from tabulate import tabulate
 
+from mpir.cli.numbers import positive
 from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import write_json
 

@@ -22,12 +22,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import THREAD_VARIABLES, Worker, default_threads, describe, helper, machine, positive, show, spread, table
+from measure import THREAD_VARIABLES, Worker, default_threads, describe, helper, machine, show, spread, table
 from peers import cut_outputs
 from tqdm import tqdm
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 from mpir.text.split import sentences
 

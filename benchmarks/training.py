@@ -17,10 +17,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from measure import alternate, default_threads, describe, machine, positive, show, spread, start_all, table
+from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
 from mpir.train.settings import TrainingSettings

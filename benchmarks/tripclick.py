@@ -16,9 +16,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from measure import describe, machine, positive, start_all, table
+from measure import describe, machine, start_all, table
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 

@@ -18,9 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, describe, machine, positive, table
+from measure import Worker, describe, machine, table
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import Worker, describe, helper, machine, positive, table
+from measure import Worker, describe, helper, machine, table
 from vector_index import overlap, stored
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
 from mpir.retrieve.dense.engine import faiss

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from counts import not_negative
 from seeds import check_seeds, spread
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint, sha256

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from counts import positive
 from free_baselines import Start
 from generalisation import FOLDERS, READERS, TestSet
 from sentence_ranking import golden_questions
@@ -25,6 +24,7 @@ from tabulate import tabulate
 from yardsticks import with_gold
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import read_jsonl
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.retrieve.memory import MemoryIndex

@@ -21,11 +21,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counts import positive
-
 import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
+from mpir.cli.numbers import positive
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 from cascade import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
-from counts import positive
 from free_baselines import Start
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval

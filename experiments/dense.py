@@ -22,7 +22,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from counts import not_negative, positive
 from generalisation import FOLDERS, READERS, TestSet, limited, read_smart
 from sentence_ranking import golden_questions
 from tabulate import tabulate
@@ -30,6 +29,7 @@ from yardsticks import with_gold
 
 from mpir.cli import guarded
 from mpir.cli.first_stage import open_encoder
+from mpir.cli.numbers import not_negative, positive
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_corpus
 from mpir.errors import InputError

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked
-from counts import not_negative, positive
 
 from mpir.cli import main as mpir
+from mpir.cli.numbers import not_negative, positive
 from mpir.corpora import read_jsonl, read_questions
 from mpir.corpora.bioasq import DOCUMENT_URL
 from mpir.errors import MpirError

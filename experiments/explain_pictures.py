@@ -13,10 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from counts import positive
-
 import mpir
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.explain.page import page_data, page_with

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from counts import not_negative, positive
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative, positive
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_qrels
 from mpir.errors import InputError

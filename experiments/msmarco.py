@@ -18,10 +18,10 @@ import sys
 from pathlib import Path
 
 from bi_encoders import MEASURES, Asked, Values, Way, found_by, kept, rows_of, searched, trained
-from counts import positive
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import positive
 from mpir.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError

@@ -30,10 +30,10 @@ import radiology_reports
 import radiology_sample
 import radiology_separation
 import radiology_training
-from counts import not_negative, positive
 
 import mpir
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative, positive
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 

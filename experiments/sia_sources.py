@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from annotated import read_annotated
-from counts import not_negative, positive
 from scipy.stats import spearmanr
 from seeds import check_seeds, spread
 from sentence_ranking import average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative, positive
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint

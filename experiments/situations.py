@@ -20,13 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from counts import not_negative, positive
 from free_baselines import Start
 from generalisation import TestSet
 from other_topics import other_topics
 from sentence_ranking import golden_questions, known_documents, with_gold
 
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative, positive
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex

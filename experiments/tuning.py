@@ -26,7 +26,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from counts import at_least, positive
+from mpir.cli.numbers import at_least, positive
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -28,7 +28,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from counts import not_negative, positive
 from free_baselines import BM25, FREE, SUMMED, Start, free_scores
 from generalisation import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from other_topics import other_topics
@@ -38,6 +37,7 @@ from sentence_ranking import average_precision, check_whole, golden_questions, s
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.numbers import not_negative, positive
 from mpir.cli.rerank import add_model_options, load_reranker
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
