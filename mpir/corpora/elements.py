@@ -1,4 +1,4 @@
-"""Elements of XML files, one at a time, with errors that say where."""
+"""Elements of XML files, one at a time, with errors that say where. Names are without their namespaces."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ def _checked(root: ET.Element, path: str | Path, roots: Collection[str]) -> ET.E
 def _events(path: str | Path) -> Iterator[tuple[str, ET.Element]]:
     with open_bytes(path) as stream:
         try:
-            yield from ET.iterparse(stream, events=("start", "end"))
+            for event, element in ET.iterparse(stream, events=("start", "end")):
+                if element.tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
+                    element.tag = element.tag.partition("}")[2]
+                yield event, element
         except ET.ParseError as error:
             line, column = error.position
             reason = str(error).split(":")[0]

@@ -125,7 +125,7 @@ def _is_silent(child: ET.Element, parent: ET.Element) -> bool:
     """Whether an element answers no question: by its name, as a section's heading, or as a raised reference."""
     raised = child.tag == "sup" and (parent.tag == "xref" or child.find(".//xref") is not None)
     heading = child.tag == "title" and parent.tag != "caption"
-    return raised or heading or child.tag.rpartition("}")[2] in _SILENT
+    return raised or heading or child.tag in _SILENT
 
 
 def _silence(element: ET.Element) -> None:

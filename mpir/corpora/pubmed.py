@@ -98,7 +98,7 @@ def _line_of(path: str | Path, number: int) -> int:
     parser, lines = expat.ParserCreate(), list[int]()
 
     def begin(tag: str, _: object) -> None:
-        if tag in (*_RECORDS, _DELETED):
+        if tag.rpartition(":")[2] in (*_RECORDS, _DELETED):
             lines.append(parser.CurrentLineNumber)
 
     parser.StartElementHandler = begin

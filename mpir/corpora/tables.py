@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from itertools import chain
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
+from mpir.corpora.embase import records_by_row, separator_by_row
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
 from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError
@@ -14,36 +16,61 @@ from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
 
 TABLES = (".csv", ".csv.gz")
-_IDS = ("pubmed id", "pubmed_id", *ID_KEYS, "record_id", "key", "accession number", "eid", "doi")
-_TITLES = ("title", "article title", "primary_title")
-_BODIES = (*BODY_KEYS, "abstract note", "notes_abstract")
+_PMIDS = ("pubmed id", "pubmed_id", "medline pmid")
+_IDS = (*_PMIDS, *ID_KEYS, "record_id", "key", "accession number", "eid", "doi", "pui")
+_TITLES = ("title", "article title", "primary_title", "original (non-english) title")
+_BODIES = (*BODY_KEYS, "abstract note", "notes_abstract", "original (non-english) abstract")
 _NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """How R, pandas and others write a cell that says nothing."""
+_TOLD = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
+"""Excel's line before the header, which names the separator."""
+_LINK = " http"
+"""How what Embase writes behind a PMID begins."""
 csv.field_size_limit(max(csv.field_size_limit(), 2**27))  # characters of a cell: a full paper has more than 2**17
 
 
 def read_table(path: str | Path) -> Iterator[Document]:
     """Stream a document from every row of a ``.csv`` file, with commas, semicolons or tabs between its cells.
 
-    Columns are found by their names in any case: a title, and an abstract, text or what else `read_jsonl` knows. The
-    id is the first of PubMed ID, pmid, id, _id, docid, record_id, key, accession number, EID and DOI that says
-    something; without any, it is the file's name and the row's number, the header being row 1 as in a spreadsheet.
+    Excel's first line ``sep=;`` names any other separator. Columns are found by their names in any case: a title, and
+    an abstract, text or what else `read_jsonl` knows. The id is the first of PubMed ID, Medline PMID, pmid, id, _id,
+    docid, record_id, key, accession number, EID, DOI and PUI that says something; without any, it is the file's name
+    and the row's number, the header being row 1 as in a spreadsheet. Embase's rows of fields are read, too (embase.py).
 
     Raises:
-        InputError: no column for a title or text, or a cell that does not end (file and line are named).
+        InputError: no column for a title or text, two of one name that is read, or a cell that does not end (file and
+            line are named).
     """
+    rows, begin, by_row = _opened(path)
+    if by_row:
+        for number, fields in records_by_row(rows):
+            yield _document(list(fields.values()), _places(list(fields)), path, number)
+        return
+    places = _columns(next(rows, []), place_of(path, begin))
+    for number, cells in enumerate(rows, 2):
+        if any(cells):
+            yield _document(cells, places, path, number)
+
+
+def _opened(path: str | Path) -> tuple[Iterator[list[str]], int, bool]:
+    """The rows of a file, the line on which they begin, and whether they are Embase's rows of fields."""
     lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True))
-    first = next(lines, "")
-    rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
-    begin = 1
+    head = list(islice(lines, 4))
+    told = _TOLD.fullmatch("".join(head[:1]))
+    head = head[1:] if told else head
+    by_row = separator_by_row("".join(head))
+    separator = told[1] if told else by_row or max(",;\t", key="".join(head[:1]).count)
+    begin = 2 if told else 1
+    return _rows(chain(head, lines), separator, path, begin), begin, by_row is not None
+
+
+def _rows(lines: Iterable[str], separator: str, path: str | Path, begin: int) -> Iterator[list[str]]:
+    """The rows of a table whose header is on the line `begin`. Raises InputError for a cell that does not end."""
+    rows, skipped = csv.reader(lines, delimiter=separator, strict=True), begin - 1
     try:
-        places = _columns(next(rows, []), path)
-        begin = rows.line_num + 1
-        for number, cells in enumerate(rows, 2):
-            if any(cells):
-                identity, title, body = (_first(cells, of) for of in places)
-                yield Document(identity or f"{Path(path).name}:{number}", title, body)
-            begin = rows.line_num + 1
+        for cells in rows:
+            yield cells
+            begin = rows.line_num + skipped + 1
     except csv.Error as error:
         raise InputError(
             f"{place_of(path, begin)}: no table's row ({error}); look for a quotation mark that is not closed there, "
@@ -51,16 +78,31 @@ def read_table(path: str | Path) -> Iterator[Document]:
         ) from error
 
 
-def _columns(header: Sequence[str], path: str | Path) -> list[list[int]]:
-    """The places of the columns for ids, titles and bodies, the best first. Raises InputError without a text."""
+def _columns(header: Sequence[str], place: str) -> list[list[int]]:
+    """The places of the columns for ids, titles and bodies. Raises InputError without a text, or for two of a name."""
     names = [" ".join(name.lower().split()) for name in header]
-    places = [[names.index(name) for name in known if name in names] for known in (_IDS, _TITLES, _BODIES)]
+    places = _places(names)
     if not places[1] and not places[2]:
         found = ", ".join(names)[:100] or "none at all"
-        raise InputError(
-            f"{place_of(path, 1)}: no column is named title or abstract, but {found}; name them in the header."
-        )
+        raise InputError(f"{place}: no column is named title or abstract, but {found}; name them in the header.")
+    for name in (names[number] for of in places for number in of):
+        if names.count(name) > 1:
+            alike = [str(number) for number, one in enumerate(names, 1) if one == name]
+            raise InputError(
+                f"{place}: columns {', '.join(alike[:-1])} and {alike[-1]} have the same name, {name}; expected one of "
+                "this name, so rename or remove the others."
+            )
     return places
+
+
+def _places(names: Sequence[str]) -> list[list[int]]:
+    """Where the names of ids, titles and bodies stand, the best first."""
+    return [[names.index(name) for name in known if name in names] for known in (_IDS, _TITLES, _BODIES)]
+
+
+def _document(cells: Sequence[str], places: Sequence[Sequence[int]], path: str | Path, number: int) -> Document:
+    identity, title, body = (_first(cells, of) for of in places)
+    return Document(identity.partition(_LINK)[0] or f"{Path(path).name}:{number}", title, body)
 
 
 def _first(cells: Sequence[str], places: Sequence[int]) -> str:

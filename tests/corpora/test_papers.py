@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,25 @@ def test_several_papers_in_one_file_and_an_author_summary_alone(tmp_path: Path) 
     restricted = "<article><front><article-meta/></front></article>"
     path = write(tmp_path / "a.xml", f"<pmc-articleset>{first}{restricted}</pmc-articleset>")
     assert [(one.id, one.abstract) for one in read_papers(path)] == [("a.xml", "Short.\n\nOne."), ("a.xml:2", "")]
+
+
+MATHS = '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mi>p</m:mi><m:annotation>q</m:annotation></m:math>'
+
+
+@pytest.mark.parametrize("prefix", ["", "j:"])
+def test_a_namespace_changes_nothing(tmp_path: Path, prefix: str) -> None:
+    name = ":j" if prefix else ""
+    given = PAPER.replace("It opens.", f"It opens{MATHS}.")
+    (plain,) = read_papers(write(tmp_path / "plain.nxml", given))
+    assert "It opensp." in plain.abstract
+    named = re.sub(r"<(/?)(?=[a-z])(?!m:)", rf"<\1{prefix}", given)
+    declared = named.replace(
+        "article xmlns:xlink", f'article xmlns{name}="https://jats.nlm.nih.gov/ns/1.3/" xmlns:xlink'
+    )
+    assert list(read_corpus([write(tmp_path / "a.nxml", declared)])) == [plain]
+    head, body = declared.split("<!DOCTYPE")[0], declared.partition('.dtd">')[2]  # the set has none, but its paper
+    path = write(tmp_path / "set.xml", f"{head}<pmc-articleset>{body}</pmc-articleset>")
+    assert list(read_corpus([path])) == [plain]
 
 
 def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_deleting_one_version_leaves_the_other(tmp_path: Path) -> None:
         ('<?xml version="1.0" encoding="x"?><PubmedArticleSet/>', "the XML cannot be decoded .unknown encoding: x"),
         ('<?xml version="1.0" encoding="GB2312"?><PubmedArticleSet/>', "the XML cannot be decoded .multi-byte"),
         (new(citation("x7")), ":4: a citation has the PMID 'x7'"),
+        ('<n:PubmedArticleSet xmlns:n="x">\n<n:BookDocument/></n:PubmedArticleSet>', ":2: a citation has the PMID ''"),
         (new(citation("9" * 5000)), "a citation has the PMID '999"),
         (new(citation("")), "a citation has the PMID ''"),
         (new(citation("7", version="one")), "version 'one'"),

@@ -79,6 +79,90 @@ def test_an_abstract_that_scopus_does_not_have_is_none(tmp_path: Path) -> None:
     assert list(read_table(tmp_path / "a.csv")) == [Document("1", "A", ""), Document("2", "B", "Not available.")]
 
 
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
+def test_the_separator_that_excel_is_told(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"\ufeff{first}\r\nPMID;Title, subtitle, title;Title\r\n7;x;Salt\r\n;y;Water\r\n".encode())
+    assert list(read_table(path)) == [Document("7", "Salt", ""), Document("a.csv:3", "Water", "")]
+
+
+def test_any_separator_may_be_told_and_lines_are_counted_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('sep=|\nid|title\n1|Salt, "sweat"\n', encoding="utf-8")
+    assert list(read_table(path)) == [Document("1", 'Salt, "sweat"', "")]
+    path.write_text("sep=\t\nid\ttitle\n1\tA;b;c\n", encoding="utf-8")
+    assert list(read_table(path)) == [Document("1", "A;b;c", "")]
+    path.write_text('sep=;\nid;title\n1;whole\n2;"never closed\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"a.csv:4: no table's row"):
+        list(read_table(path))
+    path.write_text("sep=;\nname;age\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"a.csv:2: no column is named title or abstract, but name, age"):
+        list(read_table(path))
+
+
+def test_two_columns_of_one_name_are_refused_where_they_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,Title,title ,Title\n1,One,Two,Three\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"a.csv:1: columns 2, 3 and 4 have the same name, title; expected one"):
+        list(read_table(path))
+    path.write_text("id,Notes,Notes,Title,,\n1,a,b,One,,\n", encoding="utf-8")
+    assert list(read_table(path)) == [Document("1", "One", "")]
+
+
+EMBASE = """\
+"TITLE","Salt; in; sweat"
+"AUTHOR NAMES","Doe J.","Roe R."
+"ABSTRACT","It is ""high"".","Often."
+"MEDLINE PMID","7","http://www.ncbi.nlm.nih.gov/pubmed/7"
+"PUI","L1"
+"DOI","10.1/1"
+
+"TITLE","No PMID"
+"SOURCE","Letters on Salt (2020)"
+"PUI","L2"
+"DOI","10.1/2"
+
+"TITLE","A PUI alone"
+"PUI","L3"
+
+"ORIGINAL (NON-ENGLISH) TITLE","Salz"
+"ORIGINAL (NON-ENGLISH) ABSTRACT","Es ist hoch."
+"""
+RECORDS = [
+    Document("7", "Salt; in; sweat", 'It is "high". Often.'),
+    Document("10.1/2", "No PMID", ""),
+    Document("L3", "A PUI alone", ""),
+    Document("a.csv:16", "Salz", "Es ist hoch."),
+]
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_embases_fields_by_row(tmp_path: Path, start: str, end: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes((start + EMBASE.replace("\n", end)).encode())
+    assert list(read_corpus([path])) == RECORDS
+
+
+def test_embases_fields_by_row_as_a_spreadsheet_saves_them_again(tmp_path: Path) -> None:
+    written = io.StringIO()
+    rows = [[*row, "", "", ""][:4] for row in csv.reader(EMBASE.splitlines())]
+    csv.writer(written, delimiter=";").writerows(rows)
+    (tmp_path / "a.csv").write_text(written.getvalue(), encoding="utf-8")
+    assert list(read_table(tmp_path / "a.csv")) == RECORDS
+
+
+def test_a_title_begins_a_record_of_embases_without_a_blank_row_too(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"TITLE","One"\n"TITLE","Two"\n"ABSTRACT","b"\n', encoding="utf-8")
+    assert list(read_table(tmp_path / "a.csv")) == [Document("a.csv:1", "One", ""), Document("a.csv:2", "Two", "b")]
+
+
+def test_embases_fields_by_column_have_the_pmid_too(tmp_path: Path) -> None:
+    header = "TITLE,ABSTRACT,Embase Accession ID,Medline PMID,PUI,DOI"
+    (tmp_path / "a.csv").write_text(f"{header}\nSource,b,1,7,L1,10.1/1\nSOURCE,b,2,,L2,\n", encoding="utf-8")
+    assert list(read_table(tmp_path / "a.csv")) == [Document("7", "Source", "b"), Document("L2", "SOURCE", "b")]
+
+
 CELL = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"))
     .map(str.strip)
