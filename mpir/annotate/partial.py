@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from mpir.annotate.lexicon import Entry, Lexicon
 from mpir.annotate.match import ExactMatcher, Match
-from mpir.annotate.phrases import ANY_ENDING, fold, outside
+from mpir.annotate.phrases import ANY_ENDING, canonical, fold, outside
 from mpir.values import real_number, whole_number
 
 GAP = 3
@@ -60,7 +60,7 @@ class PartialMatcher:
 
     def _places(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
         """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
-        near = {token: words for token in tokens if (words := self._partners(fold(text[slice(*token)])))}
+        near = {token: words for token in tokens if (words := self._partners(canonical(text[slice(*token)])))}
         kept, places = set(outside(text, list(near))), dict[str, list[int]]()
         for number, token in enumerate(tokens):
             for word in near[token] if token in kept else ():

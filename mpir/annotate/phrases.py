@@ -7,10 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
+from mpir.text.normalise import LIGATURES
+
 Span = tuple[int, int]
 ANY_ENDING = "*"
 _JOIN = re.compile(r"[\s\-]+")
 _ADDRESS = re.compile(r"(?<!\S)\S*?(?:://|www\.|@)\S+")
+_LETTERS = str.maketrans(LIGATURES)
+_LIGATURE = re.compile(f"[{''.join(LIGATURES)}]")
 _MAY_HAVE_ADDRESS = re.compile(r"://|www\.|@")
 
 
@@ -23,8 +27,9 @@ def fold(text: str) -> str:
 
 
 def canonical(phrase: str) -> str:
-    """A phrase, or the piece of text that it matched, as it is compared: lower case, one space between words."""
-    return _JOIN.sub(" ", fold(phrase)).strip()
+    """A phrase, or the piece of text that it matched, as it is compared: lower case, one space, no ligatures."""
+    words = _JOIN.sub(" ", fold(phrase)).strip()
+    return words if words.isascii() else words.translate(_LETTERS)
 
 
 def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
@@ -50,8 +55,19 @@ def _escape(phrase: str) -> str:
 
 def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Where a pattern of `compiled` matches a text, but not inside a web or mail address or a number."""
-    found = [match.span() for match in pattern.finditer(fold(text))]
+    folded = fold(text)
+    if folded.isascii() or not _LIGATURE.search(folded):
+        found = [match.span() for match in pattern.finditer(folded)]
+    else:
+        found = _printed(pattern, folded)
     return outside(text, found) if found else found
+
+
+def _printed(pattern: re.Pattern[str], folded: str) -> list[Span]:
+    """The spans of a pattern in a folded text with ligatures, which are letters to the pattern."""
+    places = [place for place, character in enumerate(folded) for _ in LIGATURES.get(character, character)]
+    matches = pattern.finditer(folded.translate(_LETTERS))
+    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
 
 
 def outside(text: str, found: Sequence[Span]) -> list[Span]:

@@ -6,11 +6,10 @@ import re
 
 from mpir.text.background import pubmed
 from mpir.text.markup import without_markup
-from mpir.text.normalise import without_surrogates
+from mpir.text.normalise import LIGATURES, without_surrogates
 from mpir.text.terms import terms
 
-_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_PRINTED = str.maketrans({**_LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # the latter have no width
+_PRINTED = str.maketrans({**LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # the latter have no width
 _ANY_PRINTED = re.compile("[ﬀ-ﬆ\u200b\u2060\ufeff]")
 _SOFT_HYPHEN = re.compile(r"\u00ad(?:[^\S\n]*+\n\s*+)?")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_]++)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+"""Letters that print joins, and that texts from PDF files have as one character."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -35,6 +35,8 @@ TEXTS = st.one_of(
                     "\n",
                     ". ",
                     "İ",
+                    "eﬀusion",
+                    "ﬁ",
                     "ß",
                     "edema",
                     "but ",
@@ -92,6 +94,39 @@ def test_sigma_at_the_end_of_a_word_is_sigma(phrase: str, text: str) -> None:
     for matcher in (ExactMatcher, PartialMatcher):
         found = matcher(Lexicon.of({"sigma": [phrase]})).find(text)
         assert [(one.entry.concept, one.begin, one.end) for one in found] == [("sigma", 4, 6)]
+
+
+LIGATURES = {"ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬆ"}
+
+
+@pytest.mark.parametrize("matcher", [ExactMatcher, PartialMatcher])
+@pytest.mark.parametrize("printed", [True, False])
+def test_ligatures_are_letters_and_offsets_stay(matcher: type[ExactMatcher | PartialMatcher], printed: bool) -> None:
+    phrases = {"cystic": ["cystic fibrosis", "!cystic fibrosis score"], "effusion": ["effusion*"], "flail": ["flail"]}
+    text = (
+        "A cystic ﬁbrosis score for each of these seven children. Cystic-ﬁbrosis, a first eﬀusion; the eﬄuent is "
+        "without difficulty of a ﬂail."
+    )
+    if printed:
+        phrases = {name: [phrase.replace("fi", "ﬁ").replace("ff", "ﬀ") for phrase in phrases[name]] for name in phrases}
+    lexicon = Lexicon.of(phrases)
+    (found,) = annotate([text], lexicon, matcher=matcher(lexicon), negation=NegEx([("without diﬃculty of a", "PREN")]))
+    assert [(text[one.begin : one.end], one.phrase, one.status, one.trigger) for one in found] == [
+        ("Cystic-ﬁbrosis", "cystic fibrosis", "affirmed", ""),
+        ("eﬀusion", "effusion*", "affirmed", ""),
+        ("ﬂail", "flail", "negated", "without difficulty of a"),
+    ]
+
+
+@given(st.lists(st.sampled_from(["effusion", "fist", "edema ", "1.5", " no ", "pleural ", "baffle", "-", "İ"])))
+def test_a_text_with_ligatures_is_annotated_as_without(pieces: list[str]) -> None:
+    text, printed = "".join(pieces), "".join(pieces)
+    for letters in sorted(LIGATURES, key=len, reverse=True):
+        printed = printed.replace(letters, LIGATURES[letters])
+    for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
+        (plain,), (found,) = (annotate([one], LEXICON, matcher=matcher) for one in (text, printed))
+        assert [(one.concept, one.status) for one in found] == [(one.concept, one.status) for one in plain]
+        assert [canonical(printed[m.begin : m.end]) for m in found] == [canonical(text[m.begin : m.end]) for m in plain]
 
 
 @given(TEXTS)
@@ -153,7 +188,8 @@ def test_a_threshold_that_is_none_is_refused(options: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["no effusion ", "effusion", "x", "pleural ", "www.a.b effusion ", "vascular-", "history of effusion "]
+    "piece",
+    ["no effusion ", "effusion", "x", "pleural ", "www.a.b effusion ", "vascular-", "history of effusion ", "eﬀusion "],
 )
 def test_a_megabyte_without_a_full_stop_takes_linear_time(piece: str) -> None:
     text = piece * (2**20 // len(piece))
