@@ -49,7 +49,7 @@ class Reranker:
 
     Many threads may use one at the same time. On one device they compute side by side; where several devices have
     processes of their own, one call after the other has all of these. A ``with`` block, or `close`, ends those
-    processes and closes the cache; used again, both start anew.
+    processes and closes the cache; used again, both start anew. Pickled or copied, it opens its cache's folder anew.
     """
 
     def __init__(
@@ -166,6 +166,16 @@ class Reranker:
             perspective.close()
         if self.cache is not None:
             self.cache.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the open cache: what is pickled or copied has its folder, wherever that process works."""
+        cache = None if self.cache is None else (self.cache.folder.absolute(), self.cache.limit)
+        return {**vars(self), "cache": cache}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Open the cache anew, as SQLite lets no two processes share one connection. Raises OutputError."""
+        kept = state["cache"]
+        vars(self).update(state, cache=None if kept is None else ScoreCache(kept[0], limit=kept[1]))
 
     def __enter__(self) -> Reranker:
         return self

@@ -1,8 +1,12 @@
 """`rerank` from the caller's side: any documents in, a deterministic ranking of plain values out."""
 
+import copy
 import json
+import pickle
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,9 @@ from hypothesis import strategies as st
 
 import mpir
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.perspectives.bundle import seal
+from mpir.perspectives.cache import SMALLEST, ScoreCache
 from mpir.rank import kept
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
@@ -29,6 +34,14 @@ class Count(Perspective):
 
     def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
         return np.array([text.count(self.name) for text in sentences], float)
+
+
+class Known(Count):
+    """One whose scores may be kept."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"letter": self.name}
 
 
 def at(level: Any, *, evidence: bool = True) -> Count:
@@ -105,6 +118,42 @@ def test_a_reranker_is_closed_and_may_be_used_again(tiny_bundle: Path, tmp_path:
     assert encoder.workers.alive == []
     assert reranker.rerank("does aspirin", ["It does. The heart."]).to_dict() == first
     reranker.close()
+
+
+@pytest.mark.parametrize("made_again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_reranker_with_a_cache_is_pickled_and_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_again: Callable[[Reranker], Reranker]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = Reranker(perspectives=[Known("x")], cache=ScoreCache("scores", limit=SMALLEST))
+    docs = ["x and x", "y"]
+    expected = first.rerank("x", docs)
+    other = made_again(first)
+    assert other.cache
+    assert other.cache is not first.cache
+    assert (other.cache.folder, other.cache.limit) == (tmp_path / "scores", SMALLEST)
+    assert other.rerank("x", docs).to_dict() == expected.to_dict()
+    assert (other.cache.hits, other.cache.misses) == (2, 0)
+    first.close()
+    assert other.rerank("x", docs).to_dict() == first.rerank("x", docs).to_dict()
+
+
+def test_another_process_takes_a_reranker_with_its_cache(tiny_bundle: Path, tmp_path: Path) -> None:
+    docs = ["Aspirin thins the blood.", "Salt."]
+    with Reranker(tiny_bundle, device="cpu", precision="fp32", cache=tmp_path / "scores") as reranker:
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            found = pool.submit(reranker.rerank, "aspirin", docs).result(timeout=120)
+        assert found.to_dict() == reranker.rerank("aspirin", docs).to_dict()
+        assert reranker.cache
+        assert reranker.cache.hits > 0
+
+
+def test_a_cache_that_cannot_be_opened_again_is_one_sentence(tmp_path: Path) -> None:
+    pickled = pickle.dumps(Reranker(perspectives=[Count("x")], cache=tmp_path / "scores"))
+    shutil.rmtree(tmp_path / "scores")
+    (tmp_path / "scores").touch()
+    with pytest.raises(OutputError, match=r"scores: cannot be used as a score cache .*do without a cache"):
+        pickle.loads(pickled)
 
 
 def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
