@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from mpir.cli.first_stage import DEFAULT, add_encoder_option, keep_vectors, open_encoder
+from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
 from mpir.values import perhaps_whole
@@ -89,10 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)
-    if arguments.dense:
-        how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
-        how |= {"factory": arguments.factory} if arguments.factory else {}
-        kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how) and kept
+    if encoder is not None:
+        kept = _add_vectors(arguments, encoder, progress=progress) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
     return 0
@@ -106,6 +105,17 @@ def _encoder(arguments: argparse.Namespace) -> Vectoriser:
     opened = open_encoder(arguments.encoder or DEFAULT)
     check_factory(opened, arguments.factory or FLAT)
     return opened
+
+
+def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress: bool) -> bool:
+    """Add the vectors, unless they are there; whether they were. They may have been made by the encoder's old name."""
+    from mpir.retrieve.dense.build import rename_encoder
+
+    how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
+    how |= {"factory": arguments.factory} if arguments.factory else {}
+    kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
+    rename_encoder(Path(arguments.index) / DENSE_FOLDER, arguments.encoder or DEFAULT)
+    return kept
 
 
 def _report(folder: str, documents: int, *, kept: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -12,8 +14,10 @@ from typing import Any
 from tqdm import tqdm
 
 from mpir.errors import InputError, OutputError, RepeatedIdError, shown
+from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.retrieve.analyzer import indexing_options
+from mpir.retrieve.dense.workplace import sources_in
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record
@@ -22,6 +26,7 @@ from mpir.text.types import Document
 from mpir.values import perhaps_whole
 
 BATCH = 1000
+_log = logging.getLogger(__name__)
 
 
 def build_index(
@@ -36,7 +41,8 @@ def build_index(
     """Index title and abstract of every document with Lucene, and store both, so that no second store is needed.
 
     One batch of documents is in memory at a time. An index that stands at `folder` is replaced once the new one is
-    whole; interrupted, it stays. The result is one Lucene segment: the fastest to search, and the same in any run.
+    whole; interrupted, it stays. Vectors in it that were made of the same `source` are taken over; others go with it,
+    which is logged. The result is one Lucene segment: the fastest to search, and the same in any run.
 
     Args:
         documents: any iterable; ids must be unique.
@@ -55,6 +61,7 @@ def build_index(
     target = Path(folder)
     stop_words_of(stop_words)
     _refuse_foreign(target)
+    vectors = _same_vectors(target, source or {})
     with atomic_folder(target) as temporary:
         lucene = temporary / LUCENE_FOLDER
         options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, temporary)]
@@ -62,7 +69,35 @@ def build_index(
         _check(lucene, count, target)
         info = describe(temporary, count, dict(source or {}), stop_words)
         write_info(temporary, info)
+        for name in vectors:
+            _take_over(target / name, temporary / name)
     return info
+
+
+def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
+    """The names of vectors of the same source. What is to become of others is said in time to stop it."""
+    kept = []
+    for name, corpus in sources_in(target).items():
+        if corpus and fingerprint(corpus) == fingerprint(dict(source)):
+            kept.append(name)
+        else:
+            _log.warning(
+                "%s: its vectors were not made of this corpus, so they go when the new index takes the place of the "
+                "old one; --dense makes them anew",
+                target / name,
+            )
+    return kept
+
+
+def _take_over(old: Path, new: Path) -> None:
+    """Give a folder's files second names in another: both are whole. Where a file can have one name only, copy it."""
+    for file in filter(Path.is_file, old.rglob("*")):
+        second = new / file.relative_to(old)
+        second.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            second.hardlink_to(file)
+        except OSError:
+            shutil.copy2(file, second)
 
 
 def _refuse_foreign(target: Path) -> None:

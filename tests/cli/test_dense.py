@@ -88,6 +88,60 @@ def test_vectors_are_kept_while_corpus_and_encoder_stay(
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
 
 
+def test_another_index_of_words_takes_the_vectors_of_the_same_corpus_over(
+    corpus: Path, index: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    made = (index / "dense/000000/index.faiss").stat().st_mtime_ns
+    (index / "dense.part").mkdir()  # as an interrupted build of other vectors left it
+    source = json.loads((index / "manifest.json").read_text())["source"]
+    (index / "dense.part/building.json").write_text(json.dumps({"settings": "x", "source": source}))
+    assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none"]) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is False
+    assert (index / "dense/000000/index.faiss").stat().st_mtime_ns == made
+    assert (index / "dense.part/building.json").exists()
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
+    assert not caplog.messages
+
+
+def test_vectors_are_copied_where_a_file_has_one_name_only(
+    corpus: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none", "--quiet"]) == 0
+    assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
+
+
+def test_vectors_of_another_corpus_go_with_a_word(
+    corpus: Path, index: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus.write_text(json.dumps(CORPUS[0]) + "\n")
+    assert main(["index", str(corpus), "--index", str(index), "--quiet"]) == 0
+    assert caplog.messages == [
+        f"{index / 'dense'}: its vectors were not made of this corpus, so they go when the new index takes the place "
+        "of the old one; --dense makes them anew"
+    ]
+    assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 2
+    assert "there is no dense index here" in capsys.readouterr().err
+
+
+def test_another_path_to_the_encoder_is_the_same_encoder(
+    corpus: Path, bundle: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(bundle.parent)
+    for name in (bundle.name, str(bundle), f"../{bundle.parent.name}/{bundle.name}"):
+        command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", name]
+        assert main(command) == 0
+        assert json.loads(capsys.readouterr().out)["kept"] is True
+        assert json.loads((index / "dense/dense.json").read_text())["source"]["encoder"] == name
+        assert main(["search", "--index", str(index), "--mode", "dense", "--encoder", str(bundle), "aspirin"]) == 0
+        capsys.readouterr()
+
+
 def test_tuned_weights_fuse_the_first_stage(
     index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], bundle: Path
 ) -> None:

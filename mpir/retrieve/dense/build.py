@@ -1,13 +1,14 @@
 """Building a dense index: documents become vectors shard by shard, then the shards become segments.
 
-A shard that is finished is kept when the build is interrupted, and the same call goes on after it. The index that
-stands at the folder stays until the new one is whole.
+A shard that is finished is kept when the build is interrupted, and the same call goes on after it; so does one for
+another kind of index, whose vectors are the same. The index that stands at the folder stays until the new one is whole.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from mpir.errors import InputError
 from mpir.io.files import Files, list_files
 from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
-from mpir.retrieve.dense.manifest import DenseInfo, write_dense_info
+from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
 from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
-from mpir.retrieve.dense.workplace import DONE, building, new_shard
+from mpir.retrieve.dense.workplace import DONE, LOCK, building, new_shard, writing
 from mpir.text.types import Document
 
 ROWS_AT_ONCE = 65_536
@@ -67,25 +68,39 @@ def build_dense(
         sentences: keep the vectors of every sentence, too, in half precision.
         texts: keep titles and abstracts, so that a search gives them back.
         source: what the documents came from, in JSON-able values; only a build of the same goes on after an interrupt.
+            What it calls "encoder" is the name to open the encoder by, and may change.
         seed: of the sample of vectors that the index is trained on, where its kind is trained.
         progress: show a bar on standard error.
 
     Raises:
         InputError: no documents, an id that occurs twice, vectors that are not numbers, or an unknown factory.
+        TooFewVectorsError: the factory wants more vectors to be trained on; what was encoded is kept for another.
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
     check_factory(encoder, factory)
     settings = {
         "encoder": dict(encoder.identity),
-        "factory": factory,
         "sentences": sentences,
         "texts": texts,
-        "seed": seed,
-        "source": dict(source or {}),
+        "source": corpus_of(source or {}),
     }
     with building(Path(folder), settings) as part:
         encode(documents, part, encoder, sentences=sentences, texts=texts, progress=progress)
         return _index(part, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
+
+
+def rename_encoder(folder: str | Path, name: str) -> None:
+    """Note what the encoder of an index is called by now: it is opened by that where nobody names one.
+
+    Raises:
+        ArtefactError: there is no such index.
+        OutputError: another process is writing the index, or its folder cannot be written.
+    """
+    place, info = Path(folder), read_dense_info(folder)
+    if info.source.get("encoder") != name:
+        with writing(place / LOCK):
+            info = read_dense_info(place)
+            write_dense_info(place, replace(info, source={**info.source, "encoder": name}))
 
 
 def from_vectors(

@@ -21,6 +21,10 @@ FLAT_UP_TO = 1_000_000
 """Vectors up to which the exact index is the default's fair choice; beyond, a warning names the others."""
 
 
+class TooFewVectorsError(InputError):
+    """A kind of index that is trained on more vectors than there are."""
+
+
 def faiss() -> Any:
     """The package. Raises MissingExtraError where it is not installed."""
     with needs("dense", "dense retrieval"):
@@ -40,15 +44,15 @@ def empty_index(width: int, factory: str) -> Any:
 
 
 def train(index: Any, vectors: Floats, factory: str) -> None:
-    """Train an index on a sample (N, W), where its kind is trained. Raises InputError where the sample is too small."""
+    """Train an index on a sample (N, W), where its kind is trained. Raises TooFewVectorsError for a small sample."""
     if index.is_trained:
         return
     try:
         index.train(np.ascontiguousarray(vectors, np.float32))
     except RuntimeError as error:
-        raise InputError(
+        raise TooFewVectorsError(
             f"faiss cannot train the index {shown(factory)} on {len(vectors)} vectors ({_reason(error)}); "
-            "choose a smaller one, or Flat."
+            "choose a smaller one, or Flat (what was encoded is kept for it)."
         ) from error
 
 

@@ -113,15 +113,21 @@ def dense_matches(
 ) -> bool:
     """Whether `folder` holds a whole index of that kind, from the same documents by the same encoder.
 
-    Every file is read and its hash compared. An index whose files have changed is logged with what is wrong.
+    The encoder's identity counts, not its name. Every file is read and its hash compared. An index whose files have
+    changed is logged with what is wrong.
     """
     try:
         info = read_dense_info(folder)
         check_encoder(Path(folder), info, encoder)
     except ArtefactError:
         return False
-    same = fingerprint(dict(info.source)) == fingerprint(dict(source))
+    same = fingerprint(corpus_of(info.source)) == fingerprint(corpus_of(source))
     return same and info.factory == factory and info.sentences >= sentences and _is_whole(folder, info)
+
+
+def corpus_of(source: Mapping[str, Any]) -> dict[str, Any]:
+    """A source without what the encoder was called, which may have many paths; its identity says which one it is."""
+    return {name: value for name, value in source.items() if name != "encoder"}
 
 
 def _is_whole(folder: str | Path, info: DenseInfo) -> bool:

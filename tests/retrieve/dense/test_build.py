@@ -44,7 +44,21 @@ def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "whole"]  # nothing is left behind
 
 
-@pytest.mark.parametrize("changes", [{"source": {"a": 2}}, {"factory": "SQfp16"}, {"sentences": True}])
+@pytest.mark.parametrize(
+    "changes", [{"source": {"a": 1, "encoder": "another/path"}}, {"factory": "SQfp16"}, {"seed": 2}]
+)
+def test_vectors_are_the_same_whatever_index_is_made_of_them(
+    encoder: Any, documents: list[Document], tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1, "encoder": "a/path"})
+    encoder.read.clear()
+    info = build_dense(documents, tmp_path / "i", encoder, **({"source": {"a": 1}} | changes))
+    assert [text for text in encoder.read if text != "a"] == [documents[2].text, documents[3].text]  # "a": its width
+    assert {"source": info.source, "factory": info.factory, "seed": info.seed}.items() >= changes.items()
+
+
+@pytest.mark.parametrize("changes", [{"source": {"a": 2}}, {"sentences": True}, {"texts": False}])
 def test_an_interrupted_build_of_something_else_begins_anew(
     encoder: Any, documents: list[Document], tmp_path: Path, changes: dict[str, Any]
 ) -> None:
@@ -128,6 +142,20 @@ def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], t
         build_dense(documents, tmp_path / "i", encoder, factory="Magic7")
     with pytest.raises(InputError, match=r"faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
+
+
+def test_too_few_vectors_for_a_kind_are_kept_for_another(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"on 4 vectors .*; choose a smaller one, or Flat \(what was encoded is"):
+        build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
+    encoder.read.clear()
+    build_dense(documents, tmp_path / "i", encoder, factory="IVF2,Flat")
+    assert encoder.read == ["a"]  # which says how wide its vectors are
+    found = DenseIndex(tmp_path / "i", encoder, parameters="nprobe=2").search("gene")
+    build_dense(documents, tmp_path / "whole", encoder)
+    assert found == DenseIndex(tmp_path / "whole", encoder).search("gene")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "whole"]
 
 
 def test_a_kind_that_faiss_cannot_make_is_refused_before_documents_are_read(
