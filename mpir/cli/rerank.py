@@ -8,13 +8,14 @@ import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError, naming, shown
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
-from mpir.io.write import cache_folder
+from mpir.io.write import cache_folder, check_folder
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
@@ -260,6 +261,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
+    if arguments.html is not None:
+        _check_page(arguments.html)
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:
@@ -290,6 +293,18 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         item = next(inputs, None)
     return 0
+
+
+def _check_page(path: str) -> None:
+    """Refuse, before anything is read or scored, a page that cannot be written. Raises OutputError."""
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise OutputError(f"--html {path}: is a folder; expected a file's name, such as {target / 'page.html'}.")
+        if target.is_file() or not target.exists():  # a pipe or a device is written to where it is
+            check_folder(target.resolve().parent)
+    except OSError as error:
+        raise OutputError(f"--html {path}: cannot be written ({error.strerror}); choose another name.") from error
 
 
 def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:

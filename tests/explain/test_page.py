@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -80,6 +81,39 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
     assert "Aspirin does thin the blood." in page.read_text()
     assert main([*command, "--top-k", "1"]) == 2
     assert "leave --top-k out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("", "is a folder; expected a file's name, such as .*page.html"),
+        ("docs.jsonl/page.html", "nothing can be written there, since .*docs.jsonl is no folder"),
+        ("locked/page.html", "nothing can be written there, since .*locked may not be written"),
+        ("locked/new/page.html", "nothing can be written there, since .*locked may not be written"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: str, message: str
+) -> None:
+    (tmp_path / "docs.jsonl").touch()
+    (tmp_path / "locked").mkdir(mode=0o500)
+    if "locked" in place and os.access(tmp_path / "locked", os.W_OK):
+        pytest.skip("this user may write anywhere")
+    monkeypatch.setattr("sys.stdin", None)
+    for query in ([], ["aspirin", "--docs", str(tmp_path / "none.jsonl")]):
+        assert main(["rerank", *query, "--html", f"{tmp_path}/{place}", "--bundle", "no such bundle"]) == 2
+        assert re.search(f"^mpir: .*{message}", capsys.readouterr().err)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["docs.jsonl", "locked"]
+
+
+def test_a_page_may_be_in_a_new_folder_and_take_another_s_place(tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "a", "abstract": "Aspirin does thin the blood."}\n')
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--bundle", str(tiny_bundle), "--html"]
+    for place in (str(tmp_path / "new/folder/page.html"), os.devnull):
+        assert main([*command, place]) == 0
+        assert main([*command, place]) == 0
+    assert "Aspirin" in (tmp_path / "new/folder/page.html").read_text()
 
 
 def test_the_command_takes_the_query_of_a_pipe(
