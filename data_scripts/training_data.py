@@ -316,7 +316,7 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
             if evaluation is not None:
                 evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-            kind = str(item.get("kind", ""))  # a file of one's own may do without
+            kind = str(item.get("kind") or "")  # a file of one's own may do without
             counts[kind if kind.startswith(GRADED) else f"{kind}={item.get('label', 0):g}"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 

@@ -248,7 +248,8 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
     data += [corpus_fingerprint(arguments.corpus)] if arguments.corpus else []
     settings = {"settings": fingerprint([options, data, identity, QUERIES_PER_CHUNK])}
     manifest = folder / "manifest.json"
-    if manifest.is_file() and read_json(manifest) != settings:
+    begun = manifest.is_file() or any(folder.glob("*.tsv"))
+    if begun and not (manifest.is_file() and read_json(manifest) == settings):
         raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")
     folder.mkdir(parents=True, exist_ok=True)
     write_json(manifest, settings)

@@ -26,10 +26,17 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
     """What each probability among the perspectives is to be calibrated on: the rows of a file, or else its dev rows.
 
     Raises:
-        InputError: broken rows, or none with a positive label, or none without.
+        InputError: broken rows, or none with a positive label, or none without; or a file where nothing is a
+            probability.
     """
-    given = read_rows(path, 1.0) if path else None
     probabilities = {item["name"] for item in declare(tasks) if item.get("scale") == "probability"}
+    if path and not probabilities:
+        names = ", ".join(task.name for task in tasks)
+        raise InputError(
+            f"{path}: of the perspectives {names} none is a probability, so nothing is calibrated on it; leave "
+            "--calibrate out, or train one by a loss such as bce."
+        )
+    given = read_rows(path, 1.0) if path else None
     found = {task.name: task.dev if given is None else given for task in tasks if task.name in probabilities}
     for name, rows in found.items():
         _check_labels(rows, str(path) if path else f"{name}: dev")

@@ -27,6 +27,8 @@ class Example:
 def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
     """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `distilled`.
 
+    A kind or a teacher's score that is null is none.
+
     Raises:
         InputError: a row that is none of that (file and line are named).
     """
@@ -44,14 +46,14 @@ def _row(item: Mapping[str, Any]) -> Example:
     if "id" in item and not _is_id(item["id"]):
         raise InputError(f"the id is {shown(item['id'])}; expected a string or a whole number that names the question.")
     try:
-        teacher = item.get("teacher")
+        teacher, kind = item.get("teacher"), item.get("kind")
         return Example(
             str(item["id"]),
             item["question"],
             item["sentence"],
             float(item["label"]),
             None if teacher is None else float(teacher),
-            str(item.get("kind", "")),
+            "" if kind is None else str(kind),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         message = f"expected id, question, sentence and a numeric label; {error} is at fault."

@@ -122,6 +122,19 @@ def test_rows_to_calibrate_on_want_a_bundle(
     assert not (tmp_path / "run").exists()
 
 
+def test_rows_to_calibrate_on_want_a_probability(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mixture = json.loads(options["--mixture"].read_text())
+    del mixture["perspectives"][0]  # what is left is scored from 0 to 5
+    options["--mixture"].write_text(json.dumps(mixture))
+    assert train({**options, "--calibrate": tmp_path / "relevance.jsonl"}) == 2
+    said = capsys.readouterr().err
+    assert "relevance.jsonl: of the perspectives sts none is a probability, so nothing is calibrated on it;" in said
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "run").exists()
+
+
 def test_other_rows_calibrate(options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = (tmp_path / "relevance.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "others.jsonl").write_text("".join(lines[:8]))

@@ -150,6 +150,10 @@ def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
     done = run(*options)
     assert done.returncode == 2
     assert "holds parts of other settings or data; remove it" in done.stderr
+    (tmp_path / "t.parts/manifest.json").rename(tmp_path / "t.parts/000000.tsv")  # parts of nobody knows what
+    done = run(*options)
+    assert done.returncode == 2
+    assert "holds parts of other settings or data; remove it" in done.stderr
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:

@@ -447,6 +447,11 @@ def test_what_is_left_out(mixture: Path) -> None:
     assert counts("kinds.jsonl") == {"relevance": 24, "sts": 24}
     assert counts("mined") == counts("kinds.jsonl:mined") == {"relevance": 24 + 8, "sts": 24}
     assert counts("bm25") == {"relevance": 24 + 2, "sts": 24}  # q0 alone has another negative
+    write(folder / "kinds.jsonl", [{**row, "kind": None} for row in rows(1.0, 4)])
+    assert counts() == {"relevance": 24 + 8, "sts": 24}
+    with pytest.raises(InputError, match=r"there is no 'None' to leave out; choose from kinds\.jsonl, relevance, "):
+        read_mixture(mixture, without=["None"])
+    write(folder / "kinds.jsonl", [*kinds, alone])
     with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
         read_mixture(mixture, without=["magic"])
     with pytest.raises(InputError, match="no perspective is left to train"):
