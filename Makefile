@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune core sia radiology tripclick test fuzz browser clients wheel lint clean
+.PHONY: bioasq tune core sia radiology tripclick test fuzz experiments browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -44,6 +44,9 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
+
+experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"
 
 browser: .venv/ready  ## the explain page in headless Chromium, which the system provides
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[browser]"

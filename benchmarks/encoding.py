@@ -30,6 +30,7 @@ from workload import read_documents
 from mpir.cli import guarded
 from mpir.cli.numbers import positive
 from mpir.io.write import write_json
+from mpir.models.checkpoint import open_checkpoint
 from mpir.text.split import sentences
 
 Floats = npt.NDArray[np.float32]
@@ -57,7 +58,8 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """A table for each kind of text."""
+    """A table for each kind of text. Raises ArtefactError for a checkpoint that is none, before anything is read."""
+    open_checkpoint(arguments.checkpoint, None)
     facts = machine(arguments.threads)
     documents = read_documents(arguments.data, arguments.documents, partial=False)
     texts, parts = [one.text for one in documents], [part.text for one in documents for part in sentences(one)]

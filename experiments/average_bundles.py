@@ -21,7 +21,8 @@ import numpy as np
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.perspectives.bundle import Bundle, open_bundle
+from mpir.io.write import check_folder, check_replaceable
+from mpir.perspectives.bundle import MANIFEST, Bundle, open_bundle
 
 
 def main() -> int:
@@ -40,6 +41,8 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
+    check_replaceable(arguments.output, MANIFEST)
+    check_folder(arguments.output.parent)
     from mpir.models.encoder import Encoder
     from mpir.train.average import average
     from mpir.train.bundle import calibrate

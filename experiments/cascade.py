@@ -33,7 +33,7 @@ from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.bioasq import DIVISORS
-from mpir.io.write import atomic_write, write_json
+from mpir.io.write import atomic_write, check_folder, write_json
 from mpir.perspectives import open_bundle
 from mpir.plots.tuning import COLOURS, STYLE
 from mpir.rank.blend import blend, document_order
@@ -90,6 +90,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
+    check_folder(arguments.output)
     scored = Dataset.load(arguments.scored)
     weights = choose_weights(arguments, scored)
     curve = Curve(scored, weights, arguments.version)

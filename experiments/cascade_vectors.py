@@ -27,7 +27,7 @@ from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.bioasq import DIVISORS
-from mpir.io.write import atomic_write
+from mpir.io.write import atomic_write, check_folder
 from mpir.perspectives.scales import minmax
 from mpir.rank.columns import Floats, Integers
 from mpir.tune.dataset import Dataset
@@ -54,6 +54,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A table for each first pass."""
+    check_folder(arguments.output)
     scored = first_candidates(Dataset.load(arguments.scored), arguments.candidates)
     weights, question_of = choose_weights(arguments, scored), question_of_sentences(scored)
     texts = sentence_texts(scored, arguments.corpus)

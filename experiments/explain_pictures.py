@@ -20,6 +20,7 @@ from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.explain.page import page_data, page_with
 from mpir.extras import needs
+from mpir.io.write import check_folder
 from mpir.retrieve import MemoryIndex
 from mpir.text import Document
 
@@ -51,7 +52,8 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """All pictures. Raises InputError where there is no Chromium."""
+    """All pictures. Raises InputError where there is no Chromium, OutputError where no picture can be written."""
+    check_folder(arguments.output)
     if not Path(arguments.chromium).is_file():
         raise InputError(f"{arguments.chromium} is not there; install Chromium, or name it with --chromium.")
     documents = candidates(arguments.question, arguments.candidates)

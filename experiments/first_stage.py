@@ -20,6 +20,7 @@ import numpy as np
 from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
@@ -45,6 +46,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the grid and write the tables."""
+    check_file("--output", arguments.output)
     files = [arguments.data / "pubmed" / "abstracts.jsonl"]
     files += [] if arguments.abstracts_only else [arguments.data / "pubmed" / "partial.jsonl"]
     folder = arguments.index or Path(gettempdir()) / f"mpir-first-stage-{len(files)}"

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
@@ -78,6 +79,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All sets, in one table."""
+    check_file("--json", arguments.json)
     reranker, lines, figures = load_reranker(arguments), [], {}
     for name in arguments.sets:
         chosen = limited(READERS[name](arguments.data / FOLDERS[name]), arguments.limit, arguments.seed)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from scipy.stats import kendalltau
 from sentence_ranking import BATCHES, average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.errors import InputError
@@ -53,6 +54,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
+    check_file("--json", arguments.json)
     ways = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
     if len(ways) < 2:
         raise InputError(f"there is nothing to compare with {' '.join(ways[0])}; give another precision or bundle.")

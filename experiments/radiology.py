@@ -31,7 +31,6 @@ import radiology_sample
 import radiology_separation
 import radiology_training
 
-import mpir
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
 from mpir.errors import InputError
@@ -40,7 +39,7 @@ from mpir.train.sampling import Sampling
 PARTS = ("sample", "negation", "reports", "folds", "separation", "bioasq")
 PLAIN = Sampling("random", 32)
 MEGA_BATCHES = (32, 64, 128, 256, 512)
-LEXICON = Path(mpir.__file__).parent / "sample/radiology/chest-xray.tsv"
+LEXICON = radiology_sample.SAMPLE / "chest-xray.tsv"
 
 
 def main() -> int:

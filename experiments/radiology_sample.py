@@ -10,6 +10,7 @@ from radiology_data import TABLE, Half
 from radiology_systems import Scored
 from tabulate import tabulate
 
+import mpir
 from mpir.annotate import Lexicon, NegEx
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.trec import read_qrels
@@ -20,15 +21,15 @@ from mpir.rank.reranker import Reranker
 from mpir.retrieve import MemoryIndex
 
 Floats = npt.NDArray[np.float64]
+SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")
 
 
 def run(lexicon: Path, cache: Path | None) -> int:
     """Rank the reports for every query in five ways, and print the mean AP of findings and of their denials."""
-    folder = lexicon.parent
-    reports = tuple(read_jsonl(folder / "reports.jsonl"))
-    queries = {str(record["id"]): str(record["query"]) for _, record in read_json_lines(folder / "queries.jsonl")}
-    one = Scored(Half(reports, queries, read_qrels(folder / "qrels.txt")), {})
+    reports = tuple(read_jsonl(SAMPLE / "reports.jsonl"))
+    queries = {str(record["id"]): str(record["query"]) for _, record in read_json_lines(SAMPLE / "queries.jsonl")}
+    one = Scored(Half(reports, queries, read_qrels(SAMPLE / "qrels.txt")), {})
     texts = [report.text for report in reports]
     polarity = NegationPerspective(Lexicon.load(lexicon), negation=NegEx.load(*TRIGGERS))
     reranker = Reranker(cache=cache, style="report")

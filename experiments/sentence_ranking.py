@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options, load_reranker
@@ -59,6 +60,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
+    check_file("--json", arguments.json)
     reranker = load_reranker(arguments)
     kept = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
     figures = {

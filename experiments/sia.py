@@ -22,6 +22,7 @@ import numpy.typing as npt
 from annotated import read_annotated
 from scipy.stats import rankdata
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.errors import InputError
@@ -50,6 +51,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The measurement."""
+    check_file("--json", arguments.json)
     sources = read_sources(arguments)
     perspectives = open_bundle(arguments.bundle).perspectives()
     if "sia" not in [perspective.name for perspective in perspectives]:

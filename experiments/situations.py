@@ -28,6 +28,7 @@ from sentence_ranking import golden_questions, known_documents, with_gold
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
 from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.io.write import check_folder
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import ABSTRACT, Document, Question, Snippet
@@ -53,6 +54,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Every situation scored and written."""
+    check_folder(arguments.output)
     reranker, start = load_reranker(arguments), Start(arguments.start, arguments.vectors)
     found = {"golden": in_golden(arguments.data)}
     tests = other_topics(arguments.data, "dev", start, limit=arguments.limit, seed=arguments.seed)

@@ -8,7 +8,6 @@ exactly one sentence and the number of sentences stand beside it.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import time
@@ -17,12 +16,14 @@ from functools import partial
 from pathlib import Path
 
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.extras import needs
 from mpir.io.read import read_json
+from mpir.io.write import write_json
 from mpir.text.split import split
 from mpir.text.types import ABSTRACT, TITLE
 from mpir.values import real_number
@@ -157,6 +158,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, and write it as JSON where asked."""
     real_number("--seconds", arguments.seconds, "a number above 0", lambda one: one > 0)
+    check_file("--json", arguments.json)
     golden = list(golden_spans(arguments.data, arguments.group))
     splitters = {name: make() for name, make in SPLITTERS.items()}  # one that is missing is told before any is timed
     abstracts = list(dict.fromkeys(text for section, text, _ in golden if section == ABSTRACT))
@@ -168,7 +170,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{len(golden)} snippets ({titles} in titles) in {len(abstracts)} abstracts, questions of {arguments.group}")
     print(tabulate(rows, headers="keys", tablefmt="github", floatfmt=("", ".1f", ".1f", ".1f", ".1f", ".2f", ".0f")))
     if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+        write_json(arguments.json, rows)
     return 0
 
 

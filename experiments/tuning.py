@@ -49,10 +49,12 @@ from mpir.tune.alternating import Plan, search
 from mpir.tune.dataset import Dataset
 from mpir.tune.effects import dependence, top_shares
 from mpir.tune.learned import LearnedRanker
+from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import GridSearch, RandomSearch
 from mpir.tune.space import Space
 from mpir.tune.submissions import Submissions
+from mpir.values import one_of
 
 Ranker = Callable[[Objective], Submissions]
 Values = list[float]
@@ -123,8 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
     job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
     dev = Dataset.load(job.dev)
-    if arguments.test:
-        Dataset.load(arguments.test)  # not looked at: a folder that is none is refused before the fits
+    check(arguments, job, dev)
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
     header = {"dev": dev.data, "job": repr(replace(job, dev=Path(), free=()))}
     journal = Journal(arguments.output / "parts.jsonl", header)
@@ -145,6 +146,16 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print("\n\n".join(tables))
     return 0
+
+
+def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
+    """Refuse what would end the fits halfway, before anything is written."""
+    for measure in arguments.measures:
+        one_of("--measures", measure, MEASURES)
+    split(len(dev.questions), job.folds, 0)
+    load_free(job.free, BM25)
+    if arguments.test:
+        Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
 
 
 def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:

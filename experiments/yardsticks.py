@@ -35,6 +35,7 @@ from passages import pieced_papers, read_medquad
 from printed import printed
 from sentence_ranking import average_precision, check_whole, golden_questions, scored_golden, with_gold
 from tabulate import tabulate
+from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
@@ -105,6 +106,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Every yardstick that is asked for, each printed when it is done."""
+    check_file("--json", arguments.json)
     job = Job(
         load_reranker(arguments),
         Start(arguments.start, arguments.vectors),

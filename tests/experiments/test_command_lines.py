@@ -57,6 +57,24 @@ IMPOSSIBLE = [
 ]
 
 
+BUNDLES = ["--bundles", "nowhere", "elsewhere"]
+UNWRITABLE = [
+    ("average_bundles", ["x", "y", "--calibrate", "rows"], "--output"),
+    ("cascade", ["--scored", "nowhere"], "--output"),
+    ("cascade_vectors", ["--scored", "nowhere", "--corpus", "nowhere"], "--output"),
+    ("explain_pictures", [], "--output"),
+    ("first_stage", DATA, "--output"),
+    ("generalisation", DATA, "--json"),
+    ("precision", [*DATA, *BUNDLES], "--json"),
+    ("sentence_ranking", DATA, "--json"),
+    ("sia", ["--rows", "nowhere"], "--json"),
+    ("situations", DATA, "--output"),
+    ("smaller_encoder", ["x", "--rows", "nowhere", "--layers", "3", "--tokens", "9"], "--output"),
+    ("splitting", DATA, "--json"),
+    ("yardsticks", DATA, "--json"),
+]
+
+
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
@@ -72,3 +90,31 @@ def test_a_number_that_cannot_be_is_refused_before_anything_is_done(
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("script", "options", "option"), UNWRITABLE)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
+    run_script: RunScript, script: str, options: list[str], option: str
+) -> None:
+    Path("thesis.tex").write_text("years of work")
+    done = run_script(f"experiments/{script}.py", *options, option, "thesis.tex/figures")
+    assert done.returncode == 2
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith(f"{script}: ")
+    assert "nothing can be written there, since" in sentence and "thesis.tex is no folder" in sentence
+    assert [path.name for path in Path.cwd().iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_that_a_script_writes(run_script: RunScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run_script("experiments/yardsticks.py", *DATA, "--json", tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"yardsticks: {tmp_path}: is a folder; give --json the name of a file.\n",
+    )
+    monkeypatch.syspath_prepend(ROOT / "experiments")
+    from writable import check_file
+
+    for path in (None, tmp_path / "new/figures.json", Path("/dev/null")):
+        check_file("--json", path)
+    assert list(tmp_path.iterdir()) == []

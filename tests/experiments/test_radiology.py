@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -195,6 +196,25 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     # a half of S_DOC is of sentences, and each of the three best has a third of that
     by_sentence = sums[systems.BY_SENTENCE](one, 3.0) - found[systems.BLEND]
     np.testing.assert_allclose(by_sentence[1], [0.0, 0.0, 0.5])
+
+
+def test_the_sample_is_ranked_with_a_lexicon_from_anywhere(
+    tmp_path: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = script("radiology_sample")
+    monkeypatch.setattr(sample, "Reranker", partial(Reranker, tiny_bundle, device="cpu"))
+    lexicon = tmp_path / "lexicon.tsv"
+    lexicon.write_text("pleural effusion\teffusion\n", encoding="utf-8")
+    assert sample.run(lexicon, None) == 0
+    rows = {row[0]: [float(value) for value in row[1:]] for row in table(capsys.readouterr().out)}
+    assert len(rows) == 5
+    assert all(0 < value <= 1 for values in rows.values() for value in values)
+
+
+def table(printed: str) -> list[list[str]]:
+    """The rows of a printed table in Markdown, without its heads."""
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def test_the_column_on_scored_questions_changes_what_mentions_their_topics(

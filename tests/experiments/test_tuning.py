@@ -14,6 +14,7 @@ from mpir.rank.columns import Columns, Layout
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
+from tests.experiments.conftest import RunScript
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -61,6 +62,36 @@ def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Datase
     # b is second by words and first by vectors, 0 + 1.4 against a's 1.2 - 0.8; d is first by words and second by
     # vectors, 1.4 + 0 against e's -0.7 + 1.2.
     assert found == {script.BM25: [0.5, 1.0], script.COSINE: [1.0, 0.5], script.SUMMED: [1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"--measures": "nonsense"},
+            "tuning: --measures is 'nonsense'; choose from document-map, document-f1, snippet",
+        ),
+        ({"--folds": "3"}, "tuning: 2 questions cannot be held out in 3 folds; score at least 3 questions"),
+        ({"--free": "other"}, "tuning: --free other: not scored by the start encoder; use experiments/bundles/start"),
+    ],
+)
+def test_nothing_is_left_by_what_is_refused(
+    run_script: RunScript,
+    free: Dataset,
+    tmp_path: Path,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, str],
+    said: str,
+) -> None:
+    free.save(tmp_path / "free")
+    replace(free, columns=replace(free.columns, layout=Layout(("bm25", "dense"), ("sts",)))).save(tmp_path / "other")
+    monkeypatch.chdir(tmp_path)
+    options = {"--dev": "free", "--free": "free", "--output": "out", "--folds": "2", "--workers": "1"} | changes
+    done = run_script("experiments/tuning.py", *(part for pair in options.items() for part in pair))
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_question_or_candidates_that_are_not_those_scored(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
