@@ -89,6 +89,7 @@ class FineTuner:
         self.skipped = 0
         self.cut: set[str] = set()
         self._pool: list[Example] = []
+        self._pool_step = 0
         self._negatives: dict[int, str | None] = {}
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
         steps = math.ceil(len(self.batches) / settings.gradient_accumulation_steps)
@@ -341,11 +342,15 @@ class FineTuner:
         if batch.pool is None:
             return batch.rows
         if batch.pool is not self._pool:
-            self._pool, found = batch.pool, self._sample(batch.task, batch.pool)
-            self._negatives = {id(pair): text for pair, text in zip(batch.pool, found, strict=True)}
+            self._hold(self.step, batch.pool, self._sample(batch.task, batch.pool))
         negatives = [self._negatives[id(pair)] for pair in batch.rows]
         self.skipped += negatives.count(None)
         return triplets(batch.rows, negatives)
+
+    def _hold(self, step: int, pool: list[Example], negatives: list[str | None]) -> None:
+        """Keep what was sampled for a pool, from its first batch on, which is that of a step."""
+        self._pool_step, self._pool = step, pool
+        self._negatives = {id(pair): text for pair, text in zip(pool, negatives, strict=True)}
 
     @torch.no_grad()
     def _sample(self, task: int, pool: list[Example]) -> list[str | None]:
@@ -416,6 +421,8 @@ class FineTuner:
             "data": self._data,
             "counters": (self.step, self.best, self.stale),
             "falls": self.falls,
+            "skipped": self.skipped,
+            "pool": (self._pool_step, list(self._negatives.values())),
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "rate": self.rate.state_dict(),
@@ -442,7 +449,10 @@ class FineTuner:
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.step, self.best, self.stale = state["counters"]
-        self.falls = state.get("falls", 0)
+        self.falls, self.skipped = state.get("falls", 0), state.get("skipped", 0)
+        step, negatives = state.get("pool", (0, []))
+        if negatives and (pool := self.batches[step].pool):
+            self._hold(step, pool, negatives)
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.rate.load_state_dict(state["rate"])

@@ -14,7 +14,7 @@ from mpir.train.loop import FineTuner
 from mpir.train.matrices import known_positives
 from mpir.train.rows import Example
 from mpir.train.sampling import Sampling, allowed, choose, triplets
-from mpir.train.schedule import schedule
+from mpir.train.schedule import Batch, Schedule, schedule
 from mpir.train.settings import TrainingSettings
 
 
@@ -128,6 +128,53 @@ def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_ch
     assert tuner.skipped == 6
     log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert max(line.get("skipped", 0) for line in log) == 6
+
+
+@pytest.mark.parametrize("negatives", ["hard", "random"])
+def test_a_run_that_stops_inside_a_pool_ends_as_an_uninterrupted_one(
+    negatives: str, mixture: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo"]
+    pairs = zip(words, words[1:] + words[:1], strict=True)
+    more = [{"id": one, "question": one, "sentence": f"{one} {other}", "label": 1.0} for one, other in pairs]
+    (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
+    mixture.write_text(mixture.read_text().replace('"hard", "among": 3', f'"{negatives}", "among": 9'))
+    settings = TrainingSettings(
+        str(tiny_checkpoint), batch_size=2, learning_rate=5e-2, precision="fp32", save_every=1, max_steps=12
+    )
+
+    def tuner(folder: str) -> FineTuner:
+        return FineTuner(settings, read_mixture(mixture), tmp_path / folder, device="cpu")
+
+    whole = tuner("whole")
+    whole.run()
+    first = tuner("parts")
+    monkeypatch.setattr(first, "batches", _Ending(first.batches, 8))
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    second = tuner("parts")
+    second.run()
+    logs = [(tmp_path / name / "log.jsonl").read_text().splitlines() for name in ("whole", "parts")]
+    losses = [[line["loss"] for line in map(json.loads, log) if "loss" in line] for log in logs]
+    assert losses[0] == losses[1]
+
+
+class _Ending:
+    """The batches of a run, which is interrupted at a step."""
+
+    def __init__(self, batches: Schedule, step: int) -> None:
+        self.batches, self.step = batches, step
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, step: int) -> Batch:
+        if step == self.step:
+            raise KeyboardInterrupt
+        return self.batches[step]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.batches, name)
 
 
 @pytest.mark.parametrize(
