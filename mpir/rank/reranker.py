@@ -149,12 +149,14 @@ class Reranker:
     @property
     def identity(self) -> dict[str, Any]:
         """What the columns of `score` depend on besides questions and candidates; JSON-able."""
+        unusual = {} if self.style == "abstract" else {"style": self.style}
         return {
             "perspectives": {one.name: one.model_fingerprint for one in self.perspectives},
             "scores": {one.name: one.fingerprint for one in self.perspectives},
             "derived": {one.name: dict(one.identity) for one in self.derived},
             "antecedents": True if self.cascade is None else "of all sentences",  # once, of those that a cascade kept
             "cascade": self.cascade,
+            **unusual,
         }
 
     def _of(self, level: Level) -> list[Perspective]:

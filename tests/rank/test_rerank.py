@@ -538,10 +538,9 @@ def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundl
 
 def test_documents_are_split_as_asked() -> None:
     text = "The apex.There is x. 1. Y"
-    found = [
-        Reranker(perspectives=[Count("x")], style=style).rerank("q", [text]).documents[0].sentences
-        for style in ("abstract", "report")
-    ]
+    rerankers = [Reranker(perspectives=[Count("x")], style=style) for style in ("abstract", "report")]
+    found = [one.rerank("q", [text]).documents[0].sentences for one in rerankers]
+    assert rerankers[0].identity != rerankers[1].identity
     assert [len(sentences) for sentences in found] == [2, 3]
     assert {one.text for one in found[1]} == {"The apex.", "There is x.", "1. Y"}
 
