@@ -12,8 +12,9 @@ from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError, shown
 from mpir.io.hash import fingerprint, sha256
-from mpir.io.read import read_json_lines
+from mpir.io.read import STDIN, read_json_lines
 from mpir.io.write import atomic_folder, cache_folder
+from mpir.version import __version__
 
 QUESTION_KEYS = ("question", "query", "body", "text")
 AT_ONCE = 500
@@ -36,7 +37,7 @@ class Texts:
             OutputError: the cache cannot be written.
         """
         self.source, self.identity = source, identity
-        folder = cache_folder() / "texts" / identity
+        folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files otherwise
         if not folder.is_dir():
             with atomic_folder(folder) as temporary:
                 _write(temporary / "texts.sqlite", texts, source)
@@ -45,7 +46,13 @@ class Texts:
 
     @classmethod
     def of_corpus(cls, paths: Sequence[str | Path]) -> Texts:
-        """Title and abstract of every document. Raises InputError as `read_corpus`, or for an id that comes twice."""
+        """Title and abstract of every document.
+
+        Raises:
+            InputError: as `read_corpus`, an id that comes twice, or standard input, which nothing tells from another.
+        """
+        if STDIN in map(str, paths):
+            raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
         texts = ((document.id, document.text) for document in read_corpus(paths))
         return cls(", ".join(map(str, paths)), fingerprint(corpus_fingerprint(paths)), texts)
 

@@ -106,6 +106,12 @@ def test_the_texts_of_a_corpus_are_found_by_their_ids_and_kept(tmp_path: Path) -
     assert Texts.of_corpus([path]).find(["1", "2"]) == {"1": "a gene\nx"}
 
 
+def test_a_corpus_on_standard_input_is_refused() -> None:
+    """Nothing would tell it from the last one, whose texts are kept."""
+    with pytest.raises(InputError, match="standard input has no file to look up texts in; write it to one"):
+        Texts.of_corpus(["-"])
+
+
 def test_an_id_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "docs.jsonl", '{"id": "7", "text": "a"}\n{"id": "7", "text": "b"}\n')
     for _ in range(2):  # nothing half-written is taken for the whole
