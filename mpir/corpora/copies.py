@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
 _TELLING = 100
-"""Characters of an abstract with which no other paper's of the same title begins."""
+"""Characters of an abstract that stand in no other paper's of the same title."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Paper:
+    """What tells a document's paper: its names, and its words without case and punctuation."""
+
+    id: str
+    pmid: str
+    doi: str
+    title: str
+    abstract: str
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """What it shares with each of its copies, one or the other."""
+        every = (("words", self.title or self.abstract), ("pmid", self.pmid), ("doi", self.doi))
+        return [key for key in every if key[1]]
 
 
 def without_copies(documents: Iterable[Document]) -> list[Document]:
-    """Each paper once, where its first copy stands: a copy has the same title, and the same id or abstract.
+    """Each paper once, where its first copy stands.
 
-    Abstracts are the same, too, where one goes on ("Copyright 2019 …"). Case, punctuation and white space don't count.
-    Kept are the first copy's id and the longest text.
+    A copy has the same PMID; or the same title, and the same id, DOI or abstract; or the same DOI and abstract (the
+    last two as `names_of` notes them). Abstracts are the same, too, where one has more before or behind it ("Copyright
+    2019 …"). Case, punctuation and white space don't count. Kept are the first copy's id and the longest text. Where
+    the id of several papers is the DOI of their supplement, that of the second ends with ":2".
     """
     kept: list[Document] = []
-    known: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+    known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
     for document in documents:
-        title, abstract = normalise(document.title), normalise(document.abstract)
-        alike = known[title or abstract]
-        copies = (place for place, name, other in alike if (title and name == document.id) or _same(abstract, other))
+        paper = _paper(document)
+        copies = (place for key in paper.keys for place, other in known[key] if _are_one(paper, other))
         place = next(copies, len(kept))
         if place == len(kept):
             kept.append(document)
         elif len(document.text) > len(kept[place].text):
             kept[place] = replace(document, id=kept[place].id)
-        alike.append((place, document.id, abstract))
-    return kept
+        for key in paper.keys:
+            known[key].append((place, paper))
+    return list(_told_apart(kept))
+
+
+def _paper(document: Document) -> _Paper:
+    pmid, doi = (str(document.metadata.get(kind, "")) for kind in ("pmid", "doi"))
+    return _Paper(document.id, pmid, doi, normalise(document.title), normalise(document.abstract))
+
+
+def _are_one(one: _Paper, other: _Paper) -> bool:
+    if one.pmid and one.pmid == other.pmid:
+        return True
+    named = bool(one.doi) and one.doi == other.doi
+    if one.title != other.title:
+        return named and _same(one.abstract, other.abstract)
+    return (bool(one.title) and (named or one.id == other.id)) or _same(one.abstract, other.abstract)
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two abstracts are one, perhaps with something at its end; none is like none."""
+    """Whether two abstracts are one, perhaps with something around it; none is like none."""
     short, long = sorted((one, other), key=len)
-    return bool(short) and (short == long or (len(short) >= _TELLING and long.startswith(short)))
+    return bool(short) and (short == long or (len(short) >= _TELLING and short in long))
+
+
+def _told_apart(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents, of which those that have one DOI as their id are counted behind it."""
+    seen = Counter[str]()
+    for document in documents:
+        doi = document.metadata.get("doi")
+        own = bool(doi) and document.id.lower().endswith(str(doi))
+        seen[document.id] += own
+        yield replace(document, id=f"{document.id}:{seen[document.id]}") if own and seen[document.id] > 1 else document

@@ -8,11 +8,12 @@ numbers, and all else that comes after the body.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from mpir.corpora.elements import read_elements, text_of, white_normal
+from mpir.corpora.names import names_of
 from mpir.text.types import Document
 
 PAPERS = ("article", "articles", "pmc-articleset")
@@ -50,14 +51,20 @@ def read_papers(path: str | Path) -> Iterator[Document]:
     """
     for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
         meta = article.find("front/article-meta")
-        identity = _identity(meta) or Path(path).name + (f":{number}" if number > 1 else "")
+        ids = _ids(meta)
+        identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
         blocks = _abstract(meta) + [text for part in ("body", "floats-group") for text in _blocks(article.find(part))]
-        yield Document(identity, _title(meta), "\n\n".join(blocks))
+        names = names_of(ids.get("pmid", ""), [ids.get("doi", "")])
+        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=names)
 
 
-def _identity(meta: ET.Element | None) -> str:
+def _ids(meta: ET.Element | None) -> dict[str, str]:
+    """The ids of a paper by their kinds."""
+    return {} if meta is None else {one.get("pub-id-type", ""): text_of(one) for one in meta.findall("article-id")}
+
+
+def _identity(found: Mapping[str, str]) -> str:
     """The best id of a paper, or "" for none."""
-    found = {} if meta is None else {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
     return next((start + found[kind].removeprefix(start) for kind, start in _IDS.items() if found.get(kind)), "")
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from mpir.corpora.elements import read_elements, text_of
+from mpir.corpora.names import names_of
 from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError, shown
 from mpir.io.read import open_bytes
@@ -113,7 +114,8 @@ def _document(key: _Key, record: ET.Element) -> Document:
     assert article is not None
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
-    return Document(str(key[0]), title, _abstract(article, record))
+    dois = map(text_of, article.findall("ELocationID[@EIdType='doi']"))
+    return Document(str(key[0]), title, _abstract(article, record), metadata=names_of(str(key[0]), dois))
 
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:

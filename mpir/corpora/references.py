@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+from mpir.corpora.names import names_of
 from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import read_lines
@@ -29,6 +30,7 @@ REFERENCES = tuple(f"{name}{packed}" for name in ("*.nbib", "*.ris", "pubmed-*.t
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
 _FIRST, _LAST = ("PMID", "TY"), "ER"
 _IDS = ("PMID", "AN", "DO", "ID")
+_DOIS = ("DO", "LID", "AID")
 _TITLES = ("TI", "T1", "TT", "BTI")
 _ABSTRACTS = ("AB", "N2", "OAB")
 _Fields = defaultdict[str, list[str]]
@@ -53,7 +55,8 @@ def read_references(path: str | Path) -> Iterator[Document]:
         empty = False
         (identity, *_) = _first(fields, _IDS) or [f"{Path(path).name}:{line}"]
         title, abstract = _first(fields, _TITLES)[:1], _first(fields, _ABSTRACTS)
-        yield Document(identity, " ".join(title), " ".join(abstract))
+        names = names_of("".join(fields.get("PMID", [])), (one for tag in _DOIS for one in fields.get(tag, ())))
+        yield Document(identity, " ".join(title), " ".join(abstract), metadata=names)
     if empty:
         raise InputError(
             f'{path}: there is no reference in it; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mpir.corpora.embase import records_by_row, separator_by_row
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
+from mpir.corpora.names import names_of
 from mpir.corpora.nothing import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import place_of, read_lines
@@ -96,13 +97,15 @@ def _columns(header: Sequence[str], place: str) -> list[list[int]]:
 
 
 def _places(names: Sequence[str]) -> list[list[int]]:
-    """Where the names of ids, titles and bodies stand, the best first."""
-    return [[names.index(name) for name in known if name in names] for known in (_IDS, _TITLES, _BODIES)]
+    """Where the names of ids, titles, bodies, PMIDs and DOIs stand, the best first."""
+    read = (_IDS, _TITLES, _BODIES, (*_PMIDS, "pmid"), ("doi",))
+    return [[names.index(name) for name in known if name in names] for known in read]
 
 
 def _document(cells: Sequence[str], places: Sequence[Sequence[int]], path: str | Path, number: int) -> Document:
-    identity, title, body = (_first(cells, of) for of in places)
-    return Document(identity.partition(_LINK)[0] or f"{Path(path).name}:{number}", title, body)
+    identity, title, body, pmid, doi = (_first(cells, of) for of in places)
+    names = names_of(pmid.partition(_LINK)[0], [doi])
+    return Document(identity.partition(_LINK)[0] or f"{Path(path).name}:{number}", title, body, metadata=names)
 
 
 def _first(cells: Sequence[str], places: Sequence[int]) -> str:
