@@ -33,10 +33,10 @@ class _Paper:
 def without_copies(documents: Iterable[Document]) -> list[Document]:
     """Each paper once, where its first copy stands.
 
-    A copy has the same PMID; or the same title, and the same id, DOI or abstract; or the same DOI and abstract (the
-    last two as `names_of` notes them). Abstracts are the same, too, where one has more before or behind it ("Copyright
-    2019 …"). Case, punctuation and white space don't count. Kept are the first copy's id and the longest text. Where
-    the id of several papers is the DOI of their supplement, that of the second ends with ":2".
+    A copy has the same PMID; or the same title, and the same id, DOI or abstract; or the same DOI and abstract (PMID
+    and DOI as `names_of` notes them). Abstracts are the same, too, where one has more before or behind it ("Copyright
+    2019 …"). Case, punctuation and white space don't count. Kept are the first copy's id, every PMID or DOI, and the
+    longest text. Where the id of several papers is the DOI of their supplement, that of the second ends with ":2".
     """
     kept: list[Document] = []
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
@@ -46,11 +46,16 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
         place = next(copies, len(kept))
         if place == len(kept):
             kept.append(document)
-        elif len(document.text) > len(kept[place].text):
-            kept[place] = replace(document, id=kept[place].id)
+        else:
+            kept[place] = _merged(kept[place], document)
         for key in paper.keys:
             known[key].append((place, paper))
     return list(_told_apart(kept))
+
+
+def _merged(first: Document, copy: Document) -> Document:
+    longest = copy if len(copy.text) > len(first.text) else first
+    return replace(longest, id=first.id, metadata={**copy.metadata, **first.metadata})
 
 
 def _paper(document: Document) -> _Paper:

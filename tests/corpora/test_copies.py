@@ -39,7 +39,11 @@ def test_a_pmid_or_a_doi_tells_one_paper_in_whatever_words() -> None:
     pubmed = Document("7", "IL-1beta in sweat.", "IL-1beta is high.", metadata={"pmid": "7", "doi": "10.1/a"})
     scopus = replace(pubmed, title="IL-1β in sweat", abstract="(c) 2019. IL-1β is high in sweat.")
     embase = Document("10.1/A", "IL-1beta in sweat", "", metadata={"doi": "10.1/a"})
-    assert without_copies([embase, pubmed, scopus]) == [replace(scopus, id="10.1/A")]
+    (kept,) = without_copies([embase, pubmed, scopus])
+    assert kept == replace(scopus, id="10.1/A")
+    assert kept.metadata == {"pmid": "7", "doi": "10.1/a"}  # which the first copy does not know
+    (kept,) = without_copies([pubmed, embase])
+    assert kept.metadata == {"pmid": "7", "doi": "10.1/a"}
 
 
 def test_what_a_publisher_writes_before_an_abstract_makes_no_other_paper() -> None:
