@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_FILES = ("html", "csv")
+"""Options that name a file for the one query."""
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
@@ -35,6 +37,7 @@ A terminal shows tables; a pipe carries one JSON object for each query, or with 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
   mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --html aspirin.html
+  mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --csv aspirin.csv
   mpir rerank "Is aspirin a blood thinner?" --docs paper.nxml other.pdf --sentences 5
   mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
@@ -71,6 +74,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
     parser.add_argument("--html", metavar="FILE", help="also write a page that explains the ranking of the one query")
+    parser.add_argument("--csv", metavar="FILE", help="also write the table of the one query, for a spreadsheet")
     add_model_options(parser)
     parser.set_defaults(run=run)
 
@@ -261,14 +265,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
-    if arguments.html is not None:
-        _check_page(arguments.html)
+    for name in _FILES:
+        _check_place(f"--{name}", getattr(arguments, name), f"page.{name}")
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
-    if arguments.html and next(inputs, None) is not None:
-        raise InputError("--html shows the ranking of one query, but standard input has more; pipe in one at a time.")
+    for name in (name for name in _FILES if getattr(arguments, name)):
+        if next(inputs, None) is not None:
+            raise InputError(
+                f"--{name} shows the ranking of one query, but standard input has more; pipe in one at a time."
+            )
     from mpir.rank.explain import reasons
 
     reranker = load_reranker(arguments)
@@ -277,8 +284,7 @@ def run(arguments: argparse.Namespace) -> int:
     while item is not None:
         identifier, query, documents = item
         ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
-        if arguments.html:
-            _write_page(arguments.html, ranking, documents)
+        _write_files(arguments, ranking, documents)
         if arguments.trec:
             sys.stdout.write(ranking.to_trec(identifier))
         elif arguments.sentences:
@@ -295,24 +301,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_page(path: str) -> None:
-    """Refuse, before anything is read or scored, a page that cannot be written. Raises OutputError."""
+def _check_place(option: str, path: str | None, example: str) -> None:
+    """Refuse, before anything is read or scored, a file that cannot be written. Raises OutputError."""
+    if path is None:
+        return
     target = Path(path)
     try:
         if target.is_dir():
-            raise OutputError(f"--html {path}: is a folder; expected a file's name, such as {target / 'page.html'}.")
+            raise OutputError(f"{option} {path}: is a folder; expected a file's name, such as {target / example}.")
         if target.is_file() or not target.exists():  # a pipe or a device is written to where it is
             check_folder(target.resolve().parent)
     except OSError as error:
-        raise OutputError(f"--html {path}: cannot be written ({error.strerror}); choose another name.") from error
+        raise OutputError(f"{option} {path}: cannot be written ({error.strerror}); choose another name.") from error
 
 
-def _write_page(path: str, ranking: Ranking, documents: list[Document]) -> None:
-    from mpir.explain.page import page_data, page_with
+def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: list[Document]) -> None:
     from mpir.io.write import atomic_write
 
-    with atomic_write(path) as stream:
-        stream.write(page_with(page_data(ranking, documents)))
+    if arguments.html:
+        from mpir.explain.page import page_data, page_with
+
+        with atomic_write(arguments.html) as stream:
+            stream.write(page_with(page_data(ranking, documents)))
+    if arguments.csv:
+        from mpir.rank.spreadsheet import spreadsheet
+
+        with atomic_write(arguments.csv) as stream:
+            stream.write(spreadsheet(ranking, arguments.sentences))
 
 
 def _one(query: str, paths: list[str] | None) -> Iterator[tuple[str, str, list[Document]]]:

@@ -145,7 +145,7 @@ class Ranking:
         return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
 
     def __str__(self) -> str:
-        columns, reading = list(self.documents[0].scores) if self.documents else [], self._reading()
+        columns, reading = list(self.documents[0].scores) if self.documents else [], self.reading
         rows = [
             (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
             for rank, d in enumerate(self.documents, 1)
@@ -161,7 +161,7 @@ class Ranking:
         Raises:
             InputError: `k` is no whole number of at least 1.
         """
-        best, reading = self.sentences[: whole_number("k", k)], self._reading()
+        best, reading = self.sentences[: whole_number("k", k)], self.reading
         rows = [
             (rank, s.document, _place(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
             for rank, s in enumerate(best, 1)
@@ -171,7 +171,8 @@ class Ranking:
         table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
         return without_surrogates(f"{self.query}\n\n{table if rows else '(no sentences)'}")
 
-    def _reading(self) -> list[str]:
+    @property
+    def reading(self) -> list[str]:
         """The perspective to show beside scores, which say nothing by themselves of whether anything is relevant."""
         return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]
 

@@ -1,0 +1,58 @@
+"""A ranking as a table that spreadsheet programs open."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mpir.rank.ranking import RankedDocument, Ranking
+from mpir.text.normalise import without_surrogates
+
+_NAMES = ("pmid", "doi")
+"""What documents of references and tables bring along beside their ids."""
+_SIGNATURE = "\ufeff"
+"""Without it Excel takes UTF-8 for another encoding."""
+
+
+def spreadsheet(ranking: Ranking, sentences: int | None = None) -> str:
+    """The text of a CSV file with a row for each document and its best sentence, or for each of the best `sentences`.
+
+    Texts are whole, and white space in them single spaces. A document's PMID and DOI have columns where any has one.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerows([_cell(value) for value in row] for row in _rows(ranking, sentences))
+    return _SIGNATURE + without_surrogates(stream.getvalue())
+
+
+def _rows(ranking: Ranking, sentences: int | None) -> Iterator[list[Any]]:
+    """The header and the rows."""
+    names = [name for name in _NAMES if any(name in one.metadata for one in ranking)]
+    known = {one.id: [one.id, *(one.metadata.get(name, "") for name in names), one.title] for one in ranking}
+    heads, reading = ["rank", "document", *names, "title"], ranking.reading
+    if sentences is None:
+        columns = list(ranking[0].scores) if ranking.documents else []
+        yield [*heads, "score", *columns, *reading, "best sentence"]
+        for rank, one in enumerate(ranking, 1):
+            yield [rank, *known[one.id], one.score, *(one.scores[name] for name in columns), *_best(one, reading)]
+    else:
+        yield [*heads, "section", "score", *reading, "sentence"]
+        for rank, said in enumerate(ranking.sentences[:sentences], 1):
+            scores = (said.scores[name] for name in reading)
+            yield [rank, *known[said.document], said.section, said.score, *scores, said.text]
+
+
+def _best(document: RankedDocument, reading: Sequence[str]) -> list[Any]:
+    """The best sentence behind these scores of it; blank for a document without a sentence."""
+    if not document.sentences:
+        return [""] * (len(reading) + 1)
+    best = document.sentences[0]
+    return [*(best.scores[name] for name in reading), best.text]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return " ".join(value.split()) if isinstance(value, str) else value

@@ -1,0 +1,48 @@
+"""The table for a spreadsheet: what a reader of it gets back."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from mpir.cli import main
+
+REFERENCES = "\n".join(
+    [
+        "PMID- 7\nTI  - Sweat, salt; and β-cells",
+        "AB  - Aspirin does thin the blood. It is old.\nAID - 10.1000/a [doi]\n",
+        "PMID- 8\nTI  - Heart\n",
+        "PMID- 9\n",
+    ]
+)
+
+
+def _table(tiny_bundle: Path, tmp_path: Path, *options: str) -> list[dict[str, str]]:
+    (tmp_path / "a.nbib").write_text(REFERENCES)
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "a.nbib"), "--bundle", str(tiny_bundle)]
+    assert main([*command, "--csv", str(tmp_path / "a.csv"), *options]) == 0
+    with open(tmp_path / "a.csv", encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_documents_have_titles_names_and_best_sentences(tiny_bundle: Path, tmp_path: Path) -> None:
+    rows = _table(tiny_bundle, tmp_path)
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
+    found = {row["document"]: (row["pmid"], row["doi"], row["title"]) for row in rows}
+    assert found == {"7": ("7", "10.1000/a", "Sweat, salt; and β-cells"), "8": ("8", "", "Heart"), "9": ("9", "", "")}
+    best = {row["document"]: row["best sentence"] for row in rows}
+    assert best["7"] in REFERENCES
+    assert (best["8"], best["9"]) == ("Heart", "")
+    assert all(float(row["score"]) < 99 and row["bm25"] for row in rows)
+    assert (tmp_path / "a.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel reads β as two other characters
+
+
+def test_with_sentences_it_has_a_row_for_each(tiny_bundle: Path, tmp_path: Path) -> None:
+    rows = _table(tiny_bundle, tmp_path, "--sentences", "3")
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
+    assert all(row["sentence"] in REFERENCES and row["section"] in ("title", "abstract") for row in rows)
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "aspirin", "--docs", "none.nbib", "--csv", str(tmp_path)]) == 2
+    assert f"--csv {tmp_path}: is a folder; expected a file's name" in capsys.readouterr().err
