@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
@@ -279,7 +280,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.rank.explain import reasons
 
     reranker = load_reranker(arguments)
-    as_json = arguments.json or not sys.stdout.isatty()
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    as_json = arguments.json or width is None
     item: tuple[str, str, list[Document]] | None = first
     while item is not None:
         identifier, query, documents = item
@@ -288,11 +290,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.trec:
             sys.stdout.write(ranking.to_trec(identifier))
         elif arguments.sentences:
-            print(ranking.sentence_table(arguments.sentences), end="\n\n")
+            print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
         elif as_json and not arguments.explain:
             print(json.dumps({"id": identifier, **ranking.to_dict()}, ensure_ascii=False))
         else:
-            print(ranking, end="\n\n")
+            print(ranking.table(width), end="\n\n")
         if arguments.explain and ranking.documents:
             text = documents[ranking[0].index].text
             print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")

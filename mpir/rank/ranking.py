@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas
 
 CONTEXT = "context"
+ID_WIDTH, NARROWEST, WIDEST = 24, 24, 72
+"""Characters of the columns of ids and of sentences in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +147,20 @@ class Ranking:
         return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
 
     def __str__(self) -> str:
+        return self.table()
+
+    def table(self, width: int | None = None) -> str:
+        """The query and a table of the documents, for a terminal of so many characters, or as wide as it likes."""
         columns, reading = list(self.documents[0].scores) if self.documents else [], self.reading
         rows = [
             (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
             for rank, d in enumerate(self.documents, 1)
         ]
         heads = ("rank", "document", "score", *columns, *reading, "best sentence")
-        widths = [None, 24, None, *(None for _ in heads[3:-1]), 72]
-        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
-        return without_surrogates(f"{self.query}\n\n{table if rows else '(no documents)'}")
+        return without_surrogates(f"{self.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}")
 
-    def sentence_table(self, k: int = 10) -> str:
-        """The k best sentences of all ranked documents, and where they stand, as `print` shows documents.
+    def sentence_table(self, k: int = 10, width: int | None = None) -> str:
+        """The k best sentences of all ranked documents, and where they stand, as `table` shows documents.
 
         Raises:
             InputError: `k` is no whole number of at least 1.
@@ -167,9 +171,7 @@ class Ranking:
             for rank, s in enumerate(best, 1)
         ]
         heads = ("rank", "document", "place", "score", *reading, "sentence")
-        widths = [None, 24, None, None, *(None for _ in reading), 72]
-        table = tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
-        return without_surrogates(f"{self.query}\n\n{table if rows else '(no sentences)'}")
+        return without_surrogates(f"{self.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}")
 
     @property
     def reading(self) -> list[str]:
@@ -250,6 +252,20 @@ class Ranking:
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))
+
+
+def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
+    """A table of so many characters in width, if its last column, of sentences, can be narrow enough for that."""
+
+    def drawn(last: int) -> str:
+        most = [None, ID_WIDTH, *(None for _ in heads[2:-1]), last]
+        return tabulate(rows, heads, disable_numparse=True, maxcolwidths=most)
+
+    table = drawn(WIDEST)
+    rule = table.splitlines()[1]
+    if width is None or len(rule) <= width:
+        return table
+    return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
 
 
 def _decimals(scores: Mapping[str, float], names: Sequence[str]) -> list[str]:

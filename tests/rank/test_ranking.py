@@ -190,3 +190,13 @@ def test_a_perspective_that_gives_no_numbers_is_named() -> None:
 
     with pytest.raises(InputError, match=r"perspective 'x' gave \['high'\]; expected an array of one number for each"):
         Reranker(perspectives=[Words()]).rerank("q", ["a"])
+
+
+def test_a_table_keeps_to_a_terminal_s_width(reranker: Reranker) -> None:
+    ranking = reranker.rerank("which x", [{"id": "b" * 40, "text": "A sentence with an x, " * 8}])
+    for text in (ranking.table(100), ranking.sentence_table(width=100)):
+        lines = text.splitlines()
+        assert 90 < max(map(len, lines)) <= 100
+        assert text.split().count("sentence") - lines[2].split().count("sentence") == 8  # nothing is cut
+    assert ranking.table(10_000) == str(ranking)
+    assert ranking.table(10) == ranking.table(81)  # as narrow as it gets
