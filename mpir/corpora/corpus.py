@@ -21,7 +21,7 @@ from mpir.text.types import Document
 
 _XML = (".xml", ".xml.gz", ".nxml", ".nxml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
-_EXPECTED = ".xml, .nxml, .jsonl, .nbib, .ris or .csv, gzipped or not, or .pdf"
+_EXPECTED = ".xml, .nxml, .jsonl, .nbib, pubmed-….txt, .ris or .csv, gzipped or not, or .pdf"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:

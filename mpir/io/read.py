@@ -121,7 +121,8 @@ def _decode(content: bytes, place: str) -> str:
         where = place if content.count(b"\n") == 0 else f"{place}:{line}"
         byte = content[error.start]
         raise InputError(
-            f"{where}: byte 0x{byte:02x} is not UTF-8; convert the file to UTF-8 (for instance with iconv)."
+            f"{where}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8), "
+            "or convert it, for instance with iconv."
         ) from error
 
 
