@@ -26,7 +26,9 @@ class _Paper:
     @property
     def keys(self) -> list[tuple[str, str]]:
         """What it shares with each of its copies, one or the other."""
-        every = (("words", self.title or self.abstract), ("pmid", self.pmid), ("doi", self.doi))
+        every = [("pmid", self.pmid), ("doi", self.doi)]
+        every += [("id", f"{self.id} {self.title}")] if self.title else []
+        every += [("words", self.title or self.abstract)] if self.abstract else []  # of "Reply" there are thousands
         return [key for key in every if key[1]]
 
 
