@@ -63,6 +63,8 @@ def query_text(text: str) -> str:
     """An argument that is a query, for argparse."""
     if without_surrogates(text) != text:
         raise argparse.ArgumentTypeError(f"{shown(text)} is not UTF-8; check the terminal's encoding")
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the query is blank, so nothing can be ranked for it; give a question")
     return text
 
 

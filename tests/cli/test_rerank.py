@@ -194,6 +194,13 @@ def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
     assert r"'caf\udce9' is not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["search", "--index", "none"], ["rerank", "--docs", "none.jsonl"]])
+def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--", " "])
+    assert "the query is blank, so nothing can be ranked for it" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--trec"]])
 def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
     target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
