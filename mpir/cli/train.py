@@ -83,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.train.bundle import calibration_rows, make_bundle
     from mpir.train.data import read_mixture
     from mpir.train.loop import FineTuner
+    from mpir.train.pretrained import output_layer
 
     if not arguments.quiet:
         logging.getLogger("mpir").setLevel(logging.INFO)
@@ -90,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
+    if rows:
+        output_layer(tuner.model)  # calibration changes it, which a model without one would be told of after hours
     best = tuner.run(progress=progress)
     print(f"best checkpoint: {best}")
     if arguments.bundle:

@@ -18,6 +18,7 @@ from mpir.models.pooling import MEAN
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
 from mpir.train.data import Task
+from mpir.train.pretrained import output_layer
 from mpir.train.settings import TrainingSettings
 
 RELEVANCE = "relevance"
@@ -51,7 +52,7 @@ def export_bundle(
     """
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
     for output, (slope, shift) in (calibration or {}).items():
-        fold(model.classifier, output, slope, shift)
+        fold(output_layer(model), output, slope, shift)
     with atomic_folder(folder, marker=MANIFEST) as temporary:
         model.to(STORED[stored]).save_pretrained(temporary / "model")
         AutoTokenizer.from_pretrained(checkpoint).save_pretrained(temporary / "model")
@@ -129,7 +130,7 @@ def describe(
 
 
 @torch.no_grad()
-def fold(classifier: torch.nn.Linear, output: int, slope: float, shift: float) -> None:
-    """Make slope·logit + shift the logit of one output of a linear head."""
-    classifier.weight[output] *= slope
-    classifier.bias[output] = classifier.bias[output] * slope + shift
+def fold(layer: torch.nn.Linear, output: int, slope: float, shift: float) -> None:
+    """Make slope·logit + shift the logit of one output of the layer that makes them."""
+    layer.weight[output] *= slope
+    layer.bias[output] = layer.bias[output] * slope + shift

@@ -37,6 +37,7 @@ from mpir.train.apart import ByToken, ByVector, Compared
 from mpir.train.data import Task, allot, outputs_needed
 from mpir.train.large_batches import backward_in_parts
 from mpir.train.matrices import batch_places, known_positives, own_places, same
+from mpir.train.pretrained import output_layer
 from mpir.train.rate import make_rate
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
@@ -532,10 +533,10 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
         model, report = _model(checkpoint, outputs)
         if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
             two, _ = _model(checkpoint, 2)
-            if isinstance(model.classifier, torch.nn.Linear):
-                with torch.no_grad():
-                    model.classifier.weight.copy_(two.classifier.weight[1:] - two.classifier.weight[:1])
-                    model.classifier.bias.copy_(two.classifier.bias[1:] - two.classifier.bias[:1])
+            one, both = output_layer(model), output_layer(two)
+            with torch.no_grad():
+                one.weight.copy_(both.weight[1:] - both.weight[:1])
+                one.bias.copy_(both.bias[1:] - both.bias[:1])
     except (OSError, ValueError, RuntimeError) as error:
         message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
         raise ArtefactError(message.replace("\n", " ")) from error

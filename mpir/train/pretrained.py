@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from torch.nn import Linear
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 from mpir.errors import ArtefactError
@@ -31,6 +32,22 @@ def count_outputs(checkpoint: str | Path) -> int:
     config = load(AutoConfig, checkpoint)
     names = config.architectures or [""]
     return int(config.num_labels) if names[0].endswith("SequenceClassification") else 0
+
+
+def output_layer(model: Any) -> Linear:
+    """The layer that makes a classifier's outputs, a row each: BERT's only one, the last one of RoBERTa or ELECTRA.
+
+    Raises:
+        ArtefactError: the model has no such layer.
+    """
+    head = getattr(model, "classifier", None)
+    last = getattr(head, "out_proj", head)
+    if not isinstance(last, Linear):
+        raise ArtefactError(
+            f"{model.name_or_path}: {type(model).__name__} has no layer known to make its outputs; give an encoder "
+            "such as BERT, RoBERTa or ELECTRA."
+        )
+    return last
 
 
 def load(kind: Any, checkpoint: str | Path) -> Any:

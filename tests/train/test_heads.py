@@ -1,0 +1,84 @@
+"""Encoders whose outputs are made in other ways than BERT's: they are calibrated and continued all the same."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    DistilBertConfig,
+    ElectraConfig,
+    MPNetConfig,
+    RobertaConfig,
+    XLNetConfig,
+    XLNetForSequenceClassification,
+)
+
+from mpir.errors import ArtefactError
+from mpir.models.encoder import Encoder
+from mpir.train.bundle import make_bundle
+from mpir.train.data import Task
+from mpir.train.loop import FineTuner
+from mpir.train.losses import LOSSES
+from mpir.train.pretrained import output_layer
+from mpir.train.rows import Example
+from mpir.train.settings import TrainingSettings
+
+SIZE: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "initializer_range": 0.2,
+}
+CONFIGS = {
+    "distilbert": DistilBertConfig(dim=16, n_layers=1, n_heads=2, hidden_dim=16, initializer_range=0.2),
+    "electra": ElectraConfig(embedding_size=16, **SIZE),
+    "mpnet": MPNetConfig(pad_token_id=0, **SIZE),
+    "roberta": RobertaConfig(type_vocab_size=2, pad_token_id=0, **SIZE),
+}
+ROWS = [
+    Example(f"q{place}", "does aspirin thin blood", text, label)
+    for place in range(4)
+    for text, label in (("yes aspirin does thin blood", 1.0), ("the cell is in a gene", 0.0))
+]
+
+
+@pytest.fixture(params=CONFIGS)
+def two_classes(request: pytest.FixtureRequest, tiny_checkpoint: Path, tmp_path: Path) -> Path:
+    """A tiny random encoder with an irrelevant and a relevant class."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
+    config = CONFIGS[request.param]
+    config.vocab_size, config.num_labels = len(tokenizer), 2
+    torch.manual_seed(4)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path / "two")
+    tokenizer.save_pretrained(tmp_path / "two")
+    return tmp_path / "two"
+
+
+def outputs(checkpoint: Path) -> Any:
+    pairs = [(row.question, row.sentence) for row in ROWS]
+    return Encoder(checkpoint, device="cpu", precision="fp32").outputs(pairs)[0]
+
+
+def test_two_classes_are_continued_and_calibrated(two_classes: Path, tmp_path: Path) -> None:
+    task = Task("relevance", (LOSSES["bce"],), (([ROWS], 1),), ROWS)
+    settings = TrainingSettings(str(two_classes), precision="fp32", max_length=32, learning_rate=1e-3)
+    tuner = FineTuner(settings, [task], tmp_path / "run", device="cpu")
+    both = outputs(two_classes)
+    np.testing.assert_allclose(tuner.outputs(ROWS, [0])[:, 0], both[:, 1] - both[:, 0], atol=1e-4)
+    best = tuner.run()
+    make_bundle(best, tuner, tmp_path / "made")
+    before, after = outputs(best)[:, 0], outputs(tmp_path / "made/model")[:, 0]
+    slope, shift = np.polyfit(before, after, 1)
+    np.testing.assert_allclose(after, slope * before + shift, atol=0.02 * max(1, abs(after).max()))
+    assert abs(after - before).max() > 0.1
+
+
+def test_a_model_whose_outputs_are_made_otherwise_is_named() -> None:
+    model = XLNetForSequenceClassification(XLNetConfig(vocab_size=20, d_model=16, n_layer=1, n_head=2, d_inner=16))
+    with pytest.raises(ArtefactError, match="XLNetForSequenceClassification has no layer known to make its outputs"):
+        output_layer(model)
