@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             if item.get("scale") == "probability":
                 logits = outputs[:, item["output"]].astype(np.float64)
                 calibration[item["output"]], line = calibrate(logits, rows)
-                lines.append(f"{item['name']}: expected calibration error {line}")
+                lines.append(f"{item['name']}: {line}")
         card = (
             f"# {arguments.output.name}\n\nThe mean of two joint encoders ({1 - arguments.share:g} and "
             f"{arguments.share:g}).\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"

@@ -32,6 +32,15 @@ def fit_logistic(scores: Floats, targets: Floats) -> tuple[float, float]:
     return float(slope / width), float(intercept - slope * centre / width)
 
 
+def fit_platt(scores: Floats, positive: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """The (slope, intercept) of `fit_logistic` for scores (N,) of what is `positive` (N,) or not; both occur.
+
+    Targets are Platt's, a little off 0 and 1, so that scores which separate the two don't make the slope infinite.
+    """
+    hits = np.count_nonzero(positive)
+    return fit_logistic(scores, np.where(positive, (hits + 1) / (hits + 2), 1 / (len(scores) - hits + 2)))
+
+
 def calibration_error(probabilities: Floats, labels: Floats, bins: int = 10) -> float:
     """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
     place = np.minimum((probabilities * bins).astype(int), bins - 1)

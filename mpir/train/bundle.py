@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from mpir.errors import InputError
-from mpir.evaluate.calibration import calibration_error, fit_logistic
+from mpir.evaluate.calibration import calibration_error, fit_platt
 from mpir.train.export import declare, describe, export_bundle
 from mpir.train.rows import Example, read_rows
 
@@ -67,7 +68,7 @@ def make_bundle(
         if shown := rows.get(task.name):
             logits = tuner.outputs(list(shown), [index])[:, 0].astype(np.float64)
             calibration[item["output"]], line = calibrate(logits, shown)
-            lines.append(f"{task.name}: expected calibration error {line}")
+            lines.append(f"{task.name}: {line}")
     card = describe(folder.name, tuner.settings, tuner.tasks, tuner.seen, tuner.evaluate(), notes=lines)
     export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration, stored=stored)
     return lines
@@ -77,24 +78,33 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
     """The (slope, shift) of Platt scaling fitted on all rows, and its error in words.
 
     The error is that of each half of the questions, scaled by what was fitted on the other half. Where a half lacks
-    either label, as one of a single question does, it is that of the rows that were fitted.
+    either label, as one of a single question does, it is that of the rows that were fitted. Where positive rows don't
+    score higher than others, scaling would turn the order or end it: then it is (1, 0), and the words say so.
 
     Raises:
         InputError: no row with a positive label, or none without, which every row's probability would be 0 or 1 for.
     """
     _check_labels(rows, "the file to calibrate on")
-    labels = np.array([float(row.label > 0) for row in rows])
+    positive = np.array([row.label > 0 for row in rows])
+    slope, shift = fitted = fit_platt(logits, positive)
+    if slope <= 0:
+        return (1.0, 0.0), (
+            f"not calibrated, since positive rows don't score higher than others ({len(rows)} dev rows); train longer, "
+            "or calibrate on other rows"
+        )
     place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
     half = np.array([place[row.group] % 2 == 1 for row in rows])
-    slope, shift = fitted = fit_logistic(logits, labels)
     scaled = slope * logits + shift
-    halves = all(len(set(labels[part])) == 2 for part in (half, ~half))
+    halves = all(len(set(positive[part])) == 2 for part in (half, ~half))
     for part in (half, ~half) if halves else ():
-        slope, shift = fit_logistic(logits[~part], labels[~part])
+        slope, shift = fit_platt(logits[~part], positive[~part])
         scaled[part] = slope * logits[part] + shift
-    before, after = (calibration_error(1 / (1 + np.exp(-x)), labels) for x in (logits, scaled))
+    before, after = (calibration_error(expit(x), positive) for x in (logits, scaled))
     how = "halves of the questions in turn" if halves else "too few for halves, and fitted on them"
-    return fitted, f"{before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, {how})"
+    return (
+        fitted,
+        f"expected calibration error {before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, {how})",
+    )
 
 
 def _check_labels(rows: Sequence[Example], place: str) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from mpir.errors import InputError
-from mpir.evaluate.calibration import fit_logistic
+from mpir.evaluate.calibration import fit_platt
 from mpir.rank.blend import blend
 from mpir.rank.columns import Floats
 from mpir.rank.relevance import Logistic, Relevance, fingerprint_of
@@ -53,8 +53,6 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
 def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logistic:
     """The logistic map of scores (N,) to how likely they are relevant (N,), by maximum likelihood.
 
-    Targets are Platt's, a little off 0 and 1, so that scores which separate the two don't make the slope infinite.
-
     Raises:
         InputError: only one class, or relevant ones that don't score higher.
     """
@@ -63,8 +61,7 @@ def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logisti
         raise InputError(
             f"{hits} of {len(scores)} {what}s are golden; a map needs some that are, and some that are not."
         )
-    target = np.where(relevant, (hits + 1) / (hits + 2), 1 / (len(scores) - hits + 2))
-    slope, intercept = fit_logistic(scores, target)
+    slope, intercept = fit_platt(scores, relevant)
     if slope <= 0:
         raise InputError(
             f"golden {what}s don't score higher than others; use weights that were tuned on such questions."

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceC
 
 from mpir import Document, Reranker
 from mpir.errors import ArtefactError, InputError, MpirError
-from mpir.evaluate.calibration import calibration_error, fit_logistic
+from mpir.evaluate.calibration import calibration_error, fit_logistic, fit_platt
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.train.bundle import calibrate, calibration_rows, make_bundle
 from mpir.train.data import Task, read_mixture
@@ -570,8 +570,25 @@ def test_rows_of_a_single_question_calibrate_too() -> None:
     data = [Example("q", "", "", label) for label in (1.0, 0.0, 1.0, 0.0)]
     logits = np.array([2.0, 1.0, 0.0, -1.0])
     fitted, words = calibrate(logits, data)
-    assert fitted == fit_logistic(logits, np.array([1.0, 0.0, 1.0, 0.0]))
+    assert fitted == fit_platt(logits, np.array([True, False, True, False]))
     assert "4 dev rows, too few for halves, and fitted on them" in words
+
+
+def test_rows_that_are_told_apart_keep_their_order_as_probabilities() -> None:
+    data = [Example(f"q{i % 8}", "", "", float(i >= 40)) for i in range(80)]
+    logits = np.arange(80) / 20
+    (slope, shift), words = calibrate(logits, data)
+    probabilities = 1 / (1 + np.exp(-(slope * logits + shift).astype(np.float32)))
+    assert (np.diff(probabilities) > 0).all()
+    assert words.startswith("expected calibration error")
+
+
+@pytest.mark.parametrize("slope", [0.0, -1.0])
+def test_scores_that_do_not_rise_with_the_labels_are_left_as_they_are(slope: float) -> None:
+    data = [Example(f"q{i % 4}", "", "", float(i >= 8)) for i in range(16)]
+    fitted, words = calibrate(slope * np.arange(16.0), data)
+    assert fitted == (1.0, 0.0)
+    assert words.startswith("not calibrated, since positive rows don't score higher than others (16 dev rows)")
 
 
 def test_a_half_of_one_label_measures_no_calibration() -> None:
