@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +17,42 @@ from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from mpir.errors import OutputError
+from mpir.errors import MpirError, OutputError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What the system says of a disk that takes no more."""
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Name what is written in this block, where the system refuses that.
+
+    Libraries that write by themselves hide it: safetensors and tokenizers raise something else with the system's
+    number in its text, and torch raises something else on top of it.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    try:
+        yield
+    except MpirError:
+        raise
+    except Exception as error:
+        cause = _refusal(error)
+        if cause is None:
+            raise
+        message = f"{path}: cannot be written ({cause.strerror or cause}); check the folder and free space."
+        raise OutputError(message) from error
+
+
+def _refusal(error: BaseException) -> OSError | None:
+    """The system's own error, where that is what is behind another one; an OSError without a number is a library's."""
+    if isinstance(error, OSError):
+        return error if error.errno is not None else None
+    if isinstance(error.__context__, OSError) and error.__context__.errno in FULL:
+        return error.__context__
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number and int(number[1]) in FULL else None
 
 
 @contextmanager
@@ -30,25 +67,23 @@ def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]
     target = Path(path)
     temporary: Path | None = None
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
+        with writing(path):
+            if target.exists() and not target.is_file() and not target.is_dir():
+                with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
+                    yield stream
+                return
+            target = target.resolve()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.is_dir():
+                raise IsADirectoryError(21, "Is a directory")
+            handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+            temporary = Path(name)
+            with open(handle, "wb") as raw, _as_stream(raw, binary) as stream:
                 yield stream
-            return
-        target = target.resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        temporary = Path(name)
-        with open(handle, "wb") as raw, _as_stream(raw, binary) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(raw.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror or error}); check the folder and free space."
-        raise OutputError(message) from error
+                stream.flush()
+                os.fsync(raw.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(target)
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -71,7 +106,7 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
     target = Path(path).resolve()
     if marker is not None:
         check_replaceable(path, marker)
-    try:
+    with writing(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         _clear_leftovers(target)
         with _folder_beside(target) as temporary:
@@ -80,10 +115,6 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
             for file in filter(Path.is_file, temporary.rglob("*")):
                 file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
             _put_in_place(temporary, target)
-    except OSError as error:
-        if error.errno is None:  # not the system's: some libraries raise it for anything
-            raise
-        raise OutputError(f"{path}: cannot be written ({error.strerror}); check free space, and the folder.") from error
 
 
 def check_replaceable(path: str | Path, marker: str) -> None:

@@ -25,7 +25,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.io.hash import fingerprint
-from mpir.io.write import atomic_folder, atomic_write
+from mpir.io.write import atomic_folder, atomic_write, writing
 from mpir.models.device import choose_budget, choose_device
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
@@ -392,9 +392,11 @@ class FineTuner:
                 self.tokenizer.save_pretrained(temporary)
 
     def _log(self, **values: Any) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "log.jsonl", "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(values) + "\n")
+        path = self.folder / "log.jsonl"
+        with writing(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(path, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(values) + "\n")
 
     def _mend_log(self) -> None:
         """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""

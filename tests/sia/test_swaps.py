@@ -136,7 +136,7 @@ def test_vectors_on_a_full_disk_leave_nothing(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # writing beyond it fails as on a full disk
     try:
-        with pytest.raises(OutputError, match=r"vectors: cannot be written .* check free space"):
+        with pytest.raises(OutputError, match=r"vectors: cannot be written .* check the folder and free space"):
             train_vectors([corpus], tmp_path / "vectors", least=2, epochs=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

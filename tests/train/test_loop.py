@@ -1,6 +1,7 @@
 """Training on a tiny model: it learns, an interrupted run ends as an uninterrupted one, a broken one stops."""
 
 import json
+import resource
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from mpir import Document, Reranker
-from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.errors import ArtefactError, InputError, MpirError, OutputError
 from mpir.evaluate.calibration import calibration_error, fit_logistic, fit_platt
 from mpir.perspectives import open_bundle, score_pairs
 from mpir.train.bundle import calibrate, calibration_rows, make_bundle
@@ -589,6 +590,25 @@ def test_scores_that_do_not_rise_with_the_labels_are_left_as_they_are(slope: flo
     fitted, words = calibrate(slope * np.arange(16.0), data)
     assert fitted == (1.0, 0.0)
     assert words.startswith("not calibrated, since positive rows don't score higher than others (16 dev rows)")
+
+
+@pytest.mark.parametrize("evaluate_every, file", [(1, "best"), (3, "state.pt")])
+def test_a_full_disk_is_named_and_the_same_command_goes_on(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, evaluate_every: int, file: str
+) -> None:
+    tasks = read_mixture(mixture)
+    settings = replace(settings, evaluate_every=evaluate_every)
+    tuner = FineTuner(settings, tasks, tmp_path / "run", device="cpu")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # writing beyond it fails as on a full disk
+    try:
+        with pytest.raises(OutputError, match=rf"{file}: cannot be written \(File too large\); check the folder"):
+            tuner.run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    resumed = FineTuner(settings, tasks, tmp_path / "run", device="cpu").run()
+    whole = FineTuner(settings, tasks, tmp_path / "whole", device="cpu").run()
+    assert (resumed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 def test_a_half_of_one_label_measures_no_calibration() -> None:
