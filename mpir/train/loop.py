@@ -264,8 +264,10 @@ class FineTuner:
         started = time.perf_counter()
         loss = self._backward(batch)
         if not torch.isfinite(loss):
+            best = self.folder / "best"
+            kept = f"the last good checkpoint is in {best}" if best.is_dir() else "no checkpoint was kept yet"
             raise MpirError(
-                f"batch {self.step}: the loss is {loss.item()}; the last good checkpoint is in {self.folder}; "
+                f"batch {self.step}: the loss is {loss.item()}; {kept}; "
                 "lower the learning rate or use fp32, and train into another folder."
             )
         if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):

@@ -335,8 +335,12 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     broken = replace(LOSSES["mse5"], function=lambda scores, labels, mask: scores.sum() * float("nan"))
     monkeypatch.setitem(LOSSES, "mse5", broken)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
-    with pytest.raises(MpirError, match="the loss is nan; the last good checkpoint is in"):
+    with pytest.raises(MpirError, match="the loss is nan; no checkpoint was kept yet"):
         tuner.run()
+    first = FineTuner(replace(settings, evaluate_every=1), read_mixture(mixture), tmp_path / "later")
+    first._keep_best()
+    with pytest.raises(MpirError, match=r"the loss is nan; the last good checkpoint is in \S*later/best; lower"):
+        first.run()
 
 
 def test_an_unreadable_checkpoint(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
