@@ -420,10 +420,16 @@ class FineTuner:
         """What the batches hold, and which losses they meet."""
         return fingerprint([[_losses(task) for task in self.tasks], *self.batches.identity])
 
+    @cached_property
+    def _dev(self) -> str:
+        """The rows that the best checkpoint is chosen on: figures on others cannot be compared."""
+        return fingerprint([[asdict(row) for row in task.dev] for task in self.tasks])
+
     def _save_state(self) -> None:
         state = {
             "identity": self._identity(),
             "data": self._data,
+            "dev": self._dev,
             "counters": (self.step, self.best, self.stale),
             "falls": self.falls,
             "skipped": self.skipped,
@@ -468,9 +474,10 @@ class FineTuner:
             torch.cuda.set_rng_state(state["device random"], self.device)
 
     def _check_state(self, state: Mapping[str, Any], path: Path) -> None:
-        for key, found in (("identity", self._identity()), ("data", self._data)):
-            if state.get(key, found) != found:  # an early version did not keep the data
-                kind = "settings" if key == "identity" else "data or losses"
+        kinds = {"identity": "settings", "data": "data or losses", "dev": "dev rows"}
+        for key, found in (("identity", self._identity()), ("data", self._data), ("dev", self._dev)):
+            if state.get(key, found) != found:  # an early version did not keep the data, a later one not the dev rows
+                kind = kinds[key]
                 raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
 
     def _parameter_groups(self) -> list[dict[str, Any]]:

@@ -329,6 +329,14 @@ def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None
         read_mixture(mixture)
 
 
+def test_a_run_is_not_resumed_with_other_dev_rows(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    tasks = read_mixture(mixture)
+    FineTuner(settings, tasks, tmp_path / "run", device="cpu").run()
+    others = [replace(task, dev=task.dev[:2]) for task in tasks]
+    with pytest.raises(ArtefactError, match="belongs to a run with other dev rows; choose another folder or remove it"):
+        FineTuner(settings, others, tmp_path / "run", device="cpu").run()
+
+
 def test_a_loss_that_is_not_finite_stops_the_run(
     mixture: Path, settings: TrainingSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
