@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, repeat, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from mpir.models.pooling import MEAN, Pooling
 from mpir.models.reading import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
+from mpir.models.wanted import AbandonedError, is_wanted
 from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
 
@@ -253,11 +254,19 @@ class Encoder:
         return getattr(self.model, "interaction", maxsim)
 
     def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
-        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens."""
-        found = ((rows, tokens.sequences(rows)) for rows in batches(tokens.lengths, self.tokens_per_batch))
+        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
+
+        Raises:
+            AbandonedError: nobody waits for them any more (wanted.py).
+        """
+        wanted = takewhile(lambda _: is_wanted(), batches(tokens.lengths, self.tokens_per_batch))
+        found = ((rows, tokens.sequences(rows)) for rows in wanted)
         if len(self.devices) > 1:
-            return self.workers.run(found, reading)
-        return ((rows, self.run(sequences, reading)) for rows, sequences in found)
+            yield from self.workers.run(found, reading)  # which end what they have begun, and stay for the next
+        else:
+            yield from ((rows, self.run(sequences, reading)) for rows, sequences in found)
+        if not is_wanted():
+            raise AbandonedError
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> Floats:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.

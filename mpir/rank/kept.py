@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mpir.models.wanted import in_thread
 from mpir.perspectives.bundle import bundle_state
 from mpir.rank.inputs import DocumentLike
 from mpir.rank.ranking import Ranking
@@ -43,6 +43,14 @@ def rerank(
     return _reranker(bundle).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
 
 
-async def arerank(query: str, docs: Iterable[DocumentLike], **options: Any) -> Ranking:
-    """`rerank`, with the same options, in a thread of its own, so that an event loop goes on meanwhile."""
-    return await asyncio.to_thread(rerank, query, docs, **options)
+async def arerank(
+    query: str,
+    docs: Iterable[DocumentLike],
+    *,
+    top_k: int | None = None,
+    doc_ids: Sequence[Any] | None = None,
+    metadata: Sequence[Mapping[str, Any]] | None = None,
+    bundle: str | Path = "default",
+) -> Ranking:
+    """`rerank` in a thread of its own, so that an event loop goes on meanwhile. See `Reranker.arerank`."""
+    return await in_thread(lambda: rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata, bundle=bundle))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -11,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, shown
 from mpir.models.options import device_names, precision_name
+from mpir.models.wanted import in_thread
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Level
@@ -207,9 +207,20 @@ class Reranker:
         documents = as_documents(docs, doc_ids=doc_ids, metadata=metadata)
         return self.rerank_batch([query], [documents], top_k=top_k)[0]
 
-    async def arerank(self, query: str, docs: Iterable[DocumentLike], **options: Any) -> Ranking:
-        """`rerank`, with the same options, in a thread of its own, so that an event loop goes on meanwhile."""
-        return await asyncio.to_thread(self.rerank, query, docs, **options)
+    async def arerank(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        top_k: int | None = None,
+        doc_ids: Sequence[Any] | None = None,
+        metadata: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Ranking:
+        """`rerank` in a thread of its own, so that an event loop goes on meanwhile.
+
+        Where it is cancelled (by a time-out, say), the bundle's models stop after the batch that they read.
+        """
+        return await in_thread(lambda: self.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata))
 
     def score_pairs(self, pairs: Iterable[Pair], *, progress: bool = False) -> dict[str, Floats]:
         """Every perspective's scores (N,) of N (query, text) pairs, by its name, each text read as it is.

@@ -8,8 +8,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from mpir.models.wanted import AbandonedError, while_wanted
 from mpir.rank.ranking import Ranking
 from mpir.serve.settings import Limits, Refusal
 from mpir.text import Document
@@ -21,7 +23,10 @@ FIRST_RATE = 20_000.0
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A query with its documents that waits for its ranking; `waited` is in seconds."""
+    """A query with its documents that waits for its ranking; `waited` is in seconds.
+
+    Once it is not `wanted` any more, its scoring may be left unfinished, and its future without a result.
+    """
 
     query: str
     documents: Sequence[Document]
@@ -29,6 +34,7 @@ class Job:
     future: Future[Ranking] = field(default_factory=Future)
     since: float = field(default_factory=time.perf_counter)
     waited: float = 0.0
+    wanted: bool = True
 
 
 Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]
@@ -38,7 +44,8 @@ class Scoring:
     """The thread and its queue. An idle thread takes a request at once; a busy one takes all that wait, up to a budget.
 
     One thread, because what is scored together shares passes, and several would only take turns. A client that goes
-    away cancels its future, and its request is not scored.
+    away cancels its future, and its request is not scored; nor is the rest of what is being scored for such clients
+    alone.
     """
 
     def __init__(self, score: Score, limits: Limits, observe: Callable[[Sequence[Job], float], None]) -> None:
@@ -86,7 +93,10 @@ class Scoring:
             begin = time.perf_counter()
             for job in jobs:
                 job.waited = begin - job.since
-            self._answer(jobs)
+            try:
+                self._answer(jobs)
+            except AbandonedError:  # which says nothing of how fast this is
+                continue
             took = time.perf_counter() - begin
             self._rate += 0.2 * (sum(job.tokens for job in jobs) / max(took, 1e-6) - self._rate)
             self._observe(jobs, took)
@@ -109,11 +119,15 @@ class Scoring:
 
     def _answer(self, jobs: Sequence[Job]) -> None:
         try:
-            rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
+            with while_wanted(lambda: any(job.wanted for job in jobs)):
+                rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
+        except AbandonedError:
+            raise
         except Exception as error:
             if len(jobs) > 1:  # one request's fault is not the others'
                 for job in jobs:
-                    self._answer([job])
+                    with suppress(AbandonedError):
+                        self._answer([job])
                 return
             log.exception("a request could not be scored")
             jobs[0].future.set_exception(error)

@@ -85,7 +85,11 @@ class Service:
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
         """The ranking of a query's documents, once its turn has come. Raises Refusal (429) where the queue is full."""
-        return await asyncio.wrap_future(self.scoring.submit(Job(query, documents, tokens)).future)
+        job = self.scoring.submit(Job(query, documents, tokens))
+        try:
+            return await asyncio.wrap_future(job.future)
+        finally:
+            job.wanted = False
 
     async def search(self, query: str, mode: str, k: int) -> list[Document]:
         """The first stage's documents, once their turn has come.

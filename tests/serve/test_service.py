@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -140,3 +141,20 @@ def test_the_servers_own_fault_is_logged_and_not_told(
     assert answer.json()["message"] == told
     assert str(fault) in caplog.text
     assert (f"id={answer.json()['id']} failed" in caplog.text) == (status == 500)
+
+
+def test_nobody_waits_for_the_scoring_of_who_was_told_that_it_takes_too_long(tiny_bundle: Path) -> None:
+    text = " ".join(f"Aspirin {number} may thin blood." for number in range(30_000))  # half a minute and more
+    limits = Limits(document=10**7, seconds=2)
+    reranker = Reranker(tiny_bundle, device="cpu", tokens_per_batch=64)
+    service = Service(reranker, Settings("m", limits=limits))
+
+    async def ask() -> list[int]:
+        async with client_of(service) as client:
+            asked = ({"query": "does aspirin thin blood", "documents": [one]} for one in (text, "A sentence."))
+            return [(await client.post("/rerank", json=body)).status_code for body in asked]
+
+    service.start()
+    service.ready.wait(60)
+    assert asyncio.run(ask()) == [504, 200]
+    service.stop()

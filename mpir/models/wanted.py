@@ -1,0 +1,46 @@
+"""Work that nobody waits for any more ends between two batches: whoever starts it says how to tell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+_wanted: ContextVar[Callable[[], bool]] = ContextVar("wanted", default=lambda: True)
+
+
+class AbandonedError(Exception):
+    """What was computed is not wanted any more, and has been left unfinished."""
+
+
+@contextmanager
+def while_wanted(wanted: Callable[[], bool]) -> Iterator[None]:
+    """What this thread computes inside of the block raises AbandonedError soon after `wanted` has become false."""
+    before = _wanted.set(wanted)
+    try:
+        yield
+    finally:
+        _wanted.reset(before)
+
+
+def is_wanted() -> bool:
+    """Whether somebody still waits for what this thread computes."""
+    return _wanted.get()()
+
+
+async def in_thread(work: Callable[[], Result]) -> Result:
+    """The result of some work, in a thread of its own; where the task is cancelled, the work ends soon, too."""
+    waits = True
+
+    def all_of_it() -> Result:
+        with while_wanted(lambda: waits):
+            return work()
+
+    try:
+        return await asyncio.to_thread(all_of_it)
+    finally:
+        waits = False
