@@ -183,6 +183,7 @@ def _add_state(app: FastAPI, service: Service) -> None:
 
     for path, handler in (("/health", health), ("/ready", ready), ("/metrics", metrics)):
         app.add_api_route(path, handler, methods=["GET"], response_model=None, tags=["state"])
+        app.add_api_route(path, handler, methods=["HEAD"], response_model=None, include_in_schema=False)
 
 
 async def _unknown_path(request: Request, error: Exception) -> Response:

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from mpir.serve.scoring import Job
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 TOKENS = (100, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000)
 
 
@@ -23,7 +24,7 @@ class Metrics:
         self._wait = Histogram("mpir_wait_seconds", "Time in the queue", buckets=SECONDS, registry=own)
         self._score = Histogram("mpir_score_seconds", "Scoring one batch", buckets=SECONDS, registry=own)
         self._tokens = Histogram("mpir_batch_tokens", "Tokens of one batch (estimated)", buckets=TOKENS, registry=own)
-        self._together = Histogram("mpir_batch_requests", "Requests of one batch", buckets=TOKENS[:3], registry=own)
+        self._together = Histogram("mpir_batch_requests", "Requests of one batch", buckets=REQUESTS, registry=own)
         self._documents = Counter("mpir_documents", "Documents scored", registry=own)
         self._waiting = Gauge("mpir_waiting_tokens", "Tokens in the queue (estimated)", registry=own)
 

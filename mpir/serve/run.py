@@ -19,6 +19,9 @@ from mpir.serve.app import create_app
 from mpir.serve.service import Service
 
 BACKLOG = 2048
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays open: longer than the 60 of common proxies, which would otherwise send a
+request on one that is just being closed, and tell their client 502."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -77,7 +80,7 @@ def run_server(
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=math.ceil(grace),
-        timeout_keep_alive=30,
+        timeout_keep_alive=KEEP_ALIVE,
     )
     server = Announcing(config, lambda: started(url_of(listening)))
     with _signals_only_stop(server):

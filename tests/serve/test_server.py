@@ -17,7 +17,7 @@ import pytest
 from mpir import Reranker
 from mpir.cli import main
 from mpir.cli.serve import KERNELS, devices
-from tests.serve.running import Server
+from tests.serve.running import Server, request
 
 QUERY = "does aspirin thin blood"
 WORDS = ["aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
@@ -36,6 +36,13 @@ def test_state(server: Server) -> None:
     assert 'mpir_requests_total{path="/v1/rerank",status="200"}' in figures
     assert "mpir_batch_tokens_count" in figures
     assert "mpir_waiting_tokens 0.0" in figures
+    assert 'mpir_batch_requests_bucket{le="1.0"}' in figures  # most batches are of few requests
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_health_checks_may_ask_for_the_head_alone(server: Server, path: str) -> None:
+    answer = request("HEAD", f"{server.url}{path}")
+    assert (answer.status_code, answer.content) == (200, b"")
 
 
 def test_openapi_names_every_path(server: Server) -> None:
