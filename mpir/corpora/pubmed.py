@@ -27,6 +27,8 @@ _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
 _TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
 """The best first; a whole book has only the last."""
+_OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
+"""NLM's names: baseline and updates of a year are numbered through, whatever folders they are in."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 12
 _Key = tuple[int, int]  # PMID, version
@@ -40,15 +42,22 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     last one. ``DeleteCitation`` removes the version it names from its own file, as read so far, and from earlier ones.
 
     Args:
-        files: ``.xml`` or ``.xml.gz`` files, oldest first (NLM's file names sort that way).
+        files: ``.xml`` or ``.xml.gz`` files, oldest first; where all have NLM's names, these say which is older.
 
     Raises:
         InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
     """
     seen: _Seen = defaultdict(lambda: bytearray(_PAGE))
     deleted: set[_Key] = set()
-    for file in reversed(files):
+    for file in reversed(_oldest_first(files)):
         yield from _unseen(file, seen, deleted)
+
+
+def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
+    def name(file: str | Path) -> str:
+        return Path(file).name
+
+    return sorted(files, key=name) if all(_OF_NLM.fullmatch(name(file)) for file in files) else files
 
 
 def _unseen(file: str | Path, seen: _Seen, deleted: set[_Key]) -> Iterator[Document]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mpir.corpora import read_corpus
 from mpir.corpora.pubmed import read_pubmed
 from mpir.errors import InputError
 from mpir.text.types import Document
@@ -115,6 +116,16 @@ def test_the_latest_record_counts(tmp_path: Path) -> None:
     first = new(citation("1", "old"), citation("2", "kept"), citation("3", "v1"), citation("3", "v2", version="2"))
     second = new(citation("1", "new"), citation("4", "first"), citation("4", "last"))
     assert titles(tmp_path, first, second) == {"1": "new", "2": "kept", "3": "v2", "4": "last"}
+
+
+def test_names_of_nlm_say_what_is_older_in_whatever_order_folders_come(tmp_path: Path) -> None:
+    for folder, name, title in (("updatefiles", "n1300", "new"), ("baseline", "n0001", "old")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"pubmed26{name}.xml").write_text(new(citation("1", title)))
+    (tmp_path / "mine.xml").write_text(new(citation("1", "mine")))
+    folders = [tmp_path / "updatefiles", tmp_path / "baseline"]
+    assert [one.title for one in read_corpus(folders)] == ["new"]
+    assert [one.title for one in read_corpus([tmp_path / "mine.xml", *folders])] == ["old"]  # as given
 
 
 def test_the_highest_version_counts_inside_a_file(tmp_path: Path) -> None:
