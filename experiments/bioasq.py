@@ -21,6 +21,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from writable import check_file
+
 import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
@@ -91,9 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     if arguments.questions is None:
         use_sample(arguments)
-    for option, path in (("--output", arguments.output), ("--run-file", arguments.run_file)):
-        if path and path.is_dir():
-            raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
+    check_places(arguments)
     questions = read_questions(arguments.questions)
     gold = read_questions(arguments.gold) if arguments.gold else None
     if gold:  # what the measures would refuse, they refuse now
@@ -113,6 +113,19 @@ def run(arguments: argparse.Namespace) -> int:
     write_submission(arguments.output, submission)
     report(arguments, submissions, gold, seconds, reranker.cache)
     return 0
+
+
+def check_places(arguments: argparse.Namespace) -> None:
+    """Refuse, before anything is read, files that cannot be written, or that would replace one another or what is read.
+
+    Raises:
+        OutputError: that is so.
+    """
+    taken = {path.resolve(): option for option in ("questions", "gold") if (path := getattr(arguments, option))}
+    for option, path in (("output", arguments.output), ("run-file", arguments.run_file)):
+        check_file(f"--{option}", path)
+        if path and (other := taken.setdefault(path.resolve(), option)) != option:
+            raise OutputError(f"{path}: is --{other}, too, which would be lost; give --{option} another name.")
 
 
 def use_sample(arguments: argparse.Namespace) -> None:
@@ -176,9 +189,7 @@ def how_scored(arguments: argparse.Namespace, index: Retriever, reranker: Rerank
         "documents": len(index),
         "candidates": arguments.candidates,
         "bm25": [arguments.k1, arguments.b],
-        "perspectives": [perspective.fingerprint for perspective in reranker.perspectives],
-        "derived": {one.name: dict(one.identity) for one in reranker.derived},
-        "cascade": reranker.cascade,
+        **reranker.identity,
     }
 
 

@@ -56,7 +56,9 @@ def script() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(SCRIPT.parent)
+        spec.loader.exec_module(module)
     return module
 
 
@@ -255,6 +257,18 @@ def output_below_a_file(job: dict[str, Path]) -> dict[str, Any]:
     return {"output": job["gold.json"] / "submission.json"}
 
 
+def run_file_below_a_file(job: dict[str, Path]) -> dict[str, Any]:
+    return {"run-file": job["gold.json"] / "run.txt"}
+
+
+def output_is_the_run_file(job: dict[str, Path]) -> dict[str, Any]:
+    return {"run-file": job["output"].parent / "." / job["output"].name}
+
+
+def output_is_the_gold(job: dict[str, Path]) -> dict[str, Any]:
+    return {"gold": job["gold.json"], "output": job["gold.json"]}
+
+
 def output_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
     return {"output": job["bundle"]}
 
@@ -298,7 +312,10 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (unbounded_weights, ["weights.json", "below 1"]),
         (nan_scores, ["'words' gave nan", "expected a finite number"]),
         (infinite_scores, ["'words' gave", "expected a finite number"]),
-        (output_below_a_file, ["submission.json", "cannot be written"]),
+        (output_below_a_file, ["gold.json: nothing can be written there, since", "gold.json is no folder"]),
+        (run_file_below_a_file, ["gold.json: nothing can be written there, since", "gold.json is no folder"]),
+        (output_is_the_run_file, ["is --output, too, which would be lost; give --run-file another name"]),
+        (output_is_the_gold, ["gold.json: is --gold, too, which would be lost; give --output another name"]),
         (output_is_a_folder, ["bundle", "is a folder"]),
         (run_file_is_a_folder, ["bundle", "is a folder", "--run-file"]),
         (missing_bundle, ["'nowhere' not found", "default"]),
