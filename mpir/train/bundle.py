@@ -89,7 +89,7 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
     slope, shift = fitted = fit_platt(logits, positive)
     if slope <= 0:
         return (1.0, 0.0), (
-            f"not calibrated, since positive rows don't score higher than others ({len(rows)} dev rows); train longer, "
+            f"not calibrated, since positive rows don't score higher than others ({len(rows)} rows); train longer, "
             "or calibrate on other rows"
         )
     place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
@@ -103,7 +103,7 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
     how = "halves of the questions in turn" if halves else "too few for halves, and fitted on them"
     return (
         fitted,
-        f"expected calibration error {before:.4f} before and {after:.4f} after scaling ({len(rows)} dev rows, {how})",
+        f"expected calibration error {before:.4f} before and {after:.4f} after scaling ({len(rows)} rows, {how})",
     )
 
 

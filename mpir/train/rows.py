@@ -67,7 +67,7 @@ def _is_id(value: Any) -> bool:
 
 def _check(row: Example, top: float, *, distilled: bool) -> None:
     for name, text in (("question", row.question), ("sentence", row.sentence)):
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not text.strip():
             raise InputError(f"the {name} is {shown(text)}; expected a text in quotation marks.")
     if not 0.0 <= row.label <= top:
         raise InputError(f"label {row.label} is outside 0 to {top:g}; correct the label.")

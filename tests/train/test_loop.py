@@ -495,6 +495,7 @@ def test_what_is_left_out(mixture: Path) -> None:
         ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
         ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
         ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: the sentence is missing; expected a text"),
+        ({"train": [{"file": "blank.jsonl"}]}, r"blank\.jsonl:1: the sentence is ' '; expected a text"),
         ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: the question is \['why'\]; expected a text"),
         ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: expected id, question, sentence and a numeric label"),
         ({"lossess": 1}, "'relevance': a key is 'lossess'; choose from name, losses, train, dev, pooling"),
@@ -522,6 +523,7 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
     write(folder / "alone.jsonl", [good[0]])
     write(folder / "broken.jsonl", [{"id": "q"}])
     write(folder / "null.jsonl", [good[0], {**good[1], "sentence": None}])
+    write(folder / "blank.jsonl", [{**good[0], "sentence": " "}])
     write(folder / "list.jsonl", [{**good[0], "question": ["why"]}])
     write(folder / "huge.jsonl", [{**good[0], "label": 10**400}])
     write(folder / "empty.jsonl", [])
@@ -584,7 +586,7 @@ def test_rows_of_a_single_question_calibrate_too() -> None:
     logits = np.array([2.0, 1.0, 0.0, -1.0])
     fitted, words = calibrate(logits, data)
     assert fitted == fit_platt(logits, np.array([True, False, True, False]))
-    assert "4 dev rows, too few for halves, and fitted on them" in words
+    assert "4 rows, too few for halves, and fitted on them" in words
 
 
 def test_rows_that_are_told_apart_keep_their_order_as_probabilities() -> None:
@@ -601,7 +603,7 @@ def test_scores_that_do_not_rise_with_the_labels_are_left_as_they_are(slope: flo
     data = [Example(f"q{i % 4}", "", "", float(i >= 8)) for i in range(16)]
     fitted, words = calibrate(slope * np.arange(16.0), data)
     assert fitted == (1.0, 0.0)
-    assert words.startswith("not calibrated, since positive rows don't score higher than others (16 dev rows)")
+    assert words.startswith("not calibrated, since positive rows don't score higher than others (16 rows)")
 
 
 @pytest.mark.parametrize("evaluate_every, file", [(1, "best"), (3, "state.pt")])
@@ -628,7 +630,7 @@ def test_a_half_of_one_label_measures_no_calibration() -> None:
     data = [Example(group, "", "", label) for group, label in (("a", 1.0), ("b", 0.0)) for _ in range(9)]
     logits = np.array([2.0, 1.0, 0.0] * 3 + [1.0, 0.0, -1.0] * 3)
     _, words = calibrate(logits, data)
-    assert "18 dev rows, too few for halves, and fitted on them" in words
+    assert "18 rows, too few for halves, and fitted on them" in words
 
 
 @pytest.mark.parametrize("labels", [[1.0, 1.0], [0.0], []])
