@@ -1,6 +1,6 @@
 """Count in how many documents each word occurs, for BM25 over a few texts (mpir/text/background.py).
 
-    python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/retrieve/pubmed.tsv.gz
+    python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/text/pubmed.tsv.gz
 
 The corpus is PubMed XML or JSON lines, files or folders, read once.
 """

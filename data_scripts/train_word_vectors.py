@@ -2,8 +2,8 @@
 
     python data_scripts/train_word_vectors.py abstracts.jsonl --output runs/vectors --workers 2
 
-The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.kv
-(gensim's KeyedVectors) and made_by.json. With one worker the same seed gives the same vectors.
+The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.bin
+(word2vec's format) and made_by.json. With one worker the same seed gives the same vectors.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.perspectives import open_bundle
 from mpir.perspectives.agreement import HEARD, Agreement, agreement
-from mpir.rank.columns import Floats, Integers, Layout
+from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
@@ -118,7 +118,7 @@ def with_column(scored: Dataset, values: Floats, name: str) -> Dataset:
     place = layout.sentences.index(AGREEMENT)
     scores, names = np.array(scored.columns.sentences), list(layout.sentences)
     scores[:, place], names[place] = values, name
-    layout = Layout(layout.documents, tuple(names), layout.ordering & set(names))
+    layout = replace(layout, sentences=tuple(names), ordering=layout.ordering & set(names))
     return replace(scored, columns=replace(scored.columns, layout=layout, sentences=scores))
 
 

@@ -106,8 +106,9 @@ def cell_values(arguments: argparse.Namespace, test: Asked, cell: Cell | None) -
     identity = [arguments.encoder, run_of, corpus_fingerprint(test.corpus)]
 
     def make() -> Values:
-        checkpoint = trained(way(arguments, how), arguments.output / "data", folder) if cell else arguments.encoder
-        return searched(test, checkpoint, how.pooling, folder / "index", length=how.length, device=arguments.device)
+        data, device = arguments.output / "data", arguments.device
+        checkpoint = trained(way(arguments, how), data, folder, device=device) if cell else arguments.encoder
+        return searched(test, checkpoint, how.pooling, folder / "index", length=how.length, device=device)
 
     return kept(folder / "values.json", identity, make)
 
