@@ -35,12 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded("mpir", lambda: _run(arguments))
 
 
+UNKNOWN = "unrecognized arguments: "
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages show the beginning of what was given, where that is long."""
+    """A parser whose messages show the beginning of what was given, if that is long, and know of quotation marks."""
 
     def error(self, message: str) -> NoReturn:
         """End with the message. See `argparse.ArgumentParser.error`."""
-        super().error(shortened(message, 400))
+        words = message.removeprefix(UNKNOWN)
+        hint = (
+            "" if words == message or words.startswith("-") else "; put a question of several words in quotation marks"
+        )
+        super().error(shortened(message, 400) + hint)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -51,6 +51,22 @@ def test_closed_streams_are_one_sentence(command: str, message: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        (
+            "mpir rerank is aspirin safe --docs x",
+            "arguments: aspirin safe; put a question of several words in quotation marks",
+        ),
+        ("mpir rerank aspirin --nonsense", "arguments: --nonsense"),
+    ],
+)
+def test_a_question_without_quotation_marks_is_told_of_them(command: str, end: str) -> None:
+    done = shell(command)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith(end)
+
+
 def test_without_standard_error_nothing_ends_up_among_the_results() -> None:
     done = shell("mpir search --index nowhere aspirin 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
