@@ -139,7 +139,7 @@ def test_other_rows_calibrate(options: dict[str, Any], tmp_path: Path, capsys: p
     lines = (tmp_path / "relevance.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "others.jsonl").write_text("".join(lines[:8]))
     assert train({**options, "--max-steps": 1, "--calibrate": tmp_path / "others.jsonl"}) == 0
-    assert "after scaling (8 dev rows," in capsys.readouterr().out
+    assert "after scaling (8 rows," in capsys.readouterr().out
 
 
 def test_a_damaged_log_costs_the_curves_and_no_bundle(
