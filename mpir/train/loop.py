@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSequenceClassification
 
-import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write, writing
@@ -37,7 +36,7 @@ from mpir.train.apart import ByToken, ByVector, Compared
 from mpir.train.data import Task, allot, outputs_needed
 from mpir.train.large_batches import backward_in_parts
 from mpir.train.matrices import batch_places, known_positives, own_places, same
-from mpir.train.pretrained import output_layer
+from mpir.train.pretrained import load_encoder, width_of
 from mpir.train.rate import make_rate
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
@@ -46,8 +45,6 @@ from mpir.train.settings import TrainingSettings
 
 __all__ = ["FineTuner", "TrainingSettings"]
 
-ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
-"""What configurations call it, by type of model."""
 HEADS = "classifier."
 """How the names begin of what turns an encoder's state into outputs."""
 PARTS = ("input_ids", "token_type_ids")
@@ -76,7 +73,7 @@ class FineTuner:
         torch.manual_seed(settings.seed)
         together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
         self.output_of = {index: output for output, index in enumerate(together)}
-        outputs = outputs_needed(self.tasks, lambda: _width(settings.checkpoint))
+        outputs = outputs_needed(self.tasks, lambda: width_of(settings.checkpoint))
         self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
@@ -499,15 +496,6 @@ class FineTuner:
         ]
 
 
-def _width(checkpoint: str) -> int:
-    """How wide a checkpoint's states are. Raises ArtefactError where it cannot be loaded."""
-    try:
-        return int(AutoConfig.from_pretrained(checkpoint).hidden_size)
-    except (OSError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ArtefactError(f"{checkpoint}: cannot be loaded as an encoder checkpoint ({reason}).") from error
-
-
 def _distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:
     """The texts of N rows, each once, and where each question and then each sentence stands among them (2 N,)."""
     texts = [row.question for row in rows] + [row.sentence for row in rows]
@@ -528,40 +516,3 @@ def _losses(task: Task) -> list[str]:
     sampled = [] if task.sampling is None else [str(task.sampling)]
     vectors = [str(how)] if isinstance(how, LateInteraction) else [how.kind, how.similarity]
     return [*map(str, task.losses), *([] if how == MEAN else vectors), *sampled]
-
-
-def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
-    """A checkpoint's tokenizer, and its model with so many outputs.
-
-    A head of another size is replaced by a fresh one, with one exception: from a head of two classes (irrelevant,
-    relevant) that shall have one output, that output is their difference, the logit of their softmax.
-
-    Raises:
-        ArtefactError: the checkpoint cannot be loaded.
-    """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        model, report = _model(checkpoint, outputs)
-        if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
-            two, _ = _model(checkpoint, 2)
-            one, both = output_layer(model), output_layer(two)
-            with torch.no_grad():
-                one.weight.copy_(both.weight[1:] - both.weight[:1])
-                one.bias.copy_(both.bias[1:] - both.bias[:1])
-    except (OSError, ValueError, RuntimeError) as error:
-        message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
-        raise ArtefactError(message.replace("\n", " ")) from error
-    return tokenizer, model
-
-
-def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
-    """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
-    config = AutoConfig.from_pretrained(checkpoint, num_labels=outputs, problem_type="regression")
-    # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
-    for name in ATTENTION_DROPOUTS:
-        if hasattr(config, name):
-            setattr(config, name, 0.0)
-    model, report = AutoModelForSequenceClassification.from_pretrained(
-        checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
-    )
-    return model, report["mismatched_keys"]

@@ -1,14 +1,19 @@
-"""Loading a checkpoint to change its weights: as a classifier or a bare encoder, in single precision."""
+"""Loading a checkpoint to change its weights, by training or by hand: an encoder, with outputs or without."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch.nn import Linear
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
+import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError
+
+ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
+"""What configurations call it, by type of model."""
 
 
 def load_model(checkpoint: str | Path, kind: Any = None) -> Any:
@@ -61,3 +66,49 @@ def load(kind: Any, checkpoint: str | Path) -> Any:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ArtefactError(f"{checkpoint}: cannot be loaded ({reason}); give an encoder's checkpoint.") from error
+
+
+def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """A checkpoint's tokenizer, and its model with so many outputs.
+
+    A head of another size is replaced by a fresh one, with one exception: from a head of two classes (irrelevant,
+    relevant) that shall have one output, that output is their difference, the logit of their softmax.
+
+    Raises:
+        ArtefactError: the checkpoint cannot be loaded.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        model, report = _model(checkpoint, outputs)
+        if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
+            two, _ = _model(checkpoint, 2)
+            one, both = output_layer(model), output_layer(two)
+            with torch.no_grad():
+                one.weight.copy_(both.weight[1:] - both.weight[:1])
+                one.bias.copy_(both.bias[1:] - both.bias[:1])
+    except (OSError, ValueError, RuntimeError) as error:
+        message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
+        raise ArtefactError(message.replace("\n", " ")) from error
+    return tokenizer, model
+
+
+def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
+    """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
+    config = AutoConfig.from_pretrained(checkpoint, num_labels=outputs, problem_type="regression")
+    # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
+    for name in ATTENTION_DROPOUTS:
+        if hasattr(config, name):
+            setattr(config, name, 0.0)
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
+    )
+    return model, report["mismatched_keys"]
+
+
+def width_of(checkpoint: str) -> int:
+    """How wide a checkpoint's states are. Raises ArtefactError where it cannot be loaded."""
+    try:
+        return int(AutoConfig.from_pretrained(checkpoint).hidden_size)
+    except (OSError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ArtefactError(f"{checkpoint}: cannot be loaded as an encoder checkpoint ({reason}).") from error
