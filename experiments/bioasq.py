@@ -21,8 +21,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from writable import check_file
-
 import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
@@ -38,9 +36,10 @@ from mpir.corpora import (
     write_submission,
 )
 from mpir.corpora.bioasq import LIMIT
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError
 from mpir.evaluate import evaluate
 from mpir.io.hash import fingerprint
+from mpir.io.writable import check_files
 from mpir.io.write import cache_folder
 from mpir.text import Question
 
@@ -93,7 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     if arguments.questions is None:
         use_sample(arguments)
-    check_places(arguments)
+    check_files(
+        [("--output", arguments.output), ("--run-file", arguments.run_file)],
+        [("--questions", arguments.questions), ("--gold", arguments.gold)],
+    )
     questions = read_questions(arguments.questions)
     gold = read_questions(arguments.gold) if arguments.gold else None
     if gold:  # what the measures would refuse, they refuse now
@@ -113,19 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
     write_submission(arguments.output, submission)
     report(arguments, submissions, gold, seconds, reranker.cache)
     return 0
-
-
-def check_places(arguments: argparse.Namespace) -> None:
-    """Refuse, before anything is read, files that cannot be written, or that would replace one another or what is read.
-
-    Raises:
-        OutputError: that is so.
-    """
-    taken = {path.resolve(): option for option in ("questions", "gold") if (path := getattr(arguments, option))}
-    for option, path in (("output", arguments.output), ("run-file", arguments.run_file)):
-        check_file(f"--{option}", path)
-        if path and (other := taken.setdefault(path.resolve(), option)) != option:
-            raise OutputError(f"{path}: is --{other}, too, which would be lost; give --{option} another name.")
 
 
 def use_sample(arguments: argparse.Namespace) -> None:

@@ -20,12 +20,12 @@ import numpy as np
 from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.io.read import read_json
+from mpir.io.writable import check_file
 from mpir.io.write import atomic_write
 from mpir.retrieve import DEFAULT_B, DEFAULT_K1, LuceneIndex, MemoryIndex, build_index, index_matches
 from mpir.text.types import Question

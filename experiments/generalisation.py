@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
@@ -35,6 +34,7 @@ from mpir.corpora import read_qrels
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.io.read import read_json_lines, read_lines
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout

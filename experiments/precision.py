@@ -23,10 +23,10 @@ import numpy.typing as npt
 from scipy.stats import kendalltau
 from sentence_ranking import BATCHES, average_precision, golden_questions, known_documents, relevant
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.errors import InputError
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
 from mpir.tasks.bioasq import systems

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.rerank import add_model_options, load_reranker
@@ -32,6 +31,7 @@ from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker

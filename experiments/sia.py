@@ -22,10 +22,10 @@ import numpy.typing as npt
 from annotated import read_annotated
 from scipy.stats import rankdata
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.errors import InputError
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.train.rows import Example, read_rows

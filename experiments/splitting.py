@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.extras import needs
 from mpir.io.read import read_json
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.text.split import split
 from mpir.text.types import ABSTRACT, TITLE

@@ -35,7 +35,6 @@ from passages import pieced_papers, read_medquad
 from printed import printed
 from sentence_ranking import average_precision, check_whole, golden_questions, scored_golden, with_gold
 from tabulate import tabulate
-from writable import check_file
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
@@ -44,6 +43,7 @@ from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
 from mpir.io.hash import fingerprint
+from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker

@@ -28,14 +28,13 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir explain                                     why documents are ranked as they are, in a browser
 """
 MISTAKE, INTERRUPTED = 2, 130
+UNKNOWN = "unrecognized arguments: "
+"""How argparse begins what it says of words that it did not expect."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status: 0, 2 for a user's mistake, 130 when interrupted."""
     return guarded("mpir", lambda: _run(arguments))
-
-
-UNKNOWN = "unrecognized arguments: "
 
 
 class Parser(argparse.ArgumentParser):

@@ -8,7 +8,6 @@ import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,8 @@ from mpir.cli.annotate import NOT_FOR_CLINICAL_USE
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, OutputError, naming, shown
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
-from mpir.io.write import cache_folder, check_folder
+from mpir.io.writable import check_files
+from mpir.io.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
@@ -266,8 +266,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
-    for name in _FILES:
-        _check_place(f"--{name}", getattr(arguments, name), f"page.{name}")
+    check_files(
+        [(f"--{name}", getattr(arguments, name)) for name in _FILES],
+        [("--docs", path) for path in arguments.docs or []],
+    )
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:
@@ -301,20 +303,6 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         item = next(inputs, None)
     return 0
-
-
-def _check_place(option: str, path: str | None, example: str) -> None:
-    """Refuse, before anything is read or scored, a file that cannot be written. Raises OutputError."""
-    if path is None:
-        return
-    target = Path(path)
-    try:
-        if target.is_dir():
-            raise OutputError(f"{option} {path}: is a folder; expected a file's name, such as {target / example}.")
-        if target.is_file() or not target.exists():  # a pipe or a device is written to where it is
-            check_folder(target.resolve().parent)
-    except OSError as error:
-        raise OutputError(f"{option} {path}: cannot be written ({error.strerror}); choose another name.") from error
 
 
 def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: list[Document]) -> None:

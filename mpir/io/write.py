@@ -24,7 +24,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[None]:
+def naming_output(path: str | Path) -> Iterator[None]:
     """Name what is written in this block, where the system refuses that.
 
     Libraries that write by themselves hide it: safetensors and tokenizers raise something else with the system's
@@ -67,7 +67,7 @@ def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]
     target = Path(path)
     temporary: Path | None = None
     try:
-        with writing(path):
+        with naming_output(path):
             if target.exists() and not target.is_file() and not target.is_dir():
                 with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
                     yield stream
@@ -106,7 +106,7 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
     target = Path(path).resolve()
     if marker is not None:
         check_replaceable(path, marker)
-    with writing(path):
+    with naming_output(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         _clear_leftovers(target)
         with _folder_beside(target) as temporary:

@@ -24,7 +24,7 @@ from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.io.hash import fingerprint
-from mpir.io.write import atomic_folder, atomic_write, writing
+from mpir.io.write import atomic_folder, atomic_write, naming_output
 from mpir.models.device import choose_budget, choose_device
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
@@ -392,7 +392,7 @@ class FineTuner:
 
     def _log(self, **values: Any) -> None:
         path = self.folder / "log.jsonl"
-        with writing(path):
+        with naming_output(path):
             self.folder.mkdir(parents=True, exist_ok=True)
             with open(path, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps(values) + "\n")

@@ -104,17 +104,3 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
     assert sentence.startswith(f"{script}: ")
     assert "nothing can be written there, since" in sentence and "thesis.tex is no folder" in sentence
     assert [path.name for path in Path.cwd().iterdir()] == ["thesis.tex"]
-
-
-def test_a_file_that_a_script_writes(run_script: RunScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run_script("experiments/yardsticks.py", *DATA, "--json", tmp_path)
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"yardsticks: {tmp_path}: is a folder; give --json the name of a file.\n",
-    )
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    from writable import check_file
-
-    for path in (None, tmp_path / "new/figures.json", Path("/dev/null")):
-        check_file("--json", path)
-    assert list(tmp_path.iterdir()) == []

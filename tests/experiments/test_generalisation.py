@@ -12,10 +12,7 @@ import pytest
 from mpir.errors import InputError
 from mpir.rank.reranker import Reranker
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-with pytest.MonkeyPatch.context() as patch:
-    patch.syspath_prepend(EXPERIMENTS)
-    SCRIPT: dict[str, Any] = runpy.run_path(str(EXPERIMENTS / "generalisation.py"))
+SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "experiments/generalisation.py"))
 MED_DOCUMENTS = ".I 1\n.W\naspirin thins\nblood .\n.I 2\n.W\nthe gene is in a cell .\n"
 
 

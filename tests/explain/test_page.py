@@ -86,7 +86,7 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("", "is a folder; expected a file's name, such as .*page.html"),
+        ("", "is a folder; give --html the name of a file"),
         ("docs.jsonl/page.html", "nothing can be written there, since .*docs.jsonl is no folder"),
         ("locked/page.html", "nothing can be written there, since .*locked may not be written"),
         ("locked/new/page.html", "nothing can be written there, since .*locked may not be written"),

@@ -45,4 +45,12 @@ def test_with_sentences_it_has_a_row_for_each(tiny_bundle: Path, tmp_path: Path)
 
 def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rerank", "aspirin", "--docs", "none.nbib", "--csv", str(tmp_path)]) == 2
-    assert f"--csv {tmp_path}: is a folder; expected a file's name" in capsys.readouterr().err
+    assert f"{tmp_path}: is a folder; give --csv the name of a file" in capsys.readouterr().err
+
+
+def test_an_export_is_not_replaced_by_its_own_ranking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export = tmp_path / "scopus.csv"
+    export.write_text("id,title\n1,Salt\n", encoding="utf-8")
+    assert main(["rerank", "salt", "--docs", str(export), "--csv", str(export)]) == 2
+    assert "is --docs, too, which would be lost; give --csv another name" in capsys.readouterr().err
+    assert export.read_text(encoding="utf-8") == "id,title\n1,Salt\n"

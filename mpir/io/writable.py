@@ -1,0 +1,54 @@
+"""What a command writes at its end, refused at its start where it cannot be written or would replace what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mpir.errors import OutputError
+from mpir.io.write import check_folder
+
+Named = tuple[str, str | Path | None]
+"""An option and the file that it names, if any."""
+
+
+def check_file(option: str, path: str | Path | None) -> None:
+    """Refuse a file of an option that could not be written after hours of work; no file is none.
+
+    A pipe or a device is written to where it is.
+
+    Raises:
+        OutputError: a folder stands at `path`, or its own folder cannot be written into.
+    """
+    if path is None:
+        return
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
+        if _is_kept(target):
+            check_folder(target.resolve().parent)
+    except OSError as error:
+        raise OutputError(f"{option} {path}: cannot be written ({error.strerror}); choose another name.") from error
+
+
+def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
+    """`check_file` for all that is written; none of it may be another one, or read, by itself or in its folder.
+
+    Raises:
+        OutputError: that is so.
+    """
+    taken = {file.resolve(): option for option, path in read if path for file in _files_of(Path(path))}
+    for option, path in written:
+        check_file(option, path)
+        if path and _is_kept(Path(path)) and (other := taken.setdefault(Path(path).resolve(), option)) != option:
+            raise OutputError(f"{path}: is {other}, too, which would be lost; give {option} another name.")
+
+
+def _files_of(path: Path) -> Iterable[Path]:
+    return path.iterdir() if path.is_dir() else [path]
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether what is written there stays there, as in no pipe or device."""
+    return path.is_file() or not path.exists()
