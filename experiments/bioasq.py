@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mpir.perspectives import ScoreCache
     from mpir.rank.candidates import Candidates
     from mpir.rank.reranker import Reranker
+    from mpir.rank.weights import Weights
     from mpir.retrieve import Retriever
     from mpir.tasks.bioasq import System
 
@@ -100,10 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     gold = read_questions(arguments.gold) if arguments.gold else None
     if gold:  # what the measures would refuse, they refuse now
         evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
-    from mpir.tasks.bioasq import System, systems
-
     reranker = load_reranker(arguments)
-    compared = systems(reranker.weights) if gold else [System("blend", reranker.weights)]
+    compared = compared_systems(reranker.weights, measured=gold is not None)
     with closing(open_index(arguments)) as index:
         started = time.perf_counter()
         submissions, run_lines = score_and_answer(arguments, questions, index, reranker, compared)
@@ -115,6 +114,17 @@ def run(arguments: argparse.Namespace) -> int:
     write_submission(arguments.output, submission)
     report(arguments, submissions, gold, seconds, reranker.cache)
     return 0
+
+
+def compared_systems(weights: Weights, *, measured: bool) -> list[System]:
+    """The blend, last; where it is measured, what is free before it: every column alone, and documents' added up."""
+    from mpir.tasks.bioasq import System, added_up, systems
+
+    if not measured:
+        return [System("blend", weights)]
+    *alone, blend = systems(weights)
+    free = added_up(weights)
+    return [*alone, *([free] if free else []), blend]
 
 
 def use_sample(arguments: argparse.Namespace) -> None:

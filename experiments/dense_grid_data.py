@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked
+from reuse import check_made_by
 
 from mpir.cli import main as mpir
 from mpir.cli.numbers import not_negative, positive
@@ -29,6 +30,8 @@ TRIPLES = Path(__file__).parents[1] / "data_scripts/triples.py"
 NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
 """Where negatives come from, and what data_scripts/triples.py is told for that; mined are the encoder's own."""
 PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
+SETTINGS = ("encoder", "documents", "questions", "training")
+"""The options that the data depend on."""
 DRAWN = 1
 """The seed of everything that is drawn here, whatever seed trains."""
 
@@ -55,8 +58,14 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
     more where there is more gold: what is golden for the dev questions, and what BM25 finds for them in all abstracts,
     the first of each question before the second of any. Trained is on the golden documents of the training questions,
     whose negatives are golden documents of other questions.
+
+    Raises:
+        InputError: what is there was made for another encoder, or other numbers.
     """
     data, folder = arguments.data, arguments.output / "data"
+    check_made_by(
+        folder, {name: getattr(arguments, name) for name in ("encoder", "documents", "questions", "training")}
+    )
     documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
     dev, train = (_answered(part, documents) for part in _split(data))
     dev, train = _drawn(dev, arguments.questions), _drawn(train, arguments.training)

@@ -23,6 +23,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from reuse import check_made_by
 from tripclick import add_collection, add_reranking, check, reranking, title
 from tripclick_prepare import Prepared
 from tripclick_ranking import NAMES, by_depth, columns, limited, scored, summary, unseen
@@ -72,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
         for recipe in (name for name in OPTIONS if name in arguments.recipes):
             own = _prepared(prepared, recipe, arguments)
+            check_made_by(own.data, _made_by(recipe, own, arguments))
             if not (own.data / "triples.tsv").is_file():
                 _sample(own, recipe, models, index, arguments)
             models[recipe] = trained(arguments.model, own, _into(arguments, own))
@@ -93,6 +95,12 @@ def _prepared(prepared: Prepared, recipe: str, arguments: argparse.Namespace) ->
         (data / name).unlink(missing_ok=True)  # a link of a folder that was moved since leads nowhere
         (data / name).symlink_to((prepared.data / name).resolve())
     return replace(prepared, data=data)
+
+
+def _made_by(recipe: str, own: Prepared, arguments: argparse.Namespace) -> dict[str, object]:
+    """What the triples of a recipe depend on."""
+    model = {"model": arguments.model} if recipe == "mined" else {}
+    return {"collection": own.folder.name, "triples": arguments.triples, "options": OPTIONS[recipe], **model}
 
 
 def _into(arguments: argparse.Namespace, own: Prepared) -> argparse.Namespace:

@@ -7,6 +7,7 @@ import runpy
 from collections.abc import Callable
 from pathlib import Path
 
+from reuse import check_made_by
 from tripclick_prepare import Prepared, prepare, prepare_sample
 
 from mpir.cli import INTERRUPTED
@@ -24,6 +25,7 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
     """The collection, indexed, and its triples; whatever is there already is not made again."""
     sample = not (arguments.tripclick or arguments.bioasq)
     prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
+    check_made_by(prepared.data, {"collection": prepared.folder.name, "triples": arguments.triples})
     if not (prepared.data / "triples.tsv").is_file():
         sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
     return prepared
@@ -47,14 +49,15 @@ def done(command: Callable[[list[str]], int], *options: object, failed: str) -> 
 
 
 def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Perspective:
-    """A model's perspective, trained unless it has been."""
+    """A model's perspective, trained unless it has been. Raises InputError where that was done with other settings."""
     folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
+    mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
+    start, options = prepared.words if name == "tk" else prepared.encoder, _settings(mixture, prepared, arguments)
+    made_by = {"collection": prepared.folder.name, "triples": arguments.triples, "checkpoint": Path(start).name}
+    check_made_by(folder, made_by | {"options": options, "mixture": read_json(mixture)})
     if not (folder / "bundle/bundle.json").is_file():
-        mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
-        start = prepared.words if name == "tk" else prepared.encoder
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
         usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
-        options = _settings(mixture, prepared, arguments)
         done(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
     return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
 

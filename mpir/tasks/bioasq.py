@@ -51,6 +51,19 @@ def systems(weights: Weights) -> list[System]:
     return [System("BM25 alone"), *alone, System("blend", weights)]
 
 
+def added_up(weights: Weights) -> System | None:
+    """What needs no perspective: the document columns added up, each in z-scores; None where BM25 is the only one.
+
+    Sentences come in the order of their documents.
+    """
+    names = [BM25, *(name for name in weights.beta if name != BM25)]
+    if len(names) == 1 or BM25 not in weights.beta:
+        return None
+    alpha, beta = dict.fromkeys(weights.alpha, 0.0), dict.fromkeys(weights.beta, 1.0)
+    even = replace(weights, alpha=alpha, alpha_context=0.0, beta=beta, beta_sentences=0.0, normalise="zscore")
+    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document"))
+
+
 def _only(names: Iterable[str], chosen: str) -> dict[str, float]:
     return {name: float(name == chosen) for name in names}
 

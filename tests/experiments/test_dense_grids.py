@@ -160,6 +160,11 @@ def test_a_grid_trains_searches_and_is_kept(
     assert all(len(line.split("\t")) == 3 for line in triples if line)
     assert loaded["main"]() == 0
     assert rows_of(capsys.readouterr().out) == found
+    other = script("dense_grids", *where, "--steps", 2, "--documents", 5, "--grids", "negatives")
+    assert other["main"]() == 2
+    assert "out/data: was made with documents 6, and is asked for with 5; give another --output" in (
+        capsys.readouterr().err
+    )
 
 
 def test_types_and_first_words(script: Callable[..., Any]) -> None:

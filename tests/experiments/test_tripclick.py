@@ -254,6 +254,11 @@ def test_the_whole_way_is_gone_once(
     assert {row[-1] for row in searched if row[1] == "DOT"} == {"1.000"}  # all 168 documents are found
     assert len(made) == 4
     assert made == {path: path.stat().st_mtime_ns for path in made}
+    for option, where in (("--triples", "data: was made with triples"), ("--faster", "tk: was made with options")):
+        monkeypatch.setattr(sys, "argv", ["tripclick.py", "--output", str(tmp_path), "--device", "cpu", option, "5"])
+        script = runpy.run_path(str(folder / "tripclick.py"))
+        assert script["main"]() == 2
+        assert where in capsys.readouterr().err
     cost = subprocess.run(
         [sys.executable, ROOT / "benchmarks/tripclick.py", tmp_path, "--documents", "9", "--words", "20"],
         capture_output=True, text=True, check=True,

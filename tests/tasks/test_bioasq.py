@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.io.journal import Journal
 from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns, Layout
 from mpir.retrieve import LuceneIndex, build_index
-from mpir.tasks.bioasq import score_questions, systems
+from mpir.tasks.bioasq import added_up, score_questions, systems
 from mpir.text import Question
 
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -131,3 +133,16 @@ def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:
         assert documents.weights is not None
         assert documents.weights.beta == {"bm25": 0.0, "dense": 1.0}
         assert blend.weights == weights
+
+
+def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents() -> None:
+    assert added_up(Weights({"o": 1.0})) is None
+    both = added_up(Weights({"o": 1.0}, 0.5, {"dense": 0.3, "bm25": 0.1}))
+    assert both is not None
+    assert both.name == "BM25 + dense"
+    layout = Layout(("bm25", "dense"), ("o",))
+    documents = np.array([[4.0, 0.0], [2.0, 0.9], [0.0, 0.0]])  # z-scores √1.5, 0, -√1.5 and -√.5, √2, -√.5
+    columns = Columns(layout, documents, np.ones((3, 1)), np.zeros(3, int), np.arange(3))
+    ranked, sentences = both.scores(cast(Candidates, SimpleNamespace(columns=columns)))
+    np.testing.assert_allclose(ranked, [1.5**0.5 - 0.5**0.5, 2**0.5, -(1.5**0.5) - 0.5**0.5])
+    assert sentences.tolist() == [0.0, 0.0, 0.0]

@@ -1,0 +1,33 @@
+"""What is kept in an experiment's folder belongs to the settings that made it; others are refused, not passed off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError, shown
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+
+MADE_BY = "made_by.json"
+
+
+def check_made_by(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write what makes the files of a folder, or compare it with what made those that are there.
+
+    Raises:
+        InputError: the folder was made with other settings; the first that differs is named.
+    """
+    path, now = folder / MADE_BY, json.loads(json.dumps(settings, default=str))
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, now)
+        return
+    before = read_json(path)
+    for name in (name for name in {**before, **now} if before.get(name) != now.get(name)):
+        raise InputError(
+            f"{folder}: was made with {name} {shown(before.get(name))}, and is asked for with {shown(now.get(name))}; "
+            "give another --output, or delete the folder to make it anew."
+        )
