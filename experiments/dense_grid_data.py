@@ -63,9 +63,7 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
         InputError: what is there was made for another encoder, or other numbers.
     """
     data, folder = arguments.data, arguments.output / "data"
-    check_made_by(
-        folder, {name: getattr(arguments, name) for name in ("encoder", "documents", "questions", "training")}
-    )
+    check_made_by(folder, {name: getattr(arguments, name) for name in SETTINGS}, finished="pool.jsonl")
     documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
     dev, train = (_answered(part, documents) for part in _split(data))
     dev, train = _drawn(dev, arguments.questions), _drawn(train, arguments.training)

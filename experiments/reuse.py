@@ -14,14 +14,16 @@ from mpir.io.write import write_json
 MADE_BY = "made_by.json"
 
 
-def check_made_by(folder: Path, settings: Mapping[str, Any]) -> None:
+def check_made_by(folder: Path, settings: Mapping[str, Any], *, finished: str) -> None:
     """Write what makes the files of a folder, or compare it with what made those that are there.
+
+    Before the file `finished` is there nothing was made: a run that failed does not bind the next one.
 
     Raises:
         InputError: the folder was made with other settings; the first that differs is named.
     """
     path, now = folder / MADE_BY, json.loads(json.dumps(settings, default=str))
-    if not path.is_file():
+    if not (path.is_file() and (folder / finished).is_file()):
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, now)
         return

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
         for recipe in (name for name in OPTIONS if name in arguments.recipes):
             own = _prepared(prepared, recipe, arguments)
-            check_made_by(own.data, _made_by(recipe, own, arguments))
+            check_made_by(own.data, _made_by(recipe, own, arguments), finished="triples.tsv")
             if not (own.data / "triples.tsv").is_file():
                 _sample(own, recipe, models, index, arguments)
             models[recipe] = trained(arguments.model, own, _into(arguments, own))

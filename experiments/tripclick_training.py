@@ -25,7 +25,8 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
     """The collection, indexed, and its triples; whatever is there already is not made again."""
     sample = not (arguments.tripclick or arguments.bioasq)
     prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
-    check_made_by(prepared.data, {"collection": prepared.folder.name, "triples": arguments.triples})
+    made_by = {"collection": prepared.folder.name, "triples": arguments.triples}
+    check_made_by(prepared.data, made_by, finished="triples.tsv")
     if not (prepared.data / "triples.tsv").is_file():
         sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
     return prepared
@@ -54,7 +55,7 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
     mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
     start, options = prepared.words if name == "tk" else prepared.encoder, _settings(mixture, prepared, arguments)
     made_by = {"collection": prepared.folder.name, "triples": arguments.triples, "checkpoint": Path(start).name}
-    check_made_by(folder, made_by | {"options": options, "mixture": read_json(mixture)})
+    check_made_by(folder, made_by | {"options": options, "mixture": read_json(mixture)}, finished="bundle/bundle.json")
     if not (folder / "bundle/bundle.json").is_file():
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
         usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]

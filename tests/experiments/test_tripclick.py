@@ -29,6 +29,16 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
     return ROOT / "experiments"
 
 
+def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Path, tmp_path: Path) -> None:
+    check = runpy.run_path(str(folder / "reuse.py"))["check_made_by"]
+    for steps in (1, 2):  # the first run failed
+        check(tmp_path / "new", {"steps": steps}, finished="model")
+    (tmp_path / "new/model").touch()
+    check(tmp_path / "new", {"steps": 2}, finished="model")
+    with pytest.raises(InputError, match="new: was made with steps 2, and is asked for with 3"):
+        check(tmp_path / "new", {"steps": 3}, finished="model")
+
+
 def test_ensembles_by_hand(folder: Path) -> None:
     """Two documents, of which BM25 and one model prefer the first, and three models the second."""
     script = runpy.run_path(str(folder / "tripclick_ranking.py"))
