@@ -277,8 +277,8 @@ def results(curve: Curve, points: dict[str, list[tuple[float, float, Figures]]],
     }
 
 
-def seconds_a_sentence(rounds: int = 5) -> float:
-    """Processor time of the first pass for a sentence of the sample: the median over questions, all documents to each.
+def seconds_a_sentence() -> float:
+    """Processor time of the first pass for a sentence of the sample: the median over five questions and all documents.
 
     The lexical column is computed without a cascade, too; this counts it nevertheless.
     """
@@ -286,7 +286,7 @@ def seconds_a_sentence(rounds: int = 5) -> float:
     parts = [(number, s.text) for number, document in enumerate(documents) for s in split_sentences(document)]
     document_of = np.array([number for number, _ in parts], np.int64)
     questions, times = read_questions(SAMPLE / "questions.json"), []
-    for question in questions[:rounds]:
+    for question in questions[:5]:
         started = time.process_time()
         lexical = MemoryIndex([text for _, text in parts]).scores(question.body).astype(np.float64)
         first_pass(lexical, np.zeros(len(documents)), document_of, DEFAULT_SHARE)

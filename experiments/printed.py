@@ -18,14 +18,14 @@ def printed(document: Document) -> Document:
     return replace(document, title=page(document.title), abstract=page(document.abstract))
 
 
-def page(text: str, width: int = WIDTH) -> str:
-    """The text in lines of at most `width` characters, where no word is longer. What does not fit is broken."""
+def page(text: str) -> str:
+    """The text in lines of at most WIDTH characters, where no word is longer. What does not fit is broken."""
     for letters, one in LIGATURES.items():
         text = text.replace(letters, one)
     lines, line = [], ""
     for word in text.split():
-        start, rest = _broken(word, width - len(line) - 2)
-        if len(line) + 1 + len(word) <= width or not line:
+        start, rest = _broken(word, WIDTH - len(line) - 2)
+        if len(line) + 1 + len(word) <= WIDTH or not line:
             line = f"{line} {word}".strip()
         elif start:
             lines.append(f"{line} {start.removesuffix('-')}-")

@@ -57,7 +57,6 @@ from mpir.tune.submissions import Submissions
 from mpir.values import one_of
 
 Ranker = Callable[[Objective], Submissions]
-Values = list[float]
 Free = Mapping[str, tuple[Floats, Floats, list[str]]]
 SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayesian")
 LEARNED = ("logistic regression", "feed-forward net")

@@ -53,15 +53,15 @@ def shortened(text: str, most: int = LONGEST) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def shown(value: object, most: int = LONGEST) -> str:
-    """A value as a message shows it: what Python prints for it, cut where that is longer than `most` characters.
+def shown(value: object) -> str:
+    """A value as a message shows it: what Python prints for it, cut where that is longer than LONGEST characters.
 
     None, which stands for what a file or a caller did not give, is "missing".
     """
     if value is None:
         return "missing"
     try:
-        return shortened(repr(value[: most + 1] if isinstance(value, str | bytes) else value), most)
+        return shortened(repr(value[: LONGEST + 1] if isinstance(value, str | bytes) else value))
     except ValueError:  # Python prints no integer of thousands of digits
         return f"{type(value).__name__} of very many digits"
     except RecursionError:

@@ -96,19 +96,6 @@ def read_tuples(path: str | Path) -> Iterator[Tuple]:
         yield Tuple(*cells)
 
 
-def group_files(folder: str | Path, pattern: str) -> dict[str, Path]:
-    """The file of each group, such as ``topics/topics.{group}.val.txt`` in the folder.
-
-    Raises:
-        InputError: one is missing; the message names it and says which are expected.
-    """
-    files = {group: Path(folder) / pattern.format(group=group) for group in GROUPS}
-    if absent := [str(path) for path in files.values() if not path.is_file()]:
-        expected = ", ".join(path.name for path in files.values())
-        raise InputError(f"{absent[0]}: there is no such file; expected one for each group: {expected}.")
-    return files
-
-
 def _document(identity: str, title: str, text: str, place: str) -> Document:
     if identity.split() != [identity]:
         raise InputError(f"{place}: the document's id is {shown(identity)}; expected one without white space.")

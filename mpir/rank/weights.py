@@ -126,16 +126,16 @@ class Weights:
                 f"{', '.join(sorted(expected))}; use the weights that belong to the bundle."
             )
 
-    def check_columns(self, layout: Layout, source: str = "weights") -> None:
+    def check_columns(self, layout: Layout) -> None:
         """Raise InputError unless exactly these sentence columns are weighted, and no document column that lacks.
 
         Document columns that the weights don't name weigh 0: a first stage may give more scores than a blend takes.
         """
-        self.check_sentences(layout, source)
+        self.check_sentences(layout)
         used = {name for name, value in self.beta.items() if value} | {self.context} - set(RECURSIVE)
         if missing := sorted(used - set(layout.documents)):
             raise InputError(
-                f"{source}: the weights take the document column {shown(missing[0])}, but the documents have "
+                f"weights: the weights take the document column {shown(missing[0])}, but the documents have "
                 f"{', '.join(layout.documents) or 'none'}; use the weights that belong to the bundle and first stage."
             )
 

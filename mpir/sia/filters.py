@@ -80,9 +80,9 @@ def asks(text: str) -> bool:
     return text.rstrip().endswith("?") or normalise(text).partition(" ")[0] in ASKING
 
 
-def repeated_share(words: Sequence[str], size: int = 3) -> float:
-    """The share of sequences of `size` words that repeat an earlier one: 0 to 1."""
-    grams = Counter(zip(*(words[i:] for i in range(size)), strict=False))
+def repeated_share(words: Sequence[str]) -> float:
+    """The share of sequences of three words that repeat an earlier one: 0 to 1."""
+    grams = Counter(zip(words, words[1:], words[2:], strict=False))
     return 1 - len(grams) / grams.total() if grams else 0.0
 
 

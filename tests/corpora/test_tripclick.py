@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mpir.corpora import read_corpus
 from mpir.corpora.tripclick import (
-    group_files,
     is_documents,
     read_documents,
     read_topics,
@@ -97,15 +96,6 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
 def test_tuples(tmp_path: Path) -> None:
     (one,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
     assert (one.query_id, one.document_id, one.query, one.passage) == ("3", "17", "ginger nausea", "Ginger for nausea")
-
-
-def test_the_file_of_every_group_is_there_or_named(tmp_path: Path) -> None:
-    for group in ("head", "tail"):
-        written(tmp_path, f"topics.{group}.val.txt", TOPICS)
-    with pytest.raises(InputError, match=r"torso\.val\.txt: there is no such file; .*head\.val\.txt, .*tail\.val\.txt"):
-        group_files(tmp_path, "topics.{group}.val.txt")
-    written(tmp_path, "topics.torso.val.txt", TOPICS)
-    assert list(group_files(tmp_path, "topics.{group}.val.txt")) == ["head", "torso", "tail"]
 
 
 @pytest.mark.parametrize(
