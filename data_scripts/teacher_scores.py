@@ -34,7 +34,7 @@ import numpy.typing as npt
 from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
-from mpir.cli.rerank import add_model_options
+from mpir.cli.perspectives import add_model_options
 from mpir.errors import InputError, naming, shown
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write

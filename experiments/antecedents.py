@@ -19,7 +19,7 @@ from sentence_ranking import BATCHES, average_precision, scored_golden
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.evaluate import randomisation_test
 
 

@@ -25,7 +25,7 @@ import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
 from mpir.cli.numbers import positive
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,
     naming_places,

@@ -29,7 +29,7 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.corpora import read_qrels
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test

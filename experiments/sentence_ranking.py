@@ -26,7 +26,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test

@@ -27,7 +27,7 @@ from sentence_ranking import golden_questions, known_documents, with_gold
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative, positive
-from mpir.cli.rerank import add_model_options, load_reranker
+from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.io.write import check_folder
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
-from mpir.cli.rerank import add_model_options, check_options, load_reranker
+from mpir.cli.perspectives import add_model_options, check_options, load_reranker
 from mpir.errors import InputError, shown
 from mpir.io.write import check_replaceable
 from mpir.values import whole_number

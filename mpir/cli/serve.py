@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
-from mpir.cli.rerank import add_model_options, check_options, load_reranker
+from mpir.cli.perspectives import add_model_options, check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.values import real_number, whole_number
