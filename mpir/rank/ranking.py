@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from tabulate import tabulate
 
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, shown
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
+from mpir.rank.tables import document_table, sentence_table
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
 from mpir.values import is_finite, one_of, whole_number
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas
 
 CONTEXT = "context"
-ID_WIDTH, NARROWEST, WIDEST = 24, 24, 72
-"""Characters of the columns of ids and of sentences in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +149,7 @@ class Ranking:
 
     def table(self, width: int | None = None) -> str:
         """The query and a table of the documents, for a terminal of so many characters, or as wide as it likes."""
-        columns, reading = list(self.documents[0].scores) if self.documents else [], self.reading
-        rows = [
-            (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
-            for rank, d in enumerate(self.documents, 1)
-        ]
-        heads = ("rank", "document", "score", *columns, *reading, "best sentence")
-        return without_surrogates(f"{self.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}")
+        return without_surrogates(document_table(self, width))
 
     def sentence_table(self, k: int = 10, width: int | None = None) -> str:
         """The k best sentences of all ranked documents, and where they stand, as `table` shows documents.
@@ -165,13 +157,7 @@ class Ranking:
         Raises:
             InputError: `k` is no whole number of at least 1.
         """
-        best, reading = self.sentences[: whole_number("k", k)], self.reading
-        rows = [
-            (rank, s.document, _place(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
-            for rank, s in enumerate(best, 1)
-        ]
-        heads = ("rank", "document", "place", "score", *reading, "sentence")
-        return without_surrogates(f"{self.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}")
+        return without_surrogates(sentence_table(self, whole_number("k", k), width))
 
     @property
     def reading(self) -> list[str]:
@@ -252,37 +238,6 @@ class Ranking:
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))
-
-
-def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
-    """A table of so many characters in width, if its last column, of sentences, can be narrow enough for that."""
-
-    def drawn(last: int) -> str:
-        most = [None, ID_WIDTH, *(None for _ in heads[2:-1]), last]
-        return tabulate(rows, heads, disable_numparse=True, maxcolwidths=most)
-
-    table = drawn(WIDEST)
-    rule = table.splitlines()[1]
-    if width is None or len(rule) <= width:
-        return table
-    return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
-
-
-def _decimals(scores: Mapping[str, float], names: Sequence[str]) -> list[str]:
-    return [f"{scores[name]:.3f}" for name in names]
-
-
-def _of_best(document: RankedDocument, names: Sequence[str]) -> list[str]:
-    """These scores of the document's best sentence."""
-    return _decimals(document.sentences[0].scores, names) if document.sentences else [""] * len(names)
-
-
-def _place(sentence: RankedSentence) -> str:
-    return f"{sentence.section} {sentence.begin}-{sentence.end}"
-
-
-def _headline(document: RankedDocument) -> str:
-    return document.sentences[0].text if document.sentences else document.title
 
 
 def _writable(rows: list[list[Any]]) -> list[list[Any]]:
