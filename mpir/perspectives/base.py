@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -83,11 +83,8 @@ class Perspective(ABC):
         Raises:
             InputError: `score` gave another number of scores than there were texts.
         """
-        rows: dict[str, list[int]] = {}
-        for row, (question, _) in enumerate(pairs):
-            rows.setdefault(question, []).append(row)
         values = np.zeros(len(pairs))
-        for question, members in rows.items():
+        for question, members in by_question(pairs):
             found = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
             check_shape(self.name, found, len(members))
             values[members] = found
@@ -141,6 +138,14 @@ class Perspective(ABC):
                 f"perspective {shown(self.name)} has the identity {shown(identity)}; expected what JSON can hold "
                 f"({shortened(str(error))})."
             ) from error
+
+
+def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, Integers]]:
+    """Each question of (question, text) pairs, and the rows of its pairs, ascending."""
+    rows: dict[str, list[int]] = {}
+    for row, (question, _) in enumerate(pairs):
+        rows.setdefault(question, []).append(row)
+    return ((question, np.array(found, np.int64)) for question, found in rows.items())
 
 
 def as_numbers(name: str, values: Any) -> Floats:

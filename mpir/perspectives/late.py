@@ -7,7 +7,7 @@ next ones. How two texts' vectors are compared is the model's: ColBERT's MaxSim,
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mpir.errors import InputError, shown
 from mpir.models.late import LateInteraction
 from mpir.models.lazy import EncoderLike
-from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, register
+from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, by_question, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.kept import Kept
 from mpir.text.legible import legible
@@ -76,7 +76,7 @@ class LatePerspective(Perspective):
             part = pairs[start : start + PAIRS_PER_PASS]
             questions = self._vectors([question for question, _ in part], question=True, progress=progress)
             texts = self._vectors([text for _, text in part], question=False, progress=progress)
-            for question, rows in _by_question(part):
+            for question, rows in by_question(part):
                 found = self._meet(questions[question], [texts[part[row][1]] for row in rows])
                 values[start + rows] = found
             in_passages[start : start + len(part)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in part]
@@ -140,13 +140,6 @@ class LatePerspective(Perspective):
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and what its token vectors are."""
         return {"name": self.name, **self.encoder.identity, "late": asdict(self.late)}
-
-
-def _by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
-    rows: dict[str, list[int]] = {}
-    for row, (question, _) in enumerate(pairs):
-        rows.setdefault(question, []).append(row)
-    return ((question, np.array(found, np.int64)) for question, found in rows.items())
 
 
 @register("colbert")

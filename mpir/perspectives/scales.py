@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Integers = npt.NDArray[np.int64]
 TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
 LOGIT = "logit"
 SCALES = (LOGIT, *TOPS)
@@ -30,26 +31,30 @@ def to_scale(logits: npt.NDArray[np.floating[Any]], scale: str, *, linear: bool 
     return scaled
 
 
-def minmax(values: npt.NDArray[Any], group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def minmax(values: npt.NDArray[Any], group_of: Integers) -> npt.NDArray[np.float64]:
     """Map each column to 0-1 within each group. A column that is constant in a group (or single) becomes 0.5 there."""
     if not len(values):
         return values.astype(np.float64)
-    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-    segment = np.cumsum(np.diff(group_of, prepend=-1) != 0) - 1
+    starts, segment = _groups(group_of)
     low = np.minimum.reduceat(values, starts, axis=0)[segment]
     width = np.maximum.reduceat(values, starts, axis=0)[segment] - low
     return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)
 
 
-def zscores(values: npt.NDArray[Any], group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def zscores(values: npt.NDArray[Any], group_of: Integers) -> npt.NDArray[np.float64]:
     """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there."""
     if not len(values):
         return values.astype(np.float64)
-    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-    segment = np.cumsum(np.diff(group_of, prepend=-1) != 0) - 1
+    starts, segment = _groups(group_of)
     counts = np.bincount(segment).reshape(-1, *[1] * (values.ndim - 1))
     centred = values - (np.add.reduceat(values, starts, axis=0) / counts)[segment]
     spread = np.sqrt(np.add.reduceat(centred**2, starts, axis=0) / counts)[segment]
     level = np.maximum.reduceat(np.abs(values), starts, axis=0)[segment]
     told_apart = spread > 1e-9 * level  # what is left of equal values are rounding errors
     return np.where(told_apart, centred / np.where(told_apart, spread, 1.0), 0.0)
+
+
+def _groups(group_of: Integers) -> tuple[Integers, Integers]:
+    """Where each group begins (G,), and the place (N,) of each member's group among them."""
+    begins = np.diff(group_of, prepend=-1) != 0
+    return np.flatnonzero(begins), np.cumsum(begins) - 1
