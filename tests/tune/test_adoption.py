@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mpir.errors import ArtefactError, InputError
+from mpir.evaluate import bootstrap_interval
 from mpir.io.write import write_json
 from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
 from mpir.rank.relevance import Relevance, fingerprint_of
@@ -132,6 +133,15 @@ def test_evidence_by_hand() -> None:
     assert not compare(old, new).better
     assert not compare(old, old).better
     assert "18 held-out questions" in str(evidence)
+
+
+def test_the_level_is_that_of_the_interval_and_of_p() -> None:
+    new, old = np.random.default_rng(0).random((2, 40))
+    for level in (0.05, 0.5):
+        assert compare(new, old, level=level).interval == bootstrap_interval(new - old, level=1 - level)
+    evidence = replace(compare(new + 1, old), p=0.05)
+    assert not evidence.better
+    assert replace(evidence, level=0.06).better
 
 
 def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.io.journal import Journal
-from mpir.rank.columns import Layout
+from mpir.rank.columns import Floats, Layout
 from mpir.rank.weights import Weights
 from mpir.tune.alternating import Plan, search, settings
 from mpir.tune.dataset import Dataset
@@ -78,6 +78,26 @@ def test_a_half_moves_only_its_own_coordinates(objective: Objective, space: Spac
 def test_it_ends_when_no_half_improves(objective: Objective, space: Space) -> None:
     found = search(objective, space, replace(QUICK, loops=9, tolerance=10.0, optimiser=RandomSearch))
     assert len(found.trials) == 1 + 2 * QUICK.calls
+
+
+class OnlyFirst(RandomSearch):
+    """Searches the first half; of the second it asks for nothing but what it was told to be the best so far."""
+
+    def propose(self, number: int) -> Floats:
+        return self.points[0] if self.seed[-1] else super().propose(number)
+
+
+def test_it_goes_on_where_one_half_of_a_loop_improved(objective: Objective, space: Space) -> None:
+    found = search(objective, space, replace(QUICK, tolerance=1e-4, optimiser=OnlyFirst))
+    best = found.best_so_far
+    assert best[10] > best[0] + 1e-4
+    assert best[20] == best[10]
+    assert len(found.trials) == QUICK.budget
+
+
+def test_where_all_weights_are_equally_good_the_first_ones_stay(learnable: Dataset, space: Space) -> None:
+    found = search(Objective(learnable, lambda answers: np.ones(60)), space, replace(QUICK, optimiser=RandomSearch))
+    assert found.point.tolist() == space.equal().tolist()
 
 
 class Stopping(Objective):

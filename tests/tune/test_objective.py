@@ -14,8 +14,9 @@ from mpir.evaluate import evaluate_queries, question_measures
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import System, answer
+from mpir.text import Snippet
 from mpir.tune.dataset import Dataset
-from mpir.tune.judgements import clusters
+from mpir.tune.judgements import clusters, judge
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
 
@@ -102,10 +103,15 @@ def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any]
     np.testing.assert_allclose(found, [expected[question.id] for question, _ in pairs], rtol=0, atol=1e-9)
 
 
-def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Callable[..., Any]) -> None:
+@pytest.fixture
+def six(make_pairs: Callable[..., Any]) -> Dataset:
+    """A question with six sentences: x has four in its abstract, the last its longest, and one in its title; y has one.
+
+    0-10 and 10-14 of x share position 10, as the official end is inclusive; 14 and 15 are different positions.
+    """
     base = Dataset.collect([pair for pair in make_pairs(3, 9) if pair[1].sentences][:1])
     sentences = 6
-    part = replace(
+    return replace(
         base,
         columns=Columns(
             Layout(("bm25",), ("a",)),
@@ -116,16 +122,36 @@ def test_clusters_join_what_touches_directly_or_through_others(make_pairs: Calla
         ),
         documents=np.array(["x", "y"]),
         sections=np.array(["abstract", "abstract", "abstract", "abstract", "title", "abstract"]),
-        begin=np.array([0, 10, 15, 40, 12, 12]),
+        begin=np.array([0, 10, 15, 40, 0, 12]),
         end=np.array([10, 14, 30, 50, 20, 20]),
         lexical=np.ones(sentences),
         in_passages=np.zeros(sentences, bool),
         documents_in_passages=np.zeros(2, bool),
     )
-    found = clusters(part)
-    # 0-10 and 10-14 share position 10 (the official end is inclusive); 14 and 15 are different positions
+
+
+def test_all_relevant_sentences_count_in_sentence_map_also_beyond_ten(six: Dataset) -> None:
+    ones, begin = np.ones(12), np.arange(12) * 10
+    columns = replace(six.columns, sentences=ones[:, None], document_of=np.zeros(12, np.int64))
+    question = replace(six.questions[0], documents=("x",), snippets=(Snippet("x", "title", "title", 0, 120, ""),))
+    places = {"begin": begin, "end": begin + 8, "sections": np.repeat("title", 12)}
+    twelve = replace(six, questions=(question,), columns=columns, **places, lexical=ones, in_passages=ones < 0)
+    assert Objective(twelve, "sentence-map")(Weights({"a": 1.0})) == pytest.approx(10 / 12)
+
+
+def test_clusters_join_what_touches_directly_or_through_others(six: Dataset) -> None:
+    found = clusters(six)
     assert found[0] == found[1] >= 0
     assert found[2:].tolist() == [-1, -1, -1, -1]
+
+
+def test_a_sentence_that_only_touches_a_snippet_is_no_hit(six: Dataset) -> None:
+    """The official measures count the position after it; to be relevant, a sentence has a character in common."""
+    question = replace(six.questions[0], documents=("x",), snippets=(Snippet("x", "abstract", "abstract", 10, 14, ""),))
+    judged = judge(replace(six, questions=(question,)))
+    assert judged.matched.tolist() == [1, 5, 0, 0, 0, 0]
+    assert judged.overlaps.tolist() == [False, True, False, False, False, False]
+    assert judged.answers.tolist() == [1]
 
 
 def test_documents_without_a_sentence_are_measured_by_their_columns(learnable: Dataset) -> None:
