@@ -52,6 +52,7 @@ def test_grid_search_visits_every_point_once() -> None:
         points.append(tuple(grid.ask()))
         grid.tell(np.array(points[-1]), 0.0)
     assert sorted(points) == [(a / 2, b / 2) for a in range(3) for b in range(3)]
+    assert points != sorted(points)  # so that a part of them is spread evenly
 
 
 def test_alternation_finds_the_column_that_helps(objective: Objective, space: Space) -> None:

@@ -156,6 +156,17 @@ def test_what_made_columns_that_are_not_there_is_left_out(scored_set: Dataset) -
     assert joined.made_by["perspectives"] == {"a": "f1", "b": "f2", "c": "f3", "d": "f4"}
 
 
+def test_what_either_set_read_in_passages_is_so_in_both(scored_set: Dataset) -> None:
+    columns = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")))
+    first, second = (np.arange(10) == row for row in (2, 7))
+    of_documents = [np.arange(5) == row for row in (0, 4)]
+    mine = replace(scored_set, in_passages=first, documents_in_passages=of_documents[0])
+    other = replace(scored_set, columns=columns, in_passages=second, documents_in_passages=of_documents[1])
+    joined = mine.beside(other)
+    assert np.flatnonzero(joined.in_passages).tolist() == [2, 7]
+    assert np.flatnonzero(joined.documents_in_passages).tolist() == [0, 4]
+
+
 def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Callable[..., Any]) -> None:
     first, second = (Dataset.collect(make_pairs(seed), {"perspectives": {"a": "1", "b": "2"}}) for seed in (1, 2))
     both, weights = Dataset.below([first, second]), Weights({"a": 0.3, "b": 0.7})
@@ -167,6 +178,8 @@ def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Ca
     assert both.data not in {first.data, second.data}
     with pytest.raises(InputError, match="scored by different models; score all of them with one bundle"):
         Dataset.below([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
+    with pytest.raises(InputError, match="scored by different models"):
+        Dataset.below([first, replace(second, made_by={**first.made_by, "derived": {"agreement": {"heard": 5}}})])
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:

@@ -29,6 +29,15 @@ def test_dependence_passes_through_the_best_point(learnable: Dataset) -> None:
     assert effects[0].mean[-1] > effects[0].mean[0]  # column a helps
 
 
+def test_the_band_of_random_points_is_between_their_quartiles(learnable: Dataset) -> None:
+    """Each number of samples has one point more than the one before it, whose values the means give away."""
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    found = [dependence(objective, space, space.equal(), steps=3, samples=number)[0] for number in range(1, 6)]
+    sums = np.array([number * one.mean for number, one in enumerate(found, 1)])
+    values = np.diff(sums, axis=0, prepend=0.0)
+    np.testing.assert_allclose([found[-1].low, found[-1].high], np.quantile(values, [0.25, 0.75], axis=0))
+
+
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
     space = Space.of(learnable.columns, context=context)

@@ -9,7 +9,7 @@ import pytest
 from mpir.errors import InputError
 from mpir.rank.columns import Columns, Layout
 from mpir.tune.dataset import Dataset
-from mpir.tune.learned import LearnedRanker, document_features
+from mpir.tune.learned import LearnedRanker, document_features, sentence_features
 from mpir.tune.objective import Objective
 
 
@@ -29,6 +29,24 @@ def test_a_question_is_answered_alone_as_among_others(learnable: Dataset, learne
     for number in np.flatnonzero(together > 0):
         alone = objective.restricted([int(number)])
         np.testing.assert_allclose(alone.per_question(ranker.answers(alone)), together[[number]])
+
+
+def test_features_of_sentences_by_hand() -> None:
+    """Columns as they are, then from 0 to 1 among all of a question's sentences, of whatever document."""
+    columns = Columns(
+        Layout(("bm25",), ("a",)),
+        np.array([[4.0], [2.0], [7.0]]),
+        np.array([[0.0], [1.0], [4.0], [9.0]]),
+        np.array([0, 0, 1]),
+        np.array([0, 0, 1, 2]),
+        2,
+    )
+    assert sentence_features(columns).tolist() == [[0, 4, 0, 1], [1, 4, 0.25, 1], [4, 2, 1, 0], [9, 7, 0.5, 0.5]]
+
+
+def test_a_sentence_that_is_lacking_counts_as_the_worst_in_training(learnable: Dataset) -> None:
+    ranker = LearnedRanker.fit(Objective(learnable), "logistic regression")
+    assert ranker.lowest == ranker.sentences.decision_function(sentence_features(learnable.columns)).min() < 0
 
 
 def test_features_of_documents_by_hand() -> None:

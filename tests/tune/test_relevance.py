@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from mpir.cli import main
 from mpir.errors import InputError
 from mpir.perspectives.bundle import open_bundle
 from mpir.rank import Weights
+from mpir.rank.blend import blend
 from mpir.tune.dataset import Dataset
+from mpir.tune.judgements import judge
 from mpir.tune.relevance import fit_relevance, platt
 from tests.tune.conftest import random_pairs
 
@@ -51,10 +54,6 @@ def test_what_cannot_be_fitted_is_refused(relevant: list[bool], message: str) ->
 def rising(seed: int = 1) -> Dataset:
     """Scored questions of two columns, whose golden documents and sentences score higher."""
     scored = Dataset.collect(random_pairs(seed, 40))
-    from dataclasses import replace
-
-    from mpir.tune.judgements import judge
-
     judged = judge(scored)
     documents = scored.columns.documents + 3 * judged.relevant[:, None]
     sentences = scored.columns.sentences + 2 * judged.overlaps[:, None]
@@ -69,6 +68,19 @@ def test_both_maps_and_what_they_were_fitted_on() -> None:
         assert 0 < found.made_by[level]["golden"] < found.made_by[level]["judged"]
         assert found.made_by[level]["recall at 0.5"] > 0.5
     assert found.document.slope > 0
+
+
+def test_precision_and_recall_at_half_by_their_definitions() -> None:
+    scored, weights = rising(), Weights.equal(["a", "b"])
+    found, blended, judged = fit_relevance(scored, weights), blend(scored.columns, weights), judge(scored)
+    for name, curve, scores, golden in (
+        ("document", found.document, blended.documents, judged.relevant),
+        ("sentence", found.sentence, blended.sentences, judged.overlaps),
+    ):
+        above = np.array([curve(score) >= 0.5 for score in scores.tolist()])
+        hits, said = np.count_nonzero(above & golden), found.made_by[name]
+        assert said["precision at 0.5"] == pytest.approx(hits / np.count_nonzero(above))
+        assert said["recall at 0.5"] == pytest.approx(hits / np.count_nonzero(golden))
 
 
 def test_the_command_puts_them_into_the_bundle(

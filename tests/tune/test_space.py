@@ -44,6 +44,13 @@ def test_uniform_coordinates_give_uniform_mixtures() -> None:
     np.testing.assert_allclose(shares.var(axis=0), 1 / 18, atol=0.005)  # of a uniform mixture of three
 
 
+def test_shares_outside_the_bounds_are_moved_to_them() -> None:
+    simplex = Simplex.of(("a", "b", "c"), {"a": (0.2, 0.5)})
+    for share, moved in ((0.9, 0.5), (0.1, 0.2)):
+        found = simplex.shares(simplex.coordinates(np.array([share, 0.05, 0.95 - share])))
+        np.testing.assert_allclose(found, [moved, 0.05, 0.95 - moved])
+
+
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
@@ -77,6 +84,13 @@ def test_a_factor_on_a_column_changes_no_ranking(learnable: Dataset) -> None:
             point = np.linspace(0.2, 0.7, space.dimensions)
             orders.append(document_order(one, blend(one, space.weights(point)).documents).tolist())
         assert orders[0] == orders[1]
+
+
+def test_units_are_deviations_inside_questions(learnable: Dataset) -> None:
+    """What sets whole questions apart, as longer ones have more BM25, orders no candidates."""
+    columns = learnable.columns
+    shifted = replace(columns, documents=columns.documents + 100 * columns.question_of[:, None])
+    assert Space.of(shifted).units == pytest.approx(Space.of(columns).units)
 
 
 @given(point=st.lists(unit, min_size=5, max_size=5))
