@@ -23,7 +23,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 def script() -> ModuleType:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(EXPERIMENTS)
-        spec = importlib.util.spec_from_file_location("tuning_experiment", EXPERIMENTS / "tuning.py")
+        spec = importlib.util.spec_from_file_location("tuning_fits", EXPERIMENTS / "tuning_fits.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

@@ -14,8 +14,8 @@ from mpir.io.journal import Journal
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
 from mpir.retrieve import LuceneIndex, build_index
-from mpir.tasks.bioasq import added_up, score_questions, systems
-from mpir.text import Question
+from mpir.tasks.bioasq import System, added_up, answer, score_questions, systems
+from mpir.text import Question, Sentence
 
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
 QUESTIONS = [Question(f"q{number}", f"does aspirin risk the {subject}") for number, subject in enumerate(SUBJECTS)]
@@ -146,3 +146,22 @@ def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents()
     ranked, sentences = both.scores(cast(Candidates, SimpleNamespace(columns=columns)))
     np.testing.assert_allclose(ranked, [1.5**0.5 - 0.5**0.5, 2**0.5, -(1.5**0.5) - 0.5**0.5])
     assert sentences.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None:
+    """Equal sentences come in the order of their documents, and inside one in that of its text."""
+    documents = [Document(name, abstract="One. Two.") for name in "abc"]
+    sentences = [Sentence(one.id, "abstract", *place, "") for one in documents for place in ((0, 4), (5, 9))]
+    scores = np.array([[1.0, 1.0, 2.0, 1.0, 9.0, 9.0]]).T  # of a, b and c
+    columns = Columns(
+        Layout(("bm25",), ("o",)), np.array([[2.0], [3.0], [1.0]]), scores, np.zeros(3, int), np.repeat(np.arange(3), 2)
+    )
+    scored = Candidates.of("?", documents, sentences, columns, np.zeros(6))
+    by_first = System("first", Weights({"o": 1.0}, 0.0, beta_sentences=0.0))
+    found = answer(Question("q", "?"), scored, by_first, documents=2, snippets=3)
+    assert found.documents == ("b", "a")
+    assert [(one.document, one.begin, one.end) for one in found.snippets or ()] == [
+        ("b", 0, 4),
+        ("b", 5, 9),
+        ("a", 0, 4),
+    ]
