@@ -168,6 +168,12 @@ def test_a_first_stage_counts_the_same_on_whatever_scale_it_scores() -> None:
     np.testing.assert_allclose(found.columns.sentences, THREE.sentences)
 
 
+def test_minmax_of_both_levels_is_that_of_the_whole_question() -> None:
+    found = scaled(THREE, "minmax")
+    np.testing.assert_allclose(found.documents, [[1 / 3], [1], [0]])
+    np.testing.assert_allclose(found.sentences, [[1, 0], [0, 0.5], [1, 1], [1, 0.25]])
+
+
 @st.composite
 def columns(draw: st.DrawFn) -> Columns:
     """One question with up to six documents of up to five sentences, some without any."""

@@ -358,6 +358,16 @@ def test_explain_names_the_sentence_whose_share_it_is() -> None:
     assert "Best: xxx." not in text
 
 
+def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -> None:
+    """What only orders sentences puts first the one that is not the best evidence."""
+    weights = Weights({"x": 1.0, "y": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0, 0.5))
+    reranker = Reranker(perspectives=[Count("x"), at("sentence", evidence=False)], weights=weights)
+    ranking = reranker.rerank("q", ["An x. Here yyy."])
+    assert [one.text for one in ranking[0].sentences] == ["Here yyy.", "An x."]
+    assert ranking[0].best == (1, 0)
+    assert "Sentence 1 (abstract 0-5): An x." in ranking.explain()
+
+
 def test_explain_says_why(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", ["An x.", "Nothing."])
     text = ranking.explain(1)
