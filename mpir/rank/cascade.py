@@ -42,7 +42,7 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
 
 
 def part_of(share: float, count: int) -> int:
-    """⌈share·count⌉, where 0.7 of 10 is 7 (the product of the two as floats is a little more)."""
+    """⌈share·count⌉, where 0.55 of 100 is 55 (the product of the two as floats is a little more)."""
     return math.ceil(share * count - 1e-9)
 
 

@@ -100,6 +100,8 @@ def test_the_context_may_be_any_document_column() -> None:
     found = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
     np.testing.assert_allclose(found.sentences, [0.55, 0.55, 1.55, 0.76])
     np.testing.assert_allclose(found.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
+    with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25"):
+        blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
 
 
 def test_the_fixed_point_holds_with_more_document_columns() -> None:

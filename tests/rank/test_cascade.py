@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.cascade import FEWEST, check_share, first_pass, most_promising, promise
+from mpir.rank.cascade import FEWEST, check_share, first_pass, most_promising, part_of, promise
 
 DOCUMENT_OF = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
 LEXICAL = np.array([4.0, 0.0, 2.0, 0.0, 0.0, 3.0, 4.0, 1.0, 0.0, 0.0])
@@ -42,6 +42,10 @@ def test_a_share_goes_on_but_at_least_a_hundred(share: float | None, count: int)
     kept = first_pass(random.random(1000), random.random(50), document_of, share)
     assert len(kept) == count
     assert set(document_of[kept]) == set(range(50))
+
+
+def test_a_share_that_comes_out_even_is_not_rounded_up() -> None:
+    assert [part_of(share, 100) for share in (0.07, 0.55, 0.551, 0.56)] == [7, 55, 56, 56]
 
 
 def test_a_hundred_sentences_all_go_on() -> None:

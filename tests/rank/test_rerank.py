@@ -368,6 +368,13 @@ def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -
     assert "Sentence 1 (abstract 0-5): An x." in ranking.explain()
 
 
+def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> None:
+    said, orders = at("sentence"), at("sentence", evidence=False)
+    said.name, said.signed, orders.name = "said", True, "orders"
+    weights = Weights({"orders": 1.0, "said": 1.0, "x": 1.0})
+    assert Reranker(perspectives=[said, orders, Count("x")], weights=weights).rerank("q", ["An x."]).reading == ["x"]
+
+
 def test_explain_says_why(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", ["An x.", "Nothing."])
     text = ranking.explain(1)

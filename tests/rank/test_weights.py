@@ -113,6 +113,8 @@ def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> No
     ordered = Layout(("bm25",), ("a", "agreement"), frozenset({"agreement"}))
     assert weights.over(ordered).alpha == {"a": 1.0, "agreement": 0.0}
     assert weights.over(plain) == weights
+    nothing = Weights({"a": 1.0, "b": 0.0})
+    assert nothing.over(Layout(("bm25",), ("b", "a"))) == nothing
     named = Weights({"a": 1.0, "agreement": 2.0})
     assert named.over(ordered) == named
     assert Weights({"a": 1.0, "agreement": 0.0}).over(plain) == weights

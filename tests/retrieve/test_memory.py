@@ -23,12 +23,6 @@ def test_scores_are_bm25_by_hand() -> None:
     assert scores == pytest.approx([expected, 0, 0, 0, 0])
 
 
-def test_terms_are_singular_words_without_stop_words() -> None:
-    assert terms("The analyses of studies, proteins, virus; ABSS and vitamin D!") == [
-        *("analyse", "study", "protein", "virus", "abss", "vitamin", "d")
-    ]
-
-
 def test_more_of_the_query_scores_higher() -> None:
     scores = bm25_scores("protein of the gene", TEXTS)
     assert list(np.argsort(-scores, kind="stable")[:2]) == [0, 1]

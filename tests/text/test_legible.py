@@ -32,6 +32,8 @@ def test_words_are_whole_and_without_markup(printed: str, read: str) -> None:
         "anti-\ninflammatory",
         "CD4-\npositive",
         "of 2-\n3 mg",
+        "zorbaxin-\ninduced",
+        "Hallervorden-\nSpatz",
     ],
 )
 def test_compounds_keep_their_hyphen(text: str) -> None:
