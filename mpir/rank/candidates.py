@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.rank.columns import Columns, Layout
+from mpir.rank.question import as_read
 from mpir.text import Document, Sentence
 
 FORMAT = 2
@@ -52,6 +53,11 @@ class Candidates:
         """Candidates that no model has read yet, and so none in passages."""
         flags = np.zeros(len(sentences), bool), np.zeros(len(documents), bool)
         return cls(query, tuple(documents), tuple(sentences), columns, lexical, *flags, left_out, antecedents or {})
+
+    @property
+    def asked(self) -> str:
+        """The query as far as it is read (rank/question.py)."""
+        return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:
         """A JSON-able record of ids, offsets and exact scores. Texts stay in the corpus; `from_record` needs them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mpir.rank.question import as_read
 from mpir.values import whole_number
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def explain(ranking: Ranking, rank: int = 1) -> str:
         if ranking.weights.alpha.get(name)
     ]
     lines += _gap(ranking, rank)
+    if ranking.unread:
+        lines.append(f"The last {ranking.unread} characters of the question were not read: it is too long.")
     if ranking.left_out:
         lines.append(f"Sentences left out by the first pass, in all documents: {ranking.left_out}.")
     return "\n".join(lines)
@@ -59,7 +62,7 @@ def reasons(perspectives: Sequence[Perspective], ranking: Ranking, text: str) ->
         if not (whole or best.sentences):
             continue
         place = best if whole else max(best.sentences, key=lambda sentence: sentence.scores[one.name])
-        if said := one.explain(ranking.query, text if whole else place.text):
+        if said := one.explain(as_read(ranking.query), text if whole else place.text):
             of = "its score" if whole else f"the score of {place.section} {place.begin}-{place.end}"
             yield f"{one.name.capitalize()} adds {place.shares[one.name]:+.4f} to {of}: {'; '.join(said)}."
 

@@ -28,7 +28,7 @@ def fill_sentences(
     """Queries with the columns of their sentences, and with those that rest on others."""
     ordering = [one.name for one in perspectives if not one.evidence]
     signed = [one.name for one in perspectives if one.signed]
-    pairs = [(part.query, sentence.text) for part in parts for sentence in part.sentences]
+    pairs = [(part.asked, sentence.text) for part in parts for sentence in part.sentences]
     rows, before, together = _with_antecedents(parts)
     found = score_pairs(perspectives, [*pairs, *before, *together], cache=cache, progress=progress)
     values, in_passages = found.values[: len(pairs)], found.in_passages[: len(pairs)]
@@ -49,8 +49,8 @@ def _with_antecedents(parts: Sequence[Candidates]) -> tuple[list[int], list[Pair
     for part in parts:
         for row, text in part.antecedents.items():
             rows.append(start + row)
-            before.append((part.query, text))
-            together.append((part.query, f"{text} {part.sentences[row].text}"))
+            before.append((part.asked, text))
+            together.append((part.asked, f"{text} {part.sentences[row].text}"))
         start += len(part.sentences)
     return rows, before, together
 
@@ -83,7 +83,7 @@ def fill_documents(
     filled = list(parts)
     for one in perspectives:
         lacking = [number for number, part in enumerate(filled) if one.name not in part.columns.layout.documents]
-        pairs = [(filled[number].query, document.text) for number in lacking for document in filled[number].documents]
+        pairs = [(filled[number].asked, document.text) for number in lacking for document in filled[number].documents]
         found = score_pairs([one], pairs, cache=cache, progress=progress)
         report_passages(found.in_passages, "documents")
         start = 0
@@ -100,5 +100,5 @@ def fill_documents(
 def report_passages(in_passages: Booleans, what: str) -> None:
     """Say how many texts were read in passages, if any were."""
     if in_passages.any():
-        message = "%d of %d %s were too long for a model and count with their best passage"
+        message = "%d of %d %s, or the question with them, were too long for a model and count with their best passage"
         log.warning(message, in_passages.sum(), len(in_passages), what)

@@ -10,6 +10,7 @@ import numpy as np
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import first_pass
 from mpir.rank.columns import Columns, Floats, Layout
+from mpir.rank.question import as_read, report_unread
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.anaphora import antecedents
@@ -23,11 +24,13 @@ BM25 = "bm25"
 
 def gather(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
     """A query with the sentences that go on to the perspectives, and no scores yet."""
+    report_unread(query)
+    asked = as_read(query)
     split = [split_sentences(document, style=style) for document in documents]
     sentences = [sentence for part in split for sentence in part]
     document_of = np.repeat(np.arange(len(documents)), [len(part) for part in split])
-    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(query).astype(np.float64)
-    first = _first_stage(query, documents)
+    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(asked).astype(np.float64)
+    first = _first_stage(asked, documents)
     columns = Columns(
         Layout(tuple(first), ()),
         np.column_stack(list(first.values())),

@@ -15,6 +15,7 @@ from mpir.errors import InputError, shown
 from mpir.rank.blend import Blend, blend, document_order
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
+from mpir.rank.question import unread
 from mpir.rank.tables import document_table, sentence_table
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
@@ -135,6 +136,11 @@ class Ranking:
         return replace(self, documents=self.documents[: whole_number("k", k)])
 
     @property
+    def unread(self) -> int:
+        """How many characters at the end of a very long query were not read."""
+        return unread(self.query)
+
+    @property
     def sentences(self) -> list[RankedSentence]:
         """The sentences of all ranked documents, best first; equal scores in the order of their documents."""
         return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
@@ -172,6 +178,7 @@ class Ranking:
             "weights": self.weights.to_dict(),
             "candidates": self.candidates,
             "left_out": self.left_out,
+            "unread": self.unread,
             "ordering": sorted(self.ordering),
             "signed": sorted(self.signed),
         }

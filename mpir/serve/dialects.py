@@ -119,9 +119,9 @@ def _own(answer: Answer, document: Any) -> dict[str, Any]:
 
 
 def _about(answer: Answer) -> dict[str, Any]:
-    """How many candidates were ranked, and the weights, without the record of how they were tuned."""
+    """How many candidates were ranked, how much of the query was not read, and the weights without their record."""
     weights = {name: value for name, value in answer.ranking.weights.to_dict().items() if name != "made_by"}
-    return {"candidates": answer.ranking.candidates, "weights": weights}
+    return {"candidates": answer.ranking.candidates, "unread": answer.ranking.unread, "weights": weights}
 
 
 def _usage(answer: Answer) -> dict[str, int]:

@@ -50,4 +50,5 @@ def search_answer(identity: str, asked: Asked, ranking: Ranking, relevance: Call
         }
         for rank, document in enumerate(ranking.documents[: asked.best], 1)
     ]
-    return {"id": identity, "query": asked.query, "candidates": ranking.candidates, "results": results}
+    counts = {"candidates": ranking.candidates, "unread": ranking.unread}
+    return {"id": identity, "query": asked.query, **counts, "results": results}

@@ -10,6 +10,7 @@ from mpir.corpora.jsonl import BODY_KEYS
 from mpir.errors import InputError, shortened, shown
 from mpir.integrations.common import SENTENCES
 from mpir.rank.inputs import as_documents
+from mpir.rank.question import as_read
 from mpir.serve.settings import Limits, Refusal
 from mpir.text import TITLE, Document
 from mpir.values import is_finite, perhaps_whole
@@ -46,7 +47,7 @@ def tokens_of(query: str, documents: Sequence[Document]) -> int:
     """What documents cost to score, estimated: four characters a token, and the query again for every sentence."""
     characters = sum(len(document.title) + len(document.abstract) for document in documents)
     sentences = len(documents) + characters // 120
-    return 1 + (characters + sentences * len(query)) // 4
+    return 1 + (characters + sentences * len(as_read(query))) // 4
 
 
 def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best: str) -> Wanted:

@@ -410,8 +410,36 @@ def test_long_inputs_work_and_sentences_read_in_passages_are_reported(
     assert by_index[0].sentences[0].in_passages
     assert by_index[1].sentences[0].text == "The heart is in a trial."
     assert len(by_index[1].sentences) == 42_000
-    assert "were too long for a model and count with their best passage" in caplog.text
+    assert "or the question with them, were too long for a model and count with their best passage" in caplog.text
     assert ranking.in_passages > 0
+
+
+class Asked(Count):
+    """One that remembers what it was asked."""
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        self.question = question
+        return super().score(question, sentences)
+
+
+@pytest.mark.parametrize(("word", "read"), [("what ", 3_999), ("肝" * 5, 4_000)])
+def test_of_a_question_far_too_long_the_beginning_is_read_and_the_ranking_says_so(
+    word: str, read: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, whole = Asked("x"), Asked("y")
+    whole.level = "document"
+    reranker = Reranker(perspectives=[one, whole])
+    question = word * 6_000
+    ranking = reranker.rerank(question, ["a x. It is y."])
+    assert one.question == whole.question == question[:read]
+    assert ranking.query == question
+    assert ranking.unread == ranking.to_dict()["unread"] == 30_000 - read
+    assert f"a question has 30000 characters, and only the first {read} are read" in caplog.text
+    assert f"The last {30_000 - read} characters of the question were not read" in ranking.explain()
+    caplog.clear()
+    shorter = reranker.rerank("what " * 800, ["a x."])
+    assert (shorter.unread, one.question, caplog.text) == (0, "what " * 800, "")
+    assert "not read" not in shorter.explain()
 
 
 def test_order_and_company_of_documents_do_not_change_the_ranking(tiny_bundle: Path) -> None:
