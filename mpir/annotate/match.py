@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from mpir.annotate.lexicon import Entry, Lexicon
@@ -28,12 +27,11 @@ class ExactMatcher:
         self._pattern = compiled(self._phrases)
         self._excluding = {concept: compiled(phrases) for concept, phrases in lexicon.exclusions.items()}
         self._stems = tuple(sorted((p for p in self._phrases if p.endswith(ANY_ENDING)), key=len, reverse=True))
-        self._entry = lru_cache(maxsize=2**14)(self._look_up)
 
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; none overlaps another."""
         spans = list(occurrences(self._pattern, text))
-        found = [Match(begin, end, self._entry(text[begin:end])) for begin, end in spans]
+        found = [Match(begin, end, self._look_up(text[begin:end])) for begin, end in spans]
         return self.without_excluded(text, found)
 
     def _look_up(self, matched: str) -> Entry:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from typing import Any
 
 from mpir.annotate.lexicon import Entry, Lexicon
 from mpir.annotate.match import ExactMatcher, Match
@@ -42,8 +43,19 @@ class PartialMatcher:
         for number, (_, words) in enumerate(self._phrases):
             for word in dict.fromkeys(words):
                 self._by_word.setdefault(word, []).append(number)
-        self._partners = lru_cache(maxsize=2**15)(self._find_partners)
+        self._partners = self._remembered()
         self._exact = ExactMatcher(lexicon)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the memory of words, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_partners"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._partners = self._remembered()
+
+    def _remembered(self) -> Callable[[str], tuple[str, ...]]:
+        return lru_cache(maxsize=2**15)(self._find_partners)
 
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; those of different concepts may overlap."""

@@ -62,7 +62,7 @@ class LatePerspective(Perspective):
                 'trained for late interaction, or "form": "states" for an encoder as it is.'
             )
         self.name, self.encoder, self.late = name, encoder, late
-        self._kept = Kept()
+        self._kept: Kept[list[Tensor]] = Kept(_bytes)
 
     def score(self, question: str, sentences: Sequence[str]) -> Floats:
         """Score each text for the question: (N,)."""
@@ -140,6 +140,11 @@ class LatePerspective(Perspective):
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and what its token vectors are."""
         return {"name": self.name, **self.encoder.identity, "late": asdict(self.late)}
+
+
+def _bytes(_: str, vectors: Sequence[Tensor]) -> int:
+    """What a text's vectors take in memory, beside which the text is nothing."""
+    return sum(one.nbytes for one in vectors)
 
 
 @register("colbert")

@@ -7,8 +7,8 @@ the same rules. It is for fields that have a word list, and no part of any bundl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,11 +19,14 @@ from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
 from mpir.annotate.partial import PartialMatcher
 from mpir.perspectives.base import Loading, Perspective, register
+from mpir.perspectives.kept import Kept
 from mpir.text.split import split
 from mpir.values import one_of
 
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
+BYTES = 2**26
+"""What the last texts and what they say may take in memory: tens of thousands of reports."""
 WEIGHT = 2.0
 """What the column weighs beside a bundle's where nothing else is said; chosen in docs/radiology.md."""
 FORM = 1
@@ -60,17 +63,17 @@ class NegationPerspective(Perspective):
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
-        self._polarity = lru_cache(maxsize=2**16)(self._read)
+        self._kept: Kept[dict[str, float]] = Kept(_bytes, BYTES)
 
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the question: (N,), from -1 to 1."""
-        asked = self._polarity(question)
-        values = [sum(said.get(one, 0.0) * asked[one] for one in asked) for said in map(self._polarity, sentences)]
+        asked, *found = self._polarities([question, *sentences])
+        values = [sum(said.get(one, 0.0) * asked[one] for one in asked) for said in found]
         return np.array(values, np.float64) / max(1, len(asked))
 
     def explain(self, question: str, text: str) -> list[str]:
         """What the text says of the question's concepts, such as ``pleural effusion: negated by "no"``."""
-        asked = self._polarity(question)
+        (asked,) = self._polarities([question])
         said = dict.fromkeys(_in_words(one) for one in self.mentions(text) if one.concept in asked)
         return list(said) or ["nothing of the lexicon"]
 
@@ -84,6 +87,14 @@ class NegationPerspective(Perspective):
             for (start, _), several in zip(spans, found, strict=True)
             for one in several
         ]
+
+    def _polarities(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """What each text says, as `_read` has it; texts that were read lately are not read again."""
+        found = self._kept.look_up(texts)
+        fresh = {text: self._read(text) for text in dict.fromkeys(texts) if text not in found}
+        self._kept.keep(fresh)
+        found |= fresh
+        return [found[text] for text in texts]
 
     def _read(self, text: str) -> dict[str, float]:
         """From -1 (negated) to 1 (affirmed), for every concept of a text."""
@@ -109,6 +120,10 @@ class NegationPerspective(Perspective):
             "several": self.several,
             "form": FORM,
         }
+
+
+def _bytes(text: str, said: dict[str, float]) -> int:
+    return sys.getsizeof(text) + sys.getsizeof(said)
 
 
 def _in_words(mention: Mention) -> str:

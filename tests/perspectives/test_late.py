@@ -2,6 +2,7 @@
 
 import json
 import logging
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from mpir.models.interaction import maxsim, scores
 from mpir.models.late import FORMS, LateInteraction
 from mpir.perspectives import Loading, ScoreCache, late, score_pairs
 from mpir.perspectives.base import build
-from mpir.perspectives.kept import Kept
 from mpir.perspectives.late import LatePerspective
 from mpir.rank.reranker import Reranker
 from tests.conftest import WORDS, make_checkpoint
@@ -271,15 +271,10 @@ def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsy
     assert "whole" in ranking.documents[0].scores
 
 
-def test_vectors_at_hand_stay_within_bounds() -> None:
-    kept, one = Kept(most=100), torch.zeros(5, 2)  # 40 bytes
-    kept.keep({"a": [one], "b": [one]})
-    kept.look_up(["a"])
-    kept.keep({"c": [one]})
-    assert set(kept.look_up(["a", "b", "c"])) == {"a", "c"}  # b was asked for longest ago
-    kept.keep({"a": [one, one], "d": [torch.zeros(50, 2)]})
-    assert kept.look_up(["a", "c", "d"]) == {}
-    assert kept.bytes == 0
+def test_it_is_pickled_and_copied(colbert: Path) -> None:
+    one = loaded(colbert)
+    expected = one.score("does aspirin", ["the heart", "thin blood"]).tolist()
+    assert pickle.loads(pickle.dumps(one)).score("does aspirin", ["the heart", "thin blood"]).tolist() == expected
 
 
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
