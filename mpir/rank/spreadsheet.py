@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from mpir.text.normalise import without_surrogates
 
 _NAMES = ("pmid", "doi")
 """What documents of references and tables bring along beside their ids."""
+_FORMULA = re.compile(r"[=@]|[+-](?!\d+\.?\d*$)")
+"""How a text begins that is no number, and that spreadsheets compute: they show "-Omics" as #NAME?, and would do what a
+stranger's title tells them to. An apostrophe before it, as OWASP recommends, leaves it a text."""
 _SIGNATURE = "\ufeff"
 """Without it Excel takes UTF-8 for another encoding."""
 
@@ -19,7 +23,8 @@ _SIGNATURE = "\ufeff"
 def spreadsheet(ranking: Ranking, sentences: int | None = None) -> str:
     """The text of a CSV file with a row for each document and its best sentence, or for each of the best `sentences`.
 
-    Texts are whole, and white space in them single spaces. A document's PMID and DOI have columns where any has one.
+    Texts are whole, white space in them is single spaces, and one that would be a formula has an apostrophe before it.
+    A document's PMID and DOI have columns where any has one.
     """
     stream = io.StringIO()
     writer = csv.writer(stream)
@@ -55,4 +60,7 @@ def _best(document: RankedDocument, reading: Sequence[str]) -> list[Any]:
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.4f}"
-    return " ".join(value.split()) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.split())
+    return f"'{text}" if _FORMULA.match(text) else text

@@ -1,11 +1,16 @@
 """The table for a spreadsheet: what a reader of it gets back."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from mpir import Perspective, Reranker
 from mpir.cli import main
+from mpir.rank.spreadsheet import spreadsheet
 
 REFERENCES = "\n".join(
     [
@@ -15,6 +20,15 @@ REFERENCES = "\n".join(
         "PMID- 9\n",
     ]
 )
+
+
+class Below(Perspective):
+    """Minus two for every sentence."""
+
+    name = "below"
+
+    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+        return np.full(len(sentences), -2.0)
 
 
 def _table(tiny_bundle: Path, tmp_path: Path, *options: str) -> list[dict[str, str]]:
@@ -41,6 +55,26 @@ def test_with_sentences_it_has_a_row_for_each(tiny_bundle: Path, tmp_path: Path)
     rows = _table(tiny_bundle, tmp_path, "--sentences", "3")
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
     assert all(row["sentence"] in REFERENCES and row["section"] in ("title", "abstract") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("title", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("\t-Omics of salt", "'-Omics of salt"),
+        ("+cmd|x", "'+cmd|x"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("-5", "-5"),
+        ("+2.50", "+2.50"),
+        ("Salt = sodium", "Salt = sodium"),
+        ("5-HT", "5-HT"),
+    ],
+)
+def test_no_text_is_a_formula_and_numbers_stay_numbers(title: str, cell: str) -> None:
+    ranking = Reranker(perspectives=[Below()]).rerank("salt", [{"id": title, "title": title, "text": ""}])
+    (row,) = csv.DictReader(spreadsheet(ranking).removeprefix("\ufeff").splitlines())
+    assert (row["document"], row["title"], row["best sentence"]) == (cell, cell, cell)
+    assert row["below"] == "-2.0000"
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
