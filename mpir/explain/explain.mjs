@@ -152,10 +152,11 @@ const SCALES = {
 
 const shown = (value) => value.toFixed(3);
 
-/** What a document is called: its title, or how its text begins. */
-function nameOf(found) {
-  const text = found.sections.title || found.sections.abstract || "", points = Array.from(text.trim());
-  return points.length > 90 ? `${points.slice(0, 80).join("")} …` : points.join("") || `Document ${found.id}`;
+/** What a document is called: its title, or how its text begins, to the end of a word. */
+export function nameOf(found) {
+  const text = (found.sections.title || found.sections.abstract || "").trim(), points = Array.from(text);
+  if (points.length <= 90) return text || `Document ${found.id}`;
+  return `${points.slice(0, 81).join("").match(/^.{40,}(?=\s)/su)?.[0].trimEnd() ?? points.slice(0, 80).join("")} …`;
 }
 
 function show(data) {

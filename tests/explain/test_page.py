@@ -132,14 +132,35 @@ def test_the_command_takes_the_query_of_a_pipe(
     assert "Aspirin does thin the blood." in page.read_text()
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
-def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
-    script = f"""
-        import {{ minmax, zscores }} from "{(Path(mpir.__file__).parent / "explain/explain.mjs").as_uri()}";
-        const values = Array.from({{ length: 300000 }}, (_, i) => i % 5);
-        console.log(minmax(values)[4], zscores(values).length);
-    """
+def in_node(names: str, code: str) -> str:
+    """What a script prints that has these names of the page's own."""
+    script = f'import {{ {names} }} from "{(Path(mpir.__file__).parent / "explain/explain.mjs").as_uri()}";\n{code}'
     command = ["node", "--input-type=module", "-e", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split() == ["1", "300000"], done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
+    script = "const values = Array.from({ length: 300000 }, (_, i) => i % 5);"
+    printed = in_node("minmax, zscores", f"{script} console.log(minmax(values)[4], zscores(values).length);")
+    assert printed.split() == ["1", "300000"]
     assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        (" Salt ", "Salt"),
+        ("salty " * 15, "salty " * 14 + "salty"),
+        ("💊 water and saltiness " * 5, "💊 water and saltiness " * 3 + "💊 water and …"),
+        ("a bcdefghijklmnopqrst" + " words" * 10 + "s" * 20, "a bcdefghijklmnopqrst" + " words" * 9 + " …"),
+        ("x" * 100, "x" * 80 + " …"),
+        ("", "Document 7"),
+    ],
+)
+def test_a_long_title_ends_with_a_word(title: str, shown: str) -> None:
+    found = json.dumps({"id": "7", "sections": {"title": title, "abstract": ""}})
+    assert in_node("nameOf", f"process.stdout.write(nameOf({found}));") == shown
