@@ -204,7 +204,6 @@ def describe(
     return DenseInfo(
         documents=sum(map(len, passages)),
         vectors=int(sum(map(np.sum, passages))),
-        most_passages=int(max(one.max(initial=0) for one in passages)),
         width=width,
         factory=factory,
         seed=seed,

@@ -30,7 +30,6 @@ class DenseInfo:
     Attributes:
         documents: how many there are, less those that were removed.
         vectors: how many there are of documents; a document longer than the encoder reads has several (passages).
-        most_passages: the highest number of vectors of one document.
         width: of a vector.
         factory: faiss's string for the kind of index.
         seed: of the sample that the index was trained on, where its kind is trained.
@@ -45,7 +44,6 @@ class DenseInfo:
 
     documents: int
     vectors: int
-    most_passages: int
     width: int
     factory: str
     seed: int
