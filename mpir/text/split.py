@@ -22,7 +22,8 @@ _END = (
     # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It"
     r"""|(?=[\[\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
     r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
-    r"""|(?<=[.!?)\]%])(?=[A-Z][A-Z/&,\ -]{3,40}+:\ )"""  # a structured heading glued on: "in rats.RESULTS: "
+    r"""|(?<=[.!?)\]%])(?=(?:[A-Z][A-Z/&,\ -]{3,40}+|"""  # a structured heading glued on: "in rats.RESULTS: "
+    r"""Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?):\ )"""
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
 # In reports, also: sentences and list numbers without a space before them (XXXX stands where names were removed), and
@@ -56,7 +57,9 @@ _ABBREVIATION = re.compile(
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
-_ABBREVIATION_OF_NUMBER = re.compile(_BEFORE + r"(?i:c\.i|pp?|vols?|tabs?|max)$")
+_ABBREVIATION_OF_NUMBER = re.compile(
+    _BEFORE + r"(?:(?i:c\.i|pp?|vols?|tabs?|max)|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec)$"
+)
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12

@@ -56,6 +56,7 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
         ["Of 0.5 mg vs. 1.5 mg at approx. 37 degrees."],
         ["BACKGROUND: It is rare.", "METHODS: We looked."],
         ["A heading without a stop"],
+        ["From Jan. 1, 1996, to 5 Apr. 2013.", "It ended in Dec.", "Then 30 were left.", "Of 10 mM.", "It rose."],
         ["without capitals any word begins one .", "see fig. 2, e.g. its legend.", "mg/ml rose."],
         ["It has a capital. so this goes on."],
         ["pt has fever.", "hx of asthma.", "no cough.", "CXR clear.", "plan: rest."],
@@ -91,6 +92,10 @@ def test_splits_as_a_reader_would(expected: list[str]) -> None:
     ("text", "expected"),
     [
         ("It is rare.METHODS: We looked.", ["It is rare.", "METHODS: We looked."]),
+        (
+            "Drugs were used.Methods: We looked (twice)Results: It was.Methods of old: none.",
+            ["Drugs were used.", "Methods: We looked (twice)", "Results: It was.Methods of old: none."],
+        ),
         ("A heading\n\nits text", ["A heading", "its text"]),
         ("A heading\r\n \r\nIts text", ["A heading", "Its text"]),
         ("a line\nbroken in two", ["a line\nbroken in two"]),
