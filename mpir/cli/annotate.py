@@ -25,7 +25,7 @@ one that begins with ! is never a mention of its concept. Output is one JSON obj
 It is not for clinical use.
 
 examples:
-  mpir annotate reports.jsonl --lexicon chest-xray.tsv
+  mpir annotate notes.jsonl --lexicon diseases.tsv
   mpir annotate reports.jsonl --lexicon chest-xray.tsv --triggers negation hedges radiology
 """
 
@@ -53,7 +53,8 @@ def add_annotation_options(parser: argparse._ActionsContainer) -> None:
         "--triggers",
         nargs="+",
         metavar="NAME|FILE",
-        help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges)",
+        help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges; all three "
+        "where the lexicon has phrases such as heart size)",
     )
     parser.add_argument(
         "--partial",

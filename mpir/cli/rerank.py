@@ -34,7 +34,8 @@ examples:
   mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --html aspirin.html
   mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --csv aspirin.csv
   mpir rerank "Is aspirin a blood thinner?" --docs paper.nxml other.pdf --sentences 5
-  mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv --explain
+  mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv \\
+      --triggers negation hedges radiology --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
 """

@@ -1,12 +1,17 @@
 """The sample reports are what their README says, and their judgements agree with the annotator."""
 
+import re
 from pathlib import Path
+
+import pytest
 
 import mpir
 from mpir.annotate import Lexicon, NegEx, annotate
+from mpir.cli import main
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.trec import read_qrels
 from mpir.io.read import read_json_lines
+from mpir.perspectives.negation import NegationPerspective
 from mpir.text.split import sentences
 
 FOLDER = Path(mpir.__file__).parent / "sample/radiology"
@@ -31,3 +36,13 @@ def test_judgements_name_reports_that_affirm_or_deny_the_finding() -> None:
         status = "negated" if QUERIES[query].startswith("no ") else "affirmed"
         right = [name for name in judged if (concept, status) in said[name]]
         assert len(right) >= 0.9 * len(judged), (query, sorted(set(judged) - set(right)))
+
+
+def test_a_normal_heart_denies_a_large_one_with_the_triggers_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    lexicon = Lexicon.load(FOLDER / "chest-xray.tsv")
+    with pytest.raises(SystemExit):
+        main(["rerank", "--help"])
+    (lists,) = re.findall(r"--lexicon chest-xray.tsv \\\n\s+--triggers (.+) --explain", capsys.readouterr().out)
+    perspective = NegationPerspective(lexicon, negation=NegEx.load(*lists.split()))
+    texts = ["The heart is enlarged.", "Heart size normal.", "Heart size is within normal limits.", "Lungs are clear."]
+    assert perspective.score("cardiomegaly", texts).tolist() == [1.0, -1.0, -1.0, 0.0]
