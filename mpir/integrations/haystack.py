@@ -16,7 +16,8 @@ with needs("haystack", "the drop-in for Haystack"):
 class MpirRanker:
     """Reranks documents by their content, and by their meta's title where it is a string.
 
-    The documents that come back are copies; `score` is from 0 to 1, and `meta["mpir"]` has mpir's own figures.
+    Of documents of one id, as several retrievers bring them, the first counts. The documents that come back are copies;
+    `score` is from 0 to 1, and `meta["mpir"]` has mpir's own figures.
     """
 
     def __init__(
@@ -45,10 +46,18 @@ class MpirRanker:
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
         """The best documents, best first. Raises InputError for a query or documents that are none."""
-        given = [titled(document.meta, document.content or "") for document in documents]
+        unique = _unique(documents)
+        given = [titled(document.meta, document.content or "") for document in unique]
         ranking = self._lazy.rank(query, given, self.top_k if top_k is None else top_k)
-        return {"documents": [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]}
+        return {"documents": [self._result(unique[ranked.index], ranked) for ranked in ranking.documents]}
 
     def _result(self, document: Document, ranked: Any) -> Document:
         meta = {**document.meta, "mpir": details(ranked, self.sentences)}
         return replace(document, score=self._lazy.relevance(ranked), meta=meta)
+
+
+def _unique(documents: list[Document]) -> list[Document]:
+    found: dict[str, Document] = {}
+    for document in documents:
+        found.setdefault(document.id, document)
+    return list(found.values())

@@ -12,16 +12,17 @@ with needs("llama-index", "the drop-in for LlamaIndex"):
     from llama_index.core.instrumentation import get_dispatcher
     from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+    from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
 dispatcher = get_dispatcher(__name__)
 OWN = "mpir"
 
 
 class MpirRerank(BaseNodePostprocessor):
-    """Reranks nodes by their content as it is embedded. Each node that comes back is a copy.
+    """Reranks nodes by their text and, as its title, the metadata that is embedded with it.
 
-    Its metadata has mpir's figures under "mpir", which neither an embedding nor a language model gets to see.
+    Each node that comes back is a copy. Its metadata has mpir's figures under "mpir", which neither an embedding nor a
+    language model gets to see; offsets of the section "abstract" point into the node's text.
     """
 
     bundle: str = "default"
@@ -49,8 +50,7 @@ class MpirRerank(BaseNodePostprocessor):
             raise ValueError("MpirRerank needs a query; give query_bundle or query_str.")
         kept = len(nodes) if self.top_n is None else self.top_n
         dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=kept, model_name=self.bundle))
-        texts = [node.node.get_content(metadata_mode=MetadataMode.EMBED) for node in nodes]
-        ranking = self._lazy.rank(query_bundle.query_str, texts, self.top_n)
+        ranking = self._lazy.rank(query_bundle.query_str, [_document(node.node) for node in nodes], self.top_n)
         found = [self._result(nodes[ranked.index], ranked) for ranked in ranking.documents]
         dispatcher.event(ReRankEndEvent(nodes=found))
         return found
@@ -59,5 +59,10 @@ class MpirRerank(BaseNodePostprocessor):
         copy = node.node.model_copy(deep=True)
         copy.metadata[OWN] = details(ranked, self.sentences)
         for hidden in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
-            hidden.append(OWN)
+            hidden[:] = dict.fromkeys([*hidden, OWN])  # once, where another has ranked them before
         return NodeWithScore(node=copy, score=self._lazy.relevance(ranked))
+
+
+def _document(node: BaseNode) -> dict[str, str]:
+    title = node.get_metadata_str(mode=MetadataMode.EMBED)
+    return {"title": title, "text": node.get_content(metadata_mode=MetadataMode.NONE)}

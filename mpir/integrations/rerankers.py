@@ -39,7 +39,7 @@ class MpirRanker(BaseRanker):
 
     def rank(self, query: str, docs: Any, doc_ids: Any = None, metadata: Any = None) -> RankedResults:
         """All documents, best first. Raises InputError for documents without a text."""
-        given = prep_docs(docs, doc_ids, metadata)
+        given = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids, metadata)
         ranking = self._lazy.rank(query, [document.text for document in given])
         results = [
             Result(self._document(given[ranked.index], ranked), self._lazy.relevance(ranked), rank)

@@ -76,9 +76,28 @@ def test_llama_index(reranker: Reranker) -> None:
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
         assert found[0].node.get_content(metadata_mode=mode) == TEXTS[ORDER[0]]
     assert nodes[0].node.metadata == {}
+    (best,) = MpirRerank(reranker=reranker, top_n=1).postprocess_nodes(found, query_str=QUERY)
+    assert best.node.excluded_llm_metadata_keys == ["mpir"]
     assert MpirRerank.class_name() == "MpirRerank"
     with pytest.raises(ValueError, match="needs a query"):
         MpirRerank(reranker=reranker).postprocess_nodes(nodes)
+
+
+def test_llama_index_s_offsets_point_into_the_node_s_text_beside_metadata(reranker: Reranker) -> None:
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    from mpir.integrations.llama_index import MpirRerank
+
+    metadata = {"file": "thin.pdf", "page": 7, "hidden": "secret"}
+    node = TextNode(text=f"  {TEXTS[1]}", metadata=metadata, excluded_embed_metadata_keys=["hidden"])
+    (found,) = MpirRerank(reranker=reranker).postprocess_nodes([NodeWithScore(node=node)], query_str="thin blood")
+    sentences = found.node.metadata["mpir"]["sentences"]
+    assert {one["section"]: one["text"] for one in sentences[:2]} == {
+        "abstract": "Aspirin does thin blood.",
+        "title": "file: thin.pdf\npage: 7",
+    }
+    assert all(node.text[s["begin"] : s["end"]] == s["text"] for s in sentences if s["section"] == "abstract")
 
 
 def test_haystack(bundle: str) -> None:
@@ -96,7 +115,8 @@ def test_haystack(bundle: str) -> None:
     assert found[0].score > found[1].score
     check_own(found[0].meta["mpir"], TEXTS[ORDER[0]])
     assert given[0].meta == {"source": 0}
-    assert len(MpirRanker(bundle=bundle).run(query=QUERY, documents=given, top_k=5)["documents"]) == 3
+    twice = MpirRanker(bundle=bundle).run(query=QUERY, documents=[*given, *given], top_k=5)["documents"]
+    assert [document.meta["source"] for document in twice] == ORDER  # as two retrievers bring them
 
 
 def test_pyterrier(reranker: Reranker) -> None:
@@ -135,6 +155,7 @@ def test_rerankers(reranker: Reranker) -> None:
     assert [result.rank for result in found.results] == [1, 2, 3]
     assert found.results[0].document.metadata["n"] == ORDER[0]
     check_own(found.results[0].document.metadata["mpir"], TEXTS[ORDER[0]])
+    assert ranker.rank(QUERY, []).results == []
     assert ranker.score(QUERY, TEXTS[1]) > ranker.score(QUERY, TEXTS[2])
 
 
