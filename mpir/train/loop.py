@@ -311,8 +311,10 @@ class FineTuner:
         return backward_in_parts([partial(read, part) for part in parts], loss, self._scaled, self.device)
 
     def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
-        """What gradients are of: a batch's share of its step, scaled up for fp16."""
-        scaled: torch.Tensor = self.scaler.scale(loss / self.settings.gradient_accumulation_steps)
+        """What gradients are of: a batch's share of its step, the last of which may have fewer, scaled up for fp16."""
+        together = self.settings.gradient_accumulation_steps
+        first = self.step - self.step % together
+        scaled: torch.Tensor = self.scaler.scale(loss / min(together, len(self.batches) - first))
         return scaled
 
     def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:

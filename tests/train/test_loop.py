@@ -113,6 +113,23 @@ def test_heads_may_learn_faster_than_the_rest(mixture: Path, settings: TrainingS
     assert same_body == pytest.approx(body)
 
 
+@pytest.mark.parametrize(("count", "step"), [(5, 0), (5, 3), (5, 4), (1, 0)])
+def test_the_batches_of_a_step_count_alike_in_it(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, count: int, step: int
+) -> None:
+    """Two batches make a step; of five, the last one makes a step alone, and is all of it."""
+
+    def gradient(accumulated: int) -> torch.Tensor:
+        changed = replace(settings, max_steps=count, gradient_accumulation_steps=accumulated)
+        tuner = FineTuner(changed, read_mixture(mixture), tmp_path / "run", device="cpu")
+        tuner.step = step
+        tuner._backward(tuner.batches[step])
+        return torch.cat([p.grad.flatten() for p in tuner.model.parameters() if p.grad is not None])
+
+    alone = step % 2 == 0 and step == count - 1
+    torch.testing.assert_close(gradient(2), gradient(1) if alone else gradient(1) / 2)
+
+
 @pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     mixture: Path, settings: TrainingSettings, tmp_path: Path, save_every: int
