@@ -23,9 +23,11 @@ from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.io.alone import alone
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write, naming_output
 from mpir.models.device import choose_budget, choose_device
+from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
@@ -75,6 +77,7 @@ class FineTuner:
         self.output_of = {index: output for output, index in enumerate(together)}
         outputs = outputs_needed(self.tasks, lambda: width_of(settings.checkpoint))
         self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
+        self._start = fingerprint(identity_of(settings.checkpoint, None, settings.max_length, settings.precision))
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
         self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
@@ -111,11 +114,19 @@ class FineTuner:
         `settings.patience` looks at dev in a row have brought no better one.
 
         Raises:
-            ArtefactError: the folder holds a run of other settings or data.
+            ArtefactError: the folder holds a run of other settings or data, or one whose best checkpoint is gone.
+            OutputError: the folder cannot be written, or another process is training there.
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
-        self._resume()
-        self._mend_log()
+        with alone(self.folder / ".training.lock", "training there"):
+            self._resume()
+            self._mend_log()
+            self._train(progress=progress)
+        if self.cut:
+            log.warning("%d questions are longer than a model of late interaction reads, and were cut", len(self.cut))
+        return self.folder / "best"
+
+    def _train(self, *, progress: bool) -> None:
         bar = tqdm(total=len(self.batches), initial=self.step, desc="training", unit="batch", disable=not progress)
         while self.step < len(self.batches) and self.stale < self.settings.patience:
             value = self._train_step(self.batches[self.step])
@@ -127,9 +138,6 @@ class FineTuner:
                 self._keep_best()
             if last or self.step % self.save_every == 0:
                 self._save_state()
-        if self.cut:
-            log.warning("%d questions are longer than a model of late interaction reads, and were cut", len(self.cut))
-        return self.folder / "best"
 
     def load(self, checkpoint: str | Path) -> None:
         """Take the weights of a checkpoint that this run has written."""
@@ -426,7 +434,9 @@ class FineTuner:
 
     def _save_state(self) -> None:
         state = {
+            "settings": asdict(self.settings),
             "identity": self._identity(),
+            "start": self._start,
             "data": self._data,
             "dev": self._dev,
             "counters": (self.step, self.best, self.stale),
@@ -473,11 +483,25 @@ class FineTuner:
             torch.cuda.set_rng_state(state["device random"], self.device)
 
     def _check_state(self, state: Mapping[str, Any], path: Path) -> None:
-        kinds = {"identity": "settings", "data": "data or losses", "dev": "dev rows"}
-        for key, found in (("identity", self._identity()), ("data", self._data), ("dev", self._dev)):
-            if state.get(key, found) != found:  # an early version did not keep the data, a later one not the dev rows
-                kind = kinds[key]
-                raise ArtefactError(f"{path}: belongs to a run with other {kind}; choose another folder or remove it.")
+        for key, found, kind in (
+            ("identity", self._identity(), f"with other settings{self._other(state)}"),
+            ("start", self._start, "from another checkpoint of that name"),
+            ("data", self._data, "with other data or losses"),
+            ("dev", self._dev, "with other dev rows"),
+        ):
+            if state.get(key, found) != found:  # early versions kept fewer of them
+                raise ArtefactError(f"{path}: belongs to a run {kind}; choose another folder or remove it.")
+        if not (self.folder / "best/config.json").is_file() and state["counters"][1] > -math.inf:
+            raise ArtefactError(
+                f"{self.folder / 'best'}: the best checkpoint so far is gone; remove {path} to start the run anew."
+            )
+
+    def _other(self, state: Mapping[str, Any]) -> str:
+        """The first setting that a saved state differs in, in words; early versions did not keep them."""
+        now = asdict(self.settings)
+        before = state.get("settings", now)
+        name = next((name for name, value in now.items() if before.get(name) != value), None)
+        return "" if name is None else f" ({name} was {before.get(name)}, and is {now[name]})"
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         quick: dict[str, float] = dict(getattr(self.model, "faster", {}))

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from mpir import Document, Reranker
@@ -79,8 +80,6 @@ def settings(tiny_checkpoint: Path, tmp_path: Path) -> TrainingSettings:
 
 
 def _drop_head(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     weights = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("classifier")}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
@@ -214,8 +213,45 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
 def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
     other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
-    with pytest.raises(ArtefactError, match="belongs to a run with other settings"):
+    with pytest.raises(
+        ArtefactError, match=r"belongs to a run with other settings \(learning_rate was 0\.01, and is 0\.001\)"
+    ):
         other.run()
+
+
+def test_a_run_from_a_checkpoint_that_was_replaced_is_not_taken_up(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    weights = Path(settings.checkpoint) / "model.safetensors"
+    save_file({name: value + 1 for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
+    other = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    with pytest.raises(ArtefactError, match="belongs to a run from another checkpoint of that name; choose another"):
+        other.run()
+
+
+def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    first, second = (FineTuner(settings, read_mixture(mixture), tmp_path / "run") for _ in range(2))
+    original, refused = first._train_step, []
+
+    def step(batch: Any) -> float:
+        with pytest.raises(OutputError, match="run: another process is training there; wait for it to end") as error:
+            second.run()
+        refused.append(error)
+        return original(batch)
+
+    first._train_step = step  # type: ignore[method-assign]
+    first.run()
+    assert len(refused) == len(first.batches)
+    second.run()
+    assert torch.equal(parameters(second), parameters(first))
+
+
+def test_a_run_whose_best_checkpoint_is_gone_says_so(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    best = FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    shutil.rmtree(best)
+    with pytest.raises(ArtefactError, match=r"run/best: the best checkpoint so far is gone; remove \S+state\.pt to"):
+        FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
 
 
 def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:

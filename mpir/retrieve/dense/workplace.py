@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, OutputError
+from mpir.io.alone import alone
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import check_replaceable, replace_folder, write_json
@@ -69,29 +70,9 @@ def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Be the only process that writes an index.
-
-    Raises:
-        OutputError: another process does, or the folder cannot be written.
-    """
-    from filelock import FileLock, Timeout  # takes longer to import than the rest of this module
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path, timeout=0)
-        lock.acquire()
-    except Timeout as error:
-        raise OutputError(f"{path.parent}: another process is writing the index; wait for it to end.") from error
-    except OSError as error:
-        raise OutputError(f"{path.parent}: cannot be written ({error.strerror}); check the folder.") from error
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # while it is held, or another process could hold what is taken away
-            path.unlink()
-        lock.release()
+def writing(path: Path) -> AbstractContextManager[None]:
+    """Be the only process that writes an index; see `mpir.io.alone`. Raises OutputError where another does."""
+    return alone(path, "writing the index")
 
 
 @contextmanager

@@ -1,0 +1,34 @@
+"""Being the only process that writes something: a lock, which a kill lets go of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mpir.errors import OutputError
+
+
+@contextmanager
+def alone(path: Path, doing: str) -> Iterator[None]:
+    """Hold the lock at `path`, a file of its own in what is written, to the end of the block.
+
+    Raises:
+        OutputError: another process is `doing` it, or the folder cannot be written.
+    """
+    from filelock import FileLock, Timeout  # takes longer to import than what imports this
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise OutputError(f"{path.parent}: another process is {doing}; wait for it to end.") from error
+    except OSError as error:
+        raise OutputError(f"{path.parent}: cannot be written ({error.strerror}); check the folder.") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # while it is held, or another process could hold what is taken away
+            path.unlink()
+        lock.release()
