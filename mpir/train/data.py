@@ -27,12 +27,15 @@ The mixture may hold "settings", too, such as {"checkpoint": …, "learning_rate
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
+
+import numpy as np
 
 from mpir.errors import InputError, naming, shown
 from mpir.models.late import LateInteraction
@@ -46,6 +49,7 @@ from mpir.train.sampling import Sampling
 from mpir.train.triples import BLOCK, TripleFile
 from mpir.values import one_of, real_number, whole_number
 
+log = logging.getLogger(__name__)
 Groups = list[list[Example]]
 """Rows by their question."""
 
@@ -79,6 +83,14 @@ class Task:
         """Whether every question needs a row with a positive label and one without."""
         return any(loss.ranking for loss in self.losses)
 
+    @property
+    def is_chosen_by_dev(self) -> bool:
+        """Whether the figure on dev tells checkpoints apart: it differs for the right scores and the opposite."""
+        if self.retrieval is not None:
+            return True
+        labels, metric = np.array([row.label for row in self.dev]), self.losses[0].metric
+        return metric(self.dev, labels) != metric(self.dev, -labels)
+
 
 def read_mixture(
     path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
@@ -91,7 +103,8 @@ def read_mixture(
     Raises:
         InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
             is taken, a label out of range or no teacher for a loss that wants one (file and line named), no positives,
-            or something left out that is not there.
+            something left out that is not there, or dev rows that tell no checkpoint
+            from another for any perspective.
     """
     declared = read_declared(path)
     root = Path(path).parent if folder is None else Path(folder)
@@ -107,6 +120,7 @@ def read_mixture(
         raise InputError(f"{path}: no perspective is left to train; leave fewer out.")
     if all(task.level == "document" for task in kept):
         raise InputError(f"{path}: all perspectives read documents, but a bundle reads sentences, too; change a level.")
+    _check_choice(kept, str(path))
     return kept
 
 
@@ -194,6 +208,20 @@ def _check(task: Task, place: str) -> None:
         raise InputError(f"{place}: triples have negatives, so there is nothing to sample; leave one of them out.")
     if task.is_ranking and task.sampling is None:
         _check_rivals(task.train, place)
+
+
+def _check_choice(tasks: Sequence[Task], place: str) -> None:
+    """Say whose dev rows choose no checkpoint. Raises InputError where none do, and the first one would be kept."""
+    blind = [task.name for task in tasks if not task.is_chosen_by_dev]
+    if not blind:
+        return
+    message = (
+        f"{place}: the dev rows of {' and '.join(blind)} give every checkpoint the same figure, so none is chosen by "
+        "them; add rows of other labels, in a ranking to the same questions."
+    )
+    if len(blind) == len(tasks):
+        raise InputError(message)
+    log.warning(message)
 
 
 def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:

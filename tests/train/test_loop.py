@@ -594,6 +594,27 @@ def test_an_id_that_names_no_question_is_refused(tmp_path: Path, identifier: Any
         read_rows(tmp_path / "rows.jsonl", 1.0)
 
 
+@pytest.mark.parametrize("labels", [[1.0], [0.0, 0.0], [1.0, 0.5]])
+def test_dev_rows_by_which_no_checkpoint_can_be_chosen(
+    mixture: Path, caplog: pytest.LogCaptureFixture, labels: list[float]
+) -> None:
+    """A ranking of positives alone is always perfect, and one without any is worth nothing: the first would be kept."""
+    write(mixture.parent / "blind.jsonl", [{**rows(1.0, 1)[0], "label": label} for label in labels])
+    mixture.write_text(mixture.read_text().replace('"dev": "relevance.jsonl"', '"dev": "blind.jsonl"'))
+    message = "the dev rows of relevance give every checkpoint the same figure, so none is chosen by them; add rows"
+    assert len(read_mixture(mixture)) == 2
+    assert message in caplog.text
+    with pytest.raises(InputError, match=message):
+        read_mixture(mixture, without=["sts"])
+
+
+def test_dev_rows_of_a_grade_by_which_no_checkpoint_can_be_chosen(mixture: Path) -> None:
+    write(mixture.parent / "blind.jsonl", [{**row, "label": 2.0} for row in rows(5.0, 3)])
+    mixture.write_text(mixture.read_text().replace('"dev": "sts.jsonl"', '"dev": "blind.jsonl"'))
+    with pytest.raises(InputError, match="the dev rows of sts give every checkpoint the same figure"):
+        read_mixture(mixture, without=["relevance"])
+
+
 def test_an_id_may_be_a_number(tmp_path: Path) -> None:
     write(tmp_path / "rows.jsonl", [{**row, "id": number} for number, row in enumerate(rows(1.0, 1))])
     assert [row.group for row in read_rows(tmp_path / "rows.jsonl", 1.0)] == ["0", "1"]
