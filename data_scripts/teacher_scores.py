@@ -16,7 +16,7 @@ to those of a former teacher.
 
 A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
 sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
-out, and so are questions whose best rows it does not know.
+out, and so are questions of which it does not know the best rows, or any with label 0.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def some_of_each(rows: list[Row], count: int) -> list[Row]:
 def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], Scores]:
     """The rows whose scores a file keeps, and those scores (N,).
 
-    A question of which it knows none of the best rows is left out, since ranking losses need one.
+    A question of which it knows none of the best rows is left out, or none of those with label 0, since ranking losses
+    need one of both.
     """
     known = dict(zip(*read_kept(arguments.kept), strict=True))
     pairs = [(row, known[n]) for row, n in zip(rows, fingerprints(rows).tolist(), strict=True) if n in known]
@@ -149,8 +150,15 @@ def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], 
             f"{arguments.kept}: has the score of none of the {len(rows)} rows of {arguments.rows}; give those that it "
             "was made from, or a bundle that scores these."
         )
-    best, found = best_labels(rows), best_labels([row for row, _ in pairs])
-    pairs = [(row, score) for row, score in pairs if found[group(row)] == best[group(row)]]
+    found = [row for row, _ in pairs]
+    best, best_found, lacking = best_labels(rows), best_labels(found), with_zeros(rows) - with_zeros(found)
+    whole = {one for one, value in best_found.items() if value == best[one]} - lacking
+    pairs = [(row, score) for row, score in pairs if group(row) in whole]
+    if not pairs:
+        raise InputError(
+            f"{arguments.kept}: of no question of {arguments.rows} it has the scores of a best row and of one with "
+            "label 0; give scores of more rows."
+        )
     return [row for row, _ in pairs], np.array([score for _, score in pairs])
 
 
@@ -160,6 +168,11 @@ def best_labels(rows: list[Row]) -> dict[Group, float]:
     for row in rows:
         found[group(row)] = max(label(row), found.get(group(row), 0.0))
     return found
+
+
+def with_zeros(rows: list[Row]) -> set[Group]:
+    """The questions that have a row of label 0."""
+    return {group(row) for row in rows if label(row) <= 0}
 
 
 def group(row: Row) -> Group:

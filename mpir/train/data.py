@@ -103,8 +103,7 @@ def read_mixture(
     Raises:
         InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
             is taken, a label out of range or no teacher for a loss that wants one (file and line named), no positives,
-            something left out that is not there, or dev rows that tell no checkpoint
-            from another for any perspective.
+            something left out that is not there, or dev rows that tell no checkpoint from another.
     """
     declared = read_declared(path)
     root = Path(path).parent if folder is None else Path(folder)

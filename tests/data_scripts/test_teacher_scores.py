@@ -113,11 +113,20 @@ def test_scores_that_were_kept_teach_without_a_model(
     answered = [*first, {**first[0], "sentence": "blood", "label": 1.0}]
     assert {row["question"] for row in run([*answered, *second], "--kept", tmp_path / "kept.npz")} == {"heart attack"}
 
+    golden = [{**row, "label": 1.0} for row in second]
+    without_lower = [*golden, {**second[0], "sentence": "blood"}]
+    found = {row["question"] for row in run([*first, *without_lower], "--kept", tmp_path / "kept.npz")}
+    assert found == {"does aspirin thin blood"}, "a ranking loss would refuse golden rows alone"
+    assert len(run([*first, *golden], "--kept", tmp_path / "kept.npz")) == 5, "a file that has no others keeps them"
+
     options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--kept", tmp_path / "kept.npz"]
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     (tmp_path / "rows.jsonl").write_text(json.dumps(of("trial", "patients")[0]))
     assert MAIN() == 2
     assert "has the score of none of the 1 rows" in capsys.readouterr().err
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in without_lower))
+    assert MAIN() == 2
+    assert "of no question of" in capsys.readouterr().err
     (tmp_path / "kept.npz").write_bytes(b"no scores")
     assert MAIN() == 2
     assert "holds no scores of a teacher" in capsys.readouterr().err
