@@ -32,11 +32,14 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.cli.numbers import not_negative
+from mpir.corpora import corpus_fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
+from mpir.models.identity import identity_of
+from mpir.train.declared import paths, read_declared
 from mpir.train.settings import TrainingSettings
 from mpir.values import real_number
 
@@ -50,6 +53,8 @@ LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 """What the blend's weights of the other perspectives are chosen from; the first has 1."""
 EVERYTHING = "everything"
+FILES = ("file", "triples", "questions", "qrels")
+"""What a mixture calls its files, beside those of a corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
     real_number("--share", arguments.share, "a number above 0 and up to 1", lambda one: 0 < one <= 1)
+    first = read_declared(arguments.mixture)[0]
+    if isinstance(first["dev"], dict):
+        raise InputError(
+            f"{arguments.mixture}: the blend is measured on dev rows of the first perspective, {first['name']}, which "
+            "has a search instead; name a file of rows, or put another perspective first."
+        )
     whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
     count = max(1, round(arguments.share * len(whole)))
     settings = replace(settings, max_steps=count, evaluate_every=count)
@@ -99,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
         return 0
     seeds = [replace(settings, seed=seed) for seed in arguments.seeds or [settings.seed]]
-    data = fingerprint(_data(arguments))
+    data = fingerprint(_data(arguments, settings.checkpoint))
     runs = [{one.name: figures(one, settings, arguments, data) for one in chosen} for settings in seeds]
     found = {one.name: [run[one.name] for run in runs] for one in chosen}
     print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
@@ -193,13 +204,18 @@ def shares(tuner: FineTuner, rows: list[Example]) -> Floats:
     return found
 
 
-def _data(arguments: argparse.Namespace) -> dict[str, str]:
-    """The content of the mixture and of every file that it names."""
-    declared = read_json(arguments.mixture)["perspectives"]
-    trained = {file.get("file") or file["triples"] for item in declared for file in item["train"]}
-    names = trained | {item["dev"] for item in declared}
-    folder = arguments.data or arguments.mixture.parent
-    return {path.name: sha256(path) for path in (arguments.mixture, *(folder / name for name in sorted(names)))}
+def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
+    """The content of the mixture, of every file that it names, and of the checkpoint."""
+    folder, found = arguments.data or arguments.mixture.parent, {"mixture": sha256(arguments.mixture)}
+    start = identity_of(checkpoint, None, 0, "")
+    for item in read_json(arguments.mixture)["perspectives"]:
+        for source in (*item["train"], item["dev"] if isinstance(item["dev"], dict) else {"file": item["dev"]}):
+            for name in (source[key] for key in FILES if key in source):
+                found[name] = sha256(folder / name)
+            if "corpus" in source:
+                names = paths("corpus", source["corpus"])
+                found[" ".join(names)] = fingerprint(corpus_fingerprint([folder / name for name in names]))
+    return {"files": found, "checkpoint": start}
 
 
 def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> Floats:

@@ -2,12 +2,15 @@
 
 import json
 import runpy
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.conftest import make_checkpoint
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports scripts beside it
@@ -109,3 +112,54 @@ def test_runs_of_equal_length_and_a_table(
     (mixture.parent / "sts.jsonl").open("a").write((mixture.parent / "sts.jsonl").read_text().splitlines()[0] + "\n")
     assert call(monkeypatch, *options) == 2  # nor are runs on other data mixed with them
     assert f"{output / '1/everything'}: was made with other settings or data" in capsys.readouterr().err
+
+
+def test_a_perspective_may_be_chosen_by_a_search_but_for_the_first(
+    mixture: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = {"id": "q", "body": "does aspirin thin blood", "type": "yesno"}
+    golden = ["http://www.ncbi.nlm.nih.gov/pubmed/1"]
+    (tmp_path / "dev.json").write_text(json.dumps({"questions": [{**asked, "documents": golden}]}))
+    texts = "".join(
+        json.dumps({"id": i, "title": "", "abstract": text}) + "\n" for i, text in (("1", GOOD), ("2", BAD))
+    )
+    (tmp_path / "corpus.jsonl").write_text(texts)
+    declared = json.loads(mixture.read_text())
+    relevance, _ = declared["perspectives"]
+    search = {"questions": "dev.json", "corpus": ["corpus.jsonl"]}
+    dense = {"name": "dense", "losses": ["in-batch"], "dev": search, "train": [{"file": "a.jsonl"}]}
+    mixture.write_text(json.dumps({**declared, "perspectives": [relevance, dense]}))
+    options = ["--mixture", mixture, "--checkpoint", tiny_checkpoint, "--output", tmp_path / "runs", "--share", "0.5"]
+    options += ["--device", "cpu", "--parts", "perspectives"]
+    assert call(monkeypatch, *options) == 0
+    assert "everything, its blend without dense" in capsys.readouterr().out
+    (tmp_path / "corpus.jsonl").write_text(texts.replace(BAD, WORSE))
+    assert call(monkeypatch, *options) == 2  # what is searched counts as data, too
+    assert "was made with other settings or data" in capsys.readouterr().err
+    mixture.write_text(json.dumps({**declared, "perspectives": [dense, relevance]}))
+    assert call(monkeypatch, *options) == 2
+    assert "the blend is measured on dev rows of the first perspective, dense, which" in capsys.readouterr().err
+
+
+def test_runs_from_a_checkpoint_that_was_replaced_are_not_taken_up(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_checkpoint, tmp_path / "start")
+    options = [
+        "--mixture",
+        mixture,
+        "--checkpoint",
+        tmp_path / "start",
+        "--output",
+        tmp_path / "runs",
+        "--share",
+        "0.3",
+    ]
+    options += ["--device", "cpu", "--parts", "perspectives"]
+    assert call(monkeypatch, *options) == 0
+    make_checkpoint(tmp_path / "start", outputs=3, seed=5)
+    assert call(monkeypatch, *options) == 2
