@@ -34,6 +34,7 @@ from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
+from mpir.io.hash import fingerprint
 from mpir.io.read import read_lines
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
@@ -99,8 +100,9 @@ class Searching(Protocol):
 
 
 def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str) -> dict[str, Retriever]:
-    """BM25, vectors and both, over a collection whose indexes are made where they are not there."""
-    source = {"collection": test.name, "documents": len(test.documents)}
+    """BM25, vectors and both, over a collection whose indexes are made where they are missing or of other texts."""
+    texts = fingerprint([[one.id, one.title, one.abstract] for one in test.documents])
+    source = {"documents": len(test.documents), "texts": texts}
     if not index_matches(folder / "bm25", source):
         build_index(test.documents, folder / "bm25", source=source)
     if not dense_matches(folder / "dense", source, encoder.identity, factory=factory, sentences=False):

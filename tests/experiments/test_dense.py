@@ -84,6 +84,22 @@ def test_the_blend_orders_the_first_of_each_list_anew(
     stages["BM25"].close()
 
 
+def test_indexes_are_made_anew_where_a_collection_has_other_texts(
+    script: dict[str, Any], bi_encoder_bundle: Path, tmp_path: Path
+) -> None:
+    """As many documents as before, with the same ids, under the same name; another split searches the same ones."""
+    encoder, found = script["open_encoder"](str(bi_encoder_bundle)), []
+    for name, texts in (("T", ("gene", "heart")), ("T", ("heart", "gene")), ("T test", ("heart", "gene"))):
+        documents = [Document(f"d{i}", "", text) for i, text in enumerate(texts)]
+        test = script["TestSet"](name, {"1": "gene"}, documents, {"1": {"d0": 1}})
+        stages = script["first_stages"](test, tmp_path / "indexes", encoder, "Flat")
+        best = [stages[stage].search("gene", 1)[0].id for stage in ("BM25", "vectors")]
+        found.append((best, (tmp_path / "indexes/dense/dense.json").stat().st_mtime_ns))
+        stages["BM25"].close()
+    assert [best for best, _ in found] == [["d0"] * 2, ["d1"] * 2, ["d1"] * 2]
+    assert found[1][1] == found[2][1]
+
+
 def test_bioasqs_gold_outside_a_pool_does_not_count(script: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "bioasq").mkdir()
     (tmp_path / "pubmed").mkdir()
