@@ -24,6 +24,7 @@ from radiology_training import read_entries, train
 from tabulate import tabulate
 
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.io.hash import fingerprint
 from mpir.io.journal import Journal
 from mpir.models.encoder import Encoder
 from mpir.retrieve import MemoryIndex
@@ -73,8 +74,9 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
     start, entries = Start(plan.checkpoint), read_entries(data / "openi/indiana_reports.csv", lexicon)
     entries = [one for one in entries if plan.longest is None or len(one.sentence.split()) <= plan.longest]
     texts = texts_of(entries, plan.sentences)
-    made_by = {"settings": dict(plan.settings), "texts": texts, "entries": [plan.entries, len(entries)]}
-    journal = Journal(folder / "folds.jsonl", made_by)
+    said = fingerprint([[one.question, one.sentence] for one in entries])
+    made_by = {"settings": dict(plan.settings), "texts": texts, "entries": [plan.entries, said]}
+    journal = Journal(folder / "folds.jsonl", {**made_by, "start": start.encoder.identity})
     measured: dict[str, Record] = {}
     for seed, fold in product(plan.seeds, HALVES):
         judged = _judged([entry for entry in entries if _fold(entry) != fold], texts)

@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     dev = Dataset.load(job.dev)
     check(arguments, job, dev)
     parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
-    header = {"dev": dev.data, "job": repr(replace(job, dev=Path(), free=()))}
-    journal = Journal(arguments.output / "parts.jsonl", header)
+    journal = Journal(arguments.output / "parts.jsonl", made_by(job, dev))
     make(job, parts, journal, arguments.workers)
     if arguments.test is None:
         return 0
@@ -95,6 +94,15 @@ def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
     load_free(job.free, BM25)
     if arguments.test:
         Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
+
+
+def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
+    """What every part depends on. Of what is free, that is the sets that hold dev's questions: test's may follow."""
+    asked = {question.id for question in dev.questions}
+    free = [one for one in map(Dataset.load, job.free) if asked & {question.id for question in one.questions}]
+    shipped = open_bundle("default").weights
+    values = {"job": repr(replace(job, dev=Path(), free=())), "version": VERSION, "shipped": shipped}
+    return {"dev": dev.data, "free": sorted(one.data for one in free), **values}
 
 
 def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ from mpir.annotate import Lexicon, NegEx
 from mpir.errors import InputError
 from mpir.perspectives.negation import NegationPerspective
 from mpir.tune.dataset import Dataset
+from tests.conftest import make_checkpoint
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"
@@ -127,6 +129,13 @@ def test_folds_are_compared_and_resumed(
     again = capsys.readouterr().out
     assert "steps" not in again
     assert first.endswith(again)
+    other = make_checkpoint(tmp_path, outputs=1, seed=7)
+    assert folds.run(tmp_path, lexicon, tmp_path / "run", replace(plan, checkpoint=other)) == 0
+    assert capsys.readouterr().out.count("2 steps") == 8  # what another model finds is none of these figures
+    swapped = zip(words, words[::-1], strict=True)
+    lexicon.write_text("".join(f"{word}\t{phrase}\n" for word, phrase in swapped), encoding="utf-8")
+    assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
+    assert "2 steps" in capsys.readouterr().out  # nor is what is found for other findings in the same sentences
 
 
 def test_sentences_that_differ_in_spaces_alone_keep_their_order(folds: ModuleType) -> None:

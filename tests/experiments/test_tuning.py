@@ -101,3 +101,20 @@ def test_a_question_or_candidates_that_are_not_those_scored(script: ModuleType, 
     replace(free, documents=np.array(list("abcdeg"))).save(tmp_path / "others")
     with pytest.raises(InputError, match="the candidates are others"):
         script.by_free(script.load_free((tmp_path / "others",), script.BM25), Objective(free))
+
+
+def test_what_is_free_on_dev_belongs_to_what_parts_are_made_by(
+    script: ModuleType, free: Dataset, tmp_path: Path
+) -> None:
+    """A set of test questions alone may be added later; nothing that was fitted looked at it."""
+    dev, columns = free.subset([0]), replace(free.columns, documents=free.columns.documents + 1)
+    dev.save(tmp_path / "dev")
+    for name, one in (("same", dev), ("other", replace(free, columns=columns).subset([0])), ("test", free.subset([1]))):
+        one.save(tmp_path / name)
+
+    def made_by(*names: str) -> object:
+        job = script.Job(tmp_path / "dev", 15, 3, 3, tuple(tmp_path / name for name in names))
+        return script.made_by(job, Dataset.load(tmp_path / "dev"))
+
+    assert made_by("same") == made_by("same", "test") == made_by("test", "same")
+    assert made_by("same") != made_by("other")
