@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from reuse import content_of
 from seeds import check_seeds, spread
 from tabulate import tabulate
 
@@ -38,7 +39,6 @@ from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
-from mpir.models.identity import identity_of
 from mpir.train.declared import paths, read_declared
 from mpir.train.settings import TrainingSettings
 from mpir.values import real_number
@@ -207,7 +207,6 @@ def shares(tuner: FineTuner, rows: list[Example]) -> Floats:
 def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
     """The content of the mixture, of every file that it names, and of the checkpoint."""
     folder, found = arguments.data or arguments.mixture.parent, {"mixture": sha256(arguments.mixture)}
-    start = identity_of(checkpoint, None, 0, "")
     for item in read_json(arguments.mixture)["perspectives"]:
         for source in (*item["train"], item["dev"] if isinstance(item["dev"], dict) else {"file": item["dev"]}):
             for name in (source[key] for key in FILES if key in source):
@@ -215,7 +214,7 @@ def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
             if "corpus" in source:
                 names = paths("corpus", source["corpus"])
                 found[" ".join(names)] = fingerprint(corpus_fingerprint([folder / name for name in names]))
-    return {"files": found, "checkpoint": start}
+    return {"files": found, "checkpoint": content_of(checkpoint)}
 
 
 def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> Floats:

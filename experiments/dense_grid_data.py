@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from bi_encoders import Asked
-from reuse import check_made_by
+from reuse import check_made_by, content_of
 
 from mpir.cli import main as mpir
 from mpir.cli.numbers import not_negative, positive
@@ -63,7 +63,9 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
         InputError: what is there was made for another encoder, or other numbers.
     """
     data, folder = arguments.data, arguments.output / "data"
-    check_made_by(folder, {name: getattr(arguments, name) for name in SETTINGS}, finished="pool.jsonl")
+    settings = {name: getattr(arguments, name) for name in SETTINGS}
+    made_by = {**settings, "content of the encoder": content_of(arguments.encoder)}
+    check_made_by(folder, made_by, finished="pool.jsonl")
     documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
     dev, train = (_answered(part, documents) for part in _split(data))
     dev, train = _drawn(dev, arguments.questions), _drawn(train, arguments.training)

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from bi_encoders import MEASURES, Asked, Values, Way, found_by, kept, rows_of, searched, trained
+from reuse import content_of
 from tabulate import tabulate
 
 from mpir.cli import guarded
@@ -100,7 +101,8 @@ def values_of(arguments: argparse.Namespace, test: Asked, way: Way, folder: Path
         index = folder / "index"
         return searched(test, best, way.pooling, index, length=arguments.length, device=arguments.device)
 
-    identity = [way.checkpoint, way.pooling, dict(way.settings), corpus_fingerprint(test.corpus)]
+    start = [way.checkpoint, content_of(way.checkpoint)]
+    identity = [*start, way.pooling, dict(way.settings), corpus_fingerprint(test.corpus)]
     return kept(folder / "values.json", identity, make)
 
 

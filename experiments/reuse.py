@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, shown
+from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
+from mpir.models.identity import identity_of
 
 MADE_BY = "made_by.json"
+
+
+def content_of(checkpoint: str | Path) -> str:
+    """What tells a checkpoint from another one under the same name: the fingerprint of its files, or a hub's name."""
+    return fingerprint(identity_of(str(checkpoint), None, 0, ""))
 
 
 def check_made_by(folder: Path, settings: Mapping[str, Any], *, finished: str) -> None:

@@ -7,7 +7,7 @@ import runpy
 from collections.abc import Callable
 from pathlib import Path
 
-from reuse import check_made_by
+from reuse import check_made_by, content_of
 from tripclick_prepare import Prepared, prepare, prepare_sample
 
 from mpir.cli import INTERRUPTED
@@ -54,8 +54,9 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
     folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
     mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
     start, options = prepared.words if name == "tk" else prepared.encoder, _settings(mixture, prepared, arguments)
-    made_by = {"collection": prepared.folder.name, "triples": arguments.triples, "checkpoint": Path(start).name}
-    check_made_by(folder, made_by | {"options": options, "mixture": read_json(mixture)}, finished="bundle/bundle.json")
+    data = {"collection": prepared.folder.name, "triples": arguments.triples, "mixture": read_json(mixture)}
+    begun = {"checkpoint": Path(start).name, "content of the checkpoint": content_of(start)}
+    check_made_by(folder, {**data, **begun, "options": options}, finished="bundle/bundle.json")
     if not (folder / "bundle/bundle.json").is_file():
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
         usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]

@@ -18,6 +18,7 @@ from mpir.corpora.triples import read_triples
 from mpir.errors import InputError
 from mpir.tasks.tripclick import Group, read_groups
 from mpir.text.types import Question
+from tests.conftest import make_checkpoint
 
 ROOT = Path(__file__).parents[2]
 FEW_STEPS = ["--max-steps", "4", "--learning-rate", "2e-3", "--evaluate-every", "4", "--precision", "fp32", "--quiet"]
@@ -37,6 +38,13 @@ def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Pa
     check(tmp_path / "new", {"steps": 2}, finished="model")
     with pytest.raises(InputError, match="new: was made with steps 2, and is asked for with 3"):
         check(tmp_path / "new", {"steps": 3}, finished="model")
+
+
+def test_a_checkpoint_is_known_by_its_content(folder: Path, tmp_path: Path) -> None:
+    content_of = runpy.run_path(str(folder / "reuse.py"))["content_of"]
+    one, same, other = (make_checkpoint(tmp_path / f"{i}", outputs=1, seed=seed) for i, seed in enumerate((1, 1, 2)))
+    assert content_of(one) == content_of(same) != content_of(other)
+    assert content_of("some-hub/model") == content_of("some-hub/model") != content_of("some-hub/other")
 
 
 def test_ensembles_by_hand(folder: Path) -> None:
@@ -310,6 +318,9 @@ def test_negatives_of_every_recipe_train_a_model_each(
     monkeypatch.setattr(sys, "argv", ["x", *options, "--recipes", "mined"])
     assert script["main"]() == 2
     assert "mined negatives are found by the model that BM25-500 gives; name both" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["x", *options, "--recipes", "BM25-500", "mined", "--model", "dot"])
+    assert script["main"]() == 2  # what another model mined is none of this one's
+    assert "negatives/mined/data: was made with model 'tk', and is asked for with 'dot'" in capsys.readouterr().err
 
 
 def read_rows(path: Path) -> set[tuple[str, ...]]:
