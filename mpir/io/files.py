@@ -12,6 +12,31 @@ from mpir.io.hash import sha256
 Files = Mapping[str, Mapping[str, Any]]
 """The bytes and the SHA-256 of each file, by its path in the folder."""
 
+_BESIDE = 256
+"""What a process has open beside the files of an index."""
+
+
+def allow_open(folder: str | Path, files: int) -> None:
+    """Let the process hold so many files of a folder open, as Java does for its own: many systems begin with 1,024.
+
+    Raises:
+        ArtefactError: the system allows fewer.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= files + _BESIDE:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files + _BESIDE, hard))
+    except (ValueError, OSError) as error:
+        raise ArtefactError(
+            f"{folder}: {files} of its files are open in a search, and this process may open {hard} at most; allow "
+            f"more with `ulimit -n {files + _BESIDE}`."
+        ) from error
+
 
 def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """The entries of some files of a folder."""

@@ -20,7 +20,7 @@ from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
-from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
+from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Seen, Vectoriser, check_unique, encode, save
 from mpir.retrieve.dense.workplace import DONE, LOCK, building, new_shard, writing
 from mpir.text.types import Document
 
@@ -131,10 +131,11 @@ def from_vectors(
     first = [row for row in range(len(ids)) if row == 0 or ids[row] != ids[row - 1]]
     names = [ids[row] for row in first]
     with building(Path(folder), {}, resume=False) as part:
-        seen: set[str] = set()
+        seen = Seen()
         for number, begin in enumerate(range(0, len(names), DOCUMENTS_PER_SHARD)):
             chosen = names[begin : begin + DOCUMENTS_PER_SHARD]
-            check_unique(chosen, seen)
+            check_unique(chosen, seen.among(chosen))
+            seen.add(chosen)
             bounds = np.array([*first, len(ids)])[begin : begin + len(chosen) + 1]
             with new_shard(part, number) as shard:
                 save(shard, chosen, np.asarray(found[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])

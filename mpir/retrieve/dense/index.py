@@ -14,14 +14,14 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, shown
-from mpir.io.files import check_files
+from mpir.io.files import allow_open, check_files
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.segment import IDS, NAME, PLACES, VECTORS, Hits, Segment, load
+from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
@@ -69,6 +69,9 @@ class DenseIndex:
         self.info = read_dense_info(self.folder)
         check_files(self.folder, self.info.files, REMEDY, content=False)
         removed = self._removed()
+        allow_open(
+            self.folder, sum((self.folder / one / file).exists() for one in self.info.segments for file in MAPPED)
+        )
         try:
             self.segments = [
                 Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
@@ -180,10 +183,10 @@ class DenseIndex:
         vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
             for segment in self.segments:
-                there = [(place, segment.number_of[one]) for place, one in enumerate(ids) if one in segment.number_of]
-                if there and len(vectors):
-                    places, numbers = zip(*there, strict=True)
-                    scores[list(places)] = segment.scores_of(vectors, numbers)
+                numbers = segment.numbers_of(ids)
+                there = np.flatnonzero(numbers >= 0)
+                if len(there) and len(vectors):
+                    scores[there] = segment.scores_of(vectors, numbers[there])
         return scores
 
     def document(self, id: str) -> Document:
@@ -233,7 +236,9 @@ class DenseIndex:
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         with self._changing():
-            check_unique([one.id for one in added], {name for segment in self.segments for name in segment.number_of})
+            names = [one.id for one in added]
+            there = np.max([segment.numbers_of(names) for segment in self.segments], axis=0)
+            check_unique(names, {name for name, number in zip(names, there, strict=True) if number >= 0})
             texts = all((segment.folder / PLACES).exists() for segment in self.segments)
             with new_shard(self.folder, 1 + max(map(int, self.info.segments))) as shard:
                 write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
@@ -249,7 +254,7 @@ class DenseIndex:
             InputError: an id that the index lacks, or that is named twice.
             OutputError: another process is writing the index.
         """
-        check_unique(ids, set())
+        check_unique(ids)
         with self._changing():
             for segment, number in [self._find(name) for name in ids]:
                 segment.removed[number] = True
@@ -315,6 +320,6 @@ class DenseIndex:
 
     def _find(self, id: str) -> tuple[Segment, int]:
         for segment in self.segments:
-            if id in segment.number_of:
-                return segment, segment.number_of[id]
+            if (number := int(segment.numbers_of([id])[0])) >= 0:
+                return segment, number
         raise InputError(f"{self.folder}: holds no document with id {shown(id)}; check the id and the corpus.")

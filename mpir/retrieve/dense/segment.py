@@ -25,6 +25,8 @@ from mpir.text.types import Document
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
 RECORDS, PLACES = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
+MAPPED = (IDS, FIRST, RECORDS, PLACES, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
+"""The files of a segment that stay open once they were read."""
 MARGIN = 16
 """Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
 NAME = "dense"
@@ -57,10 +59,19 @@ class Segment:
         self.removed = np.zeros(len(self.ids), bool)
         self.removed[list(removed)] = True
 
+    def numbers_of(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The numbers (n,) of documents by their ids; -1 for one that is not here or was removed."""
+        if not len(self.ids):
+            return np.full(len(names), -1)
+        wanted = encoded(names)
+        rows = np.searchsorted(self.ids, wanted, sorter=self._order)
+        numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
+        return np.where((self.ids[numbers] == wanted) & ~self.removed[numbers], numbers, -1)
+
     @cached_property
-    def number_of(self) -> dict[str, int]:
-        """The number of a document by its id; removed ones have none."""
-        return {decoded(one): i for i, one in enumerate(self.ids) if not self.removed[i]}
+    def _order(self) -> npt.NDArray[np.int32]:
+        """The documents' numbers (D,) in the order of their ids: four bytes for each, where a dict takes a hundred."""
+        return np.argsort(self.ids, kind="stable").astype(np.int32)
 
     def nearest(self, vectors: Floats, k: int) -> list[Hits]:
         """The k documents whose best vector is nearest to each query's vector (Q, W); fewer where there are fewer.
@@ -93,7 +104,7 @@ class Segment:
         whole = not there.all() or (len(order) == k and bool(own[order[-1]] > values[-1]))
         return Hits(documents[order], own[order]), whole
 
-    def scores_of(self, vectors: Floats, documents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def scores_of(self, vectors: Floats, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The highest product (D,) of any of the vectors (R, W) with any of each document's; 0 for one without."""
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)

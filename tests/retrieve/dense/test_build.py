@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.errors import ArtefactError, InputError, OutputError, RepeatedIdError
 from mpir.extras import MissingExtraError
 from mpir.retrieve.dense import DenseIndex, build_dense, dense_matches, from_vectors
 from mpir.text.types import Document
@@ -198,3 +198,10 @@ def test_without_faiss(
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtraError, match=r"needs the package faiss, .* run `pip install 'mpir\[dense\]'`"):
         build_dense(documents, tmp_path / "i", encoder)
+
+
+def test_an_id_that_comes_again_in_any_later_shard_is_named(encoder: Any, tmp_path: Path) -> None:
+    for again in range(13):
+        names = [f"d{number}" for number in range(13)] + [f"d{again}"]
+        with pytest.raises(RepeatedIdError, match=f"'d{again}' occurs more than once"):
+            build_dense([Document(name, "", "gene") for name in names], tmp_path / "i", encoder)

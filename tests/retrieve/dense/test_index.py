@@ -1,6 +1,9 @@
 """Search by vectors: MaxP, ties, missing neighbours, and the same answers for every way of building."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +219,48 @@ def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: lis
     found = index.scores_of("gene cell", ["d3", "d2", "nowhere", "d4", "d0"])
     np.testing.assert_allclose(found, [0.0, 1.0, 0.0, 0.0, 1.0])
     assert encoder.read == ["gene cell"]
+
+
+def test_ids_are_found_in_any_order_whatever_is_asked_for(tmp_path: Path) -> None:
+    names = ["10", "9", "é", "a" * 40, "b", "100"]
+    from_vectors(np.eye(6, dtype=np.float32), names, tmp_path / "i")
+    index = DenseIndex(tmp_path / "i")
+    assert [index.document(name).id for name in reversed(names)] == names[::-1]
+    index.remove(["9"])
+    for name in ("9", "", "1", "a" * 39, "a" * 41, "z"):
+        with pytest.raises(InputError, match="holds no document with id"):
+            index.document(name)
+
+
+def test_more_segments_than_files_may_be_open_at_first(
+    encoder: Any, documents: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr("mpir.retrieve.dense.shards.DOCUMENTS_PER_SHARD", 1)
+    many = [replace(document, id=f"{n}-{document.id}") for n in range(30) for document in documents]
+    build_dense(many, tmp_path / "i", encoder)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        with DenseIndex(tmp_path / "i", encoder) as index:
+            assert len(index.search("gene cell aspirin blood", 1000)) == 120
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_a_system_that_allows_too_few_open_files_is_named(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    pytest.importorskip("resource")
+    build_dense(documents, tmp_path / "i", encoder)
+    script = (
+        "import resource, sys; from mpir.retrieve.dense import DenseIndex; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); DenseIndex(sys.argv[1])"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "i")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "4 of its files are open in a search" in ended.stderr
+    assert "allow more with `ulimit -n 260`" in ended.stderr
 
 
 def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
