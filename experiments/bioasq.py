@@ -29,7 +29,7 @@ from mpir.cli.perspectives import add_model_options, load_reranker
 from mpir.corpora import (
     corpus_fingerprint,
     naming_places,
-    read_corpus,
+    read_collection,
     read_questions,
     validate_submission,
     write_run,
@@ -145,7 +145,7 @@ def open_index(arguments: argparse.Namespace) -> Retriever:
         arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
         if not index_matches(arguments.index, source):
             with naming_places(arguments.corpus):
-                build_index(read_corpus(arguments.corpus), arguments.index, source=source, progress=progress)
+                build_index(read_collection(arguments.corpus), arguments.index, source=source, progress=progress)
         if arguments.mode != "bm25":
             keep_vectors(arguments.corpus, arguments.index, arguments.encoder, progress=progress)
     elif arguments.index is None:

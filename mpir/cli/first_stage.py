@@ -158,7 +158,7 @@ def keep_vectors(
 
     `opened` is the encoder where it has been opened.
     """
-    from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+    from mpir.corpora.corpus import corpus_fingerprint, read_collection
     from mpir.retrieve.dense import build_dense, dense_matches
 
     which, place = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
@@ -166,5 +166,5 @@ def keep_vectors(
     if dense_matches(place, source, opened.identity, factory=factory, sentences=sentences):
         return True
     how: dict[str, Any] = {"factory": factory, "sentences": sentences}
-    build_dense(read_corpus(paths), place, opened, source=source, progress=progress, **how)
+    build_dense(read_collection(paths), place, opened, source=source, progress=progress, **how)
     return False

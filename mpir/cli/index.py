@@ -21,7 +21,8 @@ A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them
 (.jsonl) or tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or
 references as PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON
 lines on standard input. The index stores titles and abstracts, so a search needs no corpus. It takes its place only
-when it is whole; an index of the same unchanged files is kept as it is.
+when it is whole; an index of the same unchanged files is kept as it is. What several files have with the same id and
+words counts once; the same id with other words is refused.
 
 examples:
   mpir index abstracts.jsonl --index pubmed-index
@@ -71,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the index, or keep the one that matches; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_corpus
+    from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
 
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     encoder = _encoder(arguments) if arguments.dense else None
     kept = STDIN not in arguments.paths and index_matches(arguments.index, source, stop_words=arguments.stop_words)
     if not kept:
-        documents = read_corpus(arguments.paths)
+        documents = read_collection(arguments.paths)
         options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,11 @@ from mpir.corpora.tables import TABLES, read_table
 from mpir.corpora.tripclick import is_documents, read_documents
 from mpir.errors import InputError, RepeatedIdError
 from mpir.io.read import STDIN, place_of, read_json_lines
+from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
+log = logging.getLogger(__name__)
+_BATCH = 1000
 _XML = (".xml", ".xml.gz", ".nxml", ".nxml.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
 _EXPECTED = ".xml, .nxml, .jsonl, .nbib, pubmed-….txt, .ris or .csv, gzipped or not, or .pdf"
@@ -37,7 +42,21 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
             not one document.
     """
-    return _read(_files(paths))
+    files = _files(paths)
+    return _checked(files, _documents(files))
+
+
+def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
+    """`read_corpus` for an index, where an id is there once: copies in several files count once, and are logged.
+
+    A copy is what an earlier file has with the same id and the same words in title and abstract, as exports of several
+    searches do. What has the same id and other words is yielded, for the index to refuse: nobody knows which is right.
+
+    Raises:
+        InputError: as `read_corpus`.
+    """
+    files = _files(paths)
+    return _checked(files, _once(files))
 
 
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -84,9 +103,9 @@ def _identity(file: Path) -> dict[str, Any]:
     return {"name": file.name, "bytes": status.st_size, "modified_ns": status.st_mtime_ns}
 
 
-def _read(files: list[Path]) -> Iterator[Document]:
+def _checked(files: list[Path], documents: Iterable[Document]) -> Iterator[Document]:
     empty = True
-    for document in _documents(files):
+    for document in documents:
         empty = False
         yield document
     if empty:
@@ -94,14 +113,44 @@ def _read(files: list[Path]) -> Iterator[Document]:
 
 
 def _documents(files: list[Path]) -> Iterator[Document]:
+    return chain.from_iterable(_sources(files))
+
+
+def _sources(files: list[Path]) -> Iterator[Iterator[Document]]:
+    """The documents of each file; those of all PubMed files together."""
     xml = [file for file in files if _has(file, _XML)]
     papers = {file for file in xml if root_tag(file, PUBMED + PAPERS) in PAPERS}
-    yield from read_pubmed([file for file in xml if file not in papers])
+    if updated := [file for file in xml if file not in papers]:
+        yield read_pubmed(updated)
     for file in files:
         if file in papers:
-            yield from read_papers(file)
+            yield read_papers(file)
         elif not _has(file, _XML):
-            yield from next(read for is_kind, read in _KINDS if is_kind(file))(file)
+            yield next(read for is_kind, read in _KINDS if is_kind(file))(file)
+
+
+def _once(files: list[Path]) -> Iterator[Document]:
+    sources = list(_sources(files))
+    yield from _without_copies(sources) if len(sources) > 1 else chain.from_iterable(sources)
+
+
+def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
+    """The documents but for copies of those in earlier sources; inside a source, all."""
+    from mpir.io.seen import Seen  # numpy takes a while to import
+
+    earlier, copies = Seen(), 0
+    for place, source in enumerate(sources, 1):
+        own = Seen()
+        while batch := list(islice(source, _BATCH)):
+            keys = [f"{document.id}\0{normalise(document.text)}" for document in batch]
+            known = earlier.among(keys)
+            copies += sum(key in known for key in keys)
+            yield from (document for key, document in zip(keys, batch, strict=True) if key not in known)
+            if place < len(sources):  # nothing comes after the last one
+                own.add(keys)
+        earlier.take(own)
+    if copies:
+        log.warning("%d documents are in several files with the same id and words; each counts once", copies)
 
 
 def _files(paths: Iterable[str | Path]) -> list[Path]:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora import corpus_fingerprint, read_corpus, read_questions
+from mpir.corpora import corpus_fingerprint, read_collection, read_questions
 from mpir.errors import InputError, shown
 from mpir.io.hash import sha256
 from mpir.models.device import choose_device, choose_dtype
@@ -223,7 +223,7 @@ class Generation:
         settings, counts = self.settings, Counter[str]()
         folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
         if not index_matches(folder, source):
-            build_index(read_corpus(settings.corpus), folder, source=source, progress=self.progress)
+            build_index(read_collection(settings.corpus), folder, source=source, progress=self.progress)
         relevance = self._perspective("relevance")
         chosen = [name for name in ("graded", "coverage") if name in self.steps]
         identity = {

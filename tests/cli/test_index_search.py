@@ -130,6 +130,16 @@ def test_an_id_that_two_documents_have_is_named_with_its_lines(corpus: Path, tmp
     assert not (tmp_path / "index").exists()
 
 
+def test_exports_that_overlap_are_one_index(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    later = tmp_path / "later.jsonl"
+    later.write_text(json.dumps(RECORDS[1] | {"id": "3"}) + "\n" + corpus.read_text())
+    assert mpir("index", corpus, later, "--index", tmp_path / "index") == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 3
+    later.write_text(json.dumps(RECORDS[1] | {"text": "Statins lower cholesterol — often."}))
+    with pytest.raises(InputError, match=r"corpus.jsonl:2 and .*later.jsonl:1: the document id '2' occurs more than"):
+        mpir("index", corpus, later, "--index", tmp_path / "index")
+
+
 def test_a_corpus_from_standard_input_is_always_indexed_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

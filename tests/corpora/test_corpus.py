@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.corpora import corpus_fingerprint, naming_places, read_corpus
+from mpir.corpora import corpus_fingerprint, naming_places, read_collection, read_corpus
 from mpir.errors import InputError, RepeatedIdError
 
 XML = '<PubmedArticleSet><MedlineCitation><PMID Version="1">{}</PMID><Article/></MedlineCitation></PubmedArticleSet>'
@@ -76,6 +76,25 @@ def test_an_id_that_several_documents_have_is_named_with_its_places(tmp_path: Pa
     for identity, message in places.items():
         with pytest.raises(RepeatedIdError, match=message), naming_places([tmp_path]):
             raise RepeatedIdError(identity, "twice")
+
+
+def test_what_several_files_have_with_the_same_words_is_once_in_a_collection(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = "<Article><ArticleTitle>The <i>Heart</i>.</ArticleTitle></Article>"
+    files = {
+        "p.xml": XML.format(7).replace("<Article/>", record),
+        "a.jsonl": '{"id": "7", "title": "the heart", "text": ""}\n{"id": "8", "text": "A cell."}\n',
+        "b.jsonl": '{"id": "9", "text": "A cell."}\n{"id": "8", "text": "a  cell"}\n{"id": "8", "text": "Others."}\n',
+        "c.jsonl": '{"id": "8", "text": "A cell!"}\n{"id": "c", "text": "x"}\n{"id": "c", "text": "x"}\n',
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    found = [(one.id, one.text.strip()) for one in read_collection([tmp_path])]
+    cells = [("8", "A cell."), ("9", "A cell."), ("8", "Others.")]
+    assert found == [("7", "The Heart."), *cells, ("c", "x"), ("c", "x")]
+    assert caplog.messages == ["3 documents are in several files with the same id and words; each counts once"]
+    assert len(ids(tmp_path)) == 9
 
 
 def test_fingerprint_changes_with_the_files(tmp_path: Path) -> None:

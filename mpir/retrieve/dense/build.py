@@ -16,11 +16,12 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.io.files import Files, list_files
+from mpir.io.seen import Seen
 from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
-from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Seen, Vectoriser, check_unique, encode, save
+from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
 from mpir.retrieve.dense.workplace import DONE, LOCK, building, new_shard, writing
 from mpir.text.types import Document
 

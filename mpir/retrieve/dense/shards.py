@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import InputError, RepeatedIdError, shown
+from mpir.io.seen import Seen
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.segment import (
     FIRST,
@@ -27,7 +26,6 @@ from mpir.retrieve.dense.segment import (
     write_records,
 )
 from mpir.retrieve.dense.workplace import finished_shard, new_shard
-from mpir.text.normalise import without_surrogates
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document
 
@@ -94,34 +92,6 @@ def save(shard: Path, names: Sequence[str], vectors: Floats, first: npt.NDArray[
     np.save(shard / IDS, encoded(names))
     np.save(shard / FIRST, np.asarray(first, np.int64))
     np.save(shard / VECTORS, vectors)
-
-
-class Seen:
-    """The ids of earlier documents, as hashes of 96 bits in sorted arrays: 16 bytes for each, where a set takes 100."""
-
-    def __init__(self) -> None:
-        self._hashes: list[npt.NDArray[np.bytes_]] = []
-
-    def among(self, names: Sequence[str]) -> set[str]:
-        """Those of the names that were seen."""
-        wanted = _hashed(names)
-        known = np.zeros(len(names), bool)
-        for part in self._hashes:
-            known |= part[np.minimum(np.searchsorted(part, wanted), len(part) - 1)] == wanted
-        return {name for name, there in zip(names, known, strict=True) if there}
-
-    def add(self, names: Sequence[str]) -> None:
-        """Note names. Arrays grow like the digits of a binary counter, so that each hash is merged a few times only."""
-        new = np.sort(_hashed(names))
-        while self._hashes and len(self._hashes[-1]) <= len(new):
-            new = np.sort(np.concatenate([self._hashes.pop(), new]), kind="stable")  # which merges two runs
-        self._hashes.append(new)
-
-
-def _hashed(names: Sequence[str]) -> npt.NDArray[np.bytes_]:
-    """Hashes (N,) of ids in letters and digits: an array of bytes drops zeros at the end."""
-    found = (b64encode(blake2b(without_surrogates(name).encode(), digest_size=12).digest()) for name in names)
-    return np.fromiter(found, "S16", len(names))
 
 
 def check_unique(names: Sequence[str], others: Collection[str] = ()) -> None:
