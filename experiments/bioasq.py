@@ -64,7 +64,9 @@ def parser() -> argparse.ArgumentParser:
         "--index", type=Path, help="index folder, made from the corpus if it is not there (default: a cache)"
     )
     new.add_argument("--gold", type=Path, help="golden answers to measure against")
-    new.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    new.add_argument(
+        "--version", type=int, default=9, help="of the official measures; 9 is for BioASQ 9 and later (%(default)s)"
+    )
     new.add_argument("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
     new.add_argument("--documents", type=submitted, default=10, help="documents to submit (%(default)s)")
     new.add_argument("--snippets", type=submitted, default=10, help="snippets to submit (%(default)s)")

@@ -9,11 +9,12 @@ from typing import Any
 
 BIOASQ_EXAMPLE = """\
 The figures are those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
-5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. A golden question that the submission leaves out is skipped, as in the
-official program; --omitted zero counts it as zero.
+5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in golden questions without documents or without
+snippets: 9 skips them. Without its flag, BioASQ's program takes 8. A golden question that the submission leaves out is
+skipped, as in the official program; --omitted zero counts it as zero.
 
 example:
-  mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json --version 9
+  mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json
 """
 RUN_EXAMPLE = """\
 Measures are written as ir_measures writes them: nDCG@10, RR, R@100, P@10, AP, Success@5, …
@@ -40,7 +41,12 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--gold", required=True, metavar="FILE", help="golden questions (BioASQ JSON)")
     parser.add_argument("--submission", required=True, metavar="FILE", help="submitted questions (BioASQ JSON)")
-    parser.add_argument("--version", type=int, default=8, help="version of the measures: 2, 3, 5, 8 or 9 (default: 8)")
+    parser.add_argument(
+        "--version",
+        type=int,
+        default=9,
+        help="version of the measures: 2, 3, 5, 8, or 9 for BioASQ 9 and later (default: %(default)s)",
+    )
     parser.add_argument(
         "--omitted",
         choices=["skip", "zero"],

@@ -72,6 +72,19 @@ def test_bioasq_prints_one_object(files, capsys):
         assert measures == pytest.approx(dict.fromkeys(measures, 0.5), abs=1e-4)
 
 
+def test_bioasq_measures_as_its_rounds_from_9_on_do_unless_told_otherwise(files, capsys):
+    gold, submission = files
+    questions = json.loads(gold.read_text())["questions"]
+    record = {"id": "bare", "body": "Which?"}
+    gold.write_text(json.dumps({"questions": [*questions, record]}))
+    submission.write_text(json.dumps({"questions": [*json.loads(submission.read_text())["questions"], record]}))
+    found = []
+    for version in ([], ["--version", 9], ["--version", 8]):
+        assert evaluate("bioasq", "--gold", gold, "--submission", submission, *version, "--json") == 0
+        found.append(json.loads(capsys.readouterr().out)["documents"]["map"])
+    assert found == pytest.approx([0.5, 0.5, 0.25], abs=1e-4)
+
+
 def test_bioasq_prints_a_table_and_omitted_questions_can_count_zero(files, capsys):
     gold, submission = files
     evaluate("bioasq", "--gold", gold, "--submission", submission, "--omitted", "zero")
