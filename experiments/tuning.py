@@ -23,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpir.cli.numbers import at_least, positive
 
@@ -30,12 +31,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from free_baselines import BM25
 from tqdm import tqdm
-from tuning_fits import FIXED, LEARNED, SEARCHES, SIZES, Job, Part, fit_and_measure, load_free
+from tuning_fits import FIXED, LEARNED, SEARCHES, SIZES, VERSION, Job, Part, fit_and_measure, load_free
 from tuning_report import Report, across
 
 from mpir.cli import guarded
 from mpir.io.journal import Journal
 from mpir.io.write import atomic_write, write_json
+from mpir.perspectives import open_bundle
 from mpir.tune.adoption import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
