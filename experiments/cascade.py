@@ -297,12 +297,10 @@ def seconds_a_sentence() -> float:
 def draw(path: Path, points: dict[str, list[tuple[float, float, Figures]]]) -> None:
     """The loss of documents and of sentences over the share of pairs scored, a line for each first pass."""
     from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
         figure = Figure(figsize=(9, 3.6))
-        FigureCanvasAgg(figure)
         for axis, measure in zip(figure.subplots(1, 2), ("document-map", "sentence-map"), strict=True):
             for (name, found), colour in zip(points.items(), COLOURS, strict=False):
                 shares = [1.0, *(scored for _, scored, _ in found)]

@@ -28,13 +28,11 @@ def curves(log: str | Path, path: str | Path) -> None:
     """
     with needs("train", "a picture"):
         from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
     losses, looks = read_log(log)
     with rc_context(STYLE):
         figure = Figure(figsize=(9.0, 3.4))
-        FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
         _draw_losses(left, losses)
         _draw_looks(right, looks, list(losses))

@@ -50,12 +50,10 @@ def _figure(path: str | Path, width: float, height: float, rows: int = 1, column
     """Axes (rows, columns) to draw on; written to `path` with the suffixes .png and .svg at the end."""
     with needs("tune", "a picture"):
         from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
     with rc_context(STYLE):
         figure = Figure(figsize=(width, height))
-        FigureCanvasAgg(figure)
         yield figure.subplots(rows, columns, squeeze=False)
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
