@@ -157,6 +157,11 @@ def test_a_title_begins_a_record_of_embases_without_a_blank_row_too(tmp_path: Pa
     assert list(read_table(tmp_path / "a.csv")) == [Document("a.csv:1", "One", ""), Document("a.csv:2", "Two", "b")]
 
 
+def test_a_title_may_come_behind_other_fields_of_a_record_of_embases(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"TITLE","One"\n"DOI","10.1/1"\n\n"PUI","L2"\n"TITLE","Two"\n', encoding="utf-8")
+    assert list(read_table(tmp_path / "a.csv")) == [Document("10.1/1", "One", ""), Document("L2", "Two", "")]
+
+
 def test_embases_fields_by_column_have_the_pmid_too(tmp_path: Path) -> None:
     header = "TITLE,ABSTRACT,Embase Accession ID,Medline PMID,PUI,DOI"
     (tmp_path / "a.csv").write_text(f"{header}\nSource,b,1,7,L1,10.1/1\nSOURCE,b,2,,L2,\n", encoding="utf-8")

@@ -31,6 +31,11 @@ def test_a_run_is_read_in_the_order_of_the_file(tmp_path):
     assert list(run["2"]) == ["b", "a"]
 
 
+def test_a_streamed_run_has_each_querys_documents_best_first_and_ties_in_the_order_of_the_file(tmp_path):
+    path = file_of(tmp_path, "2 Q0 b 1 1e-3 x\n2 Q0 a 9 4 x\n2 Q0 c 3 1e-3 x\n\n1 Q0 d 1 -3 x\n1 Q0 e 2 0 x\n")
+    assert list(stream_run(path)) == [("2", ["a", "b", "c"]), ("1", ["e", "d"])]
+
+
 @settings(max_examples=25)
 @given(run=st.dictionaries(IDS, st.dictionaries(IDS, SCORES, min_size=1, max_size=4), min_size=1, max_size=3))
 def test_a_run_round_trips(run, tmp_path_factory):
