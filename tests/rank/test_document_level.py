@@ -56,8 +56,9 @@ def test_it_reads_title_and_abstract_and_has_its_share() -> None:
 
 
 def test_scores_that_documents_bring_are_columns_and_no_model_is_asked_for_them() -> None:
+    """The score that a first stage ranked by, which fuses several perhaps, is none of them."""
     long = Long()
-    docs = [replace(one, scores={"bm25": one.score or 0.0, "dense": 0.1, "long": 3.0}) for one in DOCS]
+    docs = [replace(one, score=0.03, scores={"bm25": one.score or 0.0, "dense": 0.1, "long": 3.0}) for one in DOCS]
     best = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", docs).documents[0]
     assert long.asked == []
     assert best.scores == {"bm25": 2.0, "dense": 0.1, "long": 3.0}
