@@ -69,7 +69,7 @@ def check_models(
     tuned, rests = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
     for one in perspectives:
         _check_same(tuned.get(one.name), one.model_fingerprint, one.name, source)
-    for column in derived if weights.made_by else ():
+    for column in derived:
         expected = rests.get(column.name, weights.made_by.get(column.name))  # as it was once kept
         if weights.alpha.get(column.name):
             _check_same(expected, dict(column.identity), column.name, source)

@@ -622,3 +622,12 @@ def test_the_sentence_before_says_it_already_or_nothing_is_added_to_what_has_a_s
         ranking = Reranker(perspectives=[Words(signed=signed)]).rerank("q", [document])
         found = [one for one in ranking.documents[0].sentences if one.begin]
         assert [one.scores["words"] for one in found] == [expected]
+
+
+def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
+    class OfLength(Words):
+        def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+            return super().score(question, sentences) / [len(text.split()) for text in sentences]
+
+    ranking = Reranker(perspectives=[OfLength()]).rerank("q", ["A case of cystic fibrosis. It is caused by CFTR."])
+    assert {one.text: one.scores["words"] for one in ranking[0].sentences}["It is caused by CFTR."] == 0.5 / 5
