@@ -88,3 +88,9 @@ def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) 
     replace(own, alpha_context=0.0).save(fitted_bundle / "weights.json")
     seal(fitted_bundle)
     assert not Reranker(fitted_bundle).relevance.fitted
+
+
+def test_columns_without_weight_are_no_part_of_what_a_score_depends_on() -> None:
+    known = fingerprint_of(Weights({"a": 1}, made_by={"seed": 1}))
+    assert known == fingerprint_of(Weights({"b": 0.0, "a": 1.0}, beta={"bm25": 1.0, "dense": 0.0}))
+    assert known != fingerprint_of(Weights({"b": 0.1, "a": 1.0}))
