@@ -375,6 +375,13 @@ def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> N
     assert Reranker(perspectives=[said, orders, Count("x")], weights=weights).rerank("q", ["An x."]).reading == ["x"]
 
 
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_explain_names_what_orders_sentences_where_it_weighs(weight: float) -> None:
+    weights = Weights({"x": 1.0, "y": weight})
+    found = Reranker(perspectives=[Count("x"), at("sentence", evidence=False)], weights=weights).rerank("q", ["x."])
+    assert ("Y orders sentences, and is no part of a document's score." in found.explain()) is bool(weight)
+
+
 def test_explain_says_why(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", ["An x.", "Nothing."])
     text = ranking.explain(1)
