@@ -133,10 +133,12 @@ def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:
         assert documents.weights is not None
         assert documents.weights.beta == {"bm25": 0.0, "dense": 1.0}
         assert blend.weights == weights
+        assert sentences.weights == Weights({"o": 1.0}, 0.0, {"bm25": 0.0, "dense": 0.0}, 1.0, context="document")
 
 
 def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents() -> None:
     assert added_up(Weights({"o": 1.0})) is None
+    assert added_up(Weights({"o": 1.0}, beta={"dense": 1.0, "long": 1.0}, context="document")) is None
     both = added_up(Weights({"o": 1.0}, 0.5, {"dense": 0.3, "bm25": 0.1}))
     assert both is not None
     assert both.name == "BM25 + dense"
