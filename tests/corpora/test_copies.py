@@ -46,6 +46,14 @@ def test_a_pmid_or_a_doi_tells_one_paper_in_whatever_words() -> None:
     assert kept.metadata == {"pmid": "7", "doi": "10.1/a"}
 
 
+def test_what_the_first_copy_says_of_a_paper_stays() -> None:
+    first = Document("7", "Salt", "", metadata={"pmid": "7", "doi": "10.1/a"})
+    copy = Document("x", "Salt", LONG, metadata={"pmid": "7", "doi": "10.1/b", "year": "2020"})
+    (found,) = without_copies([first, copy])
+    assert found == replace(copy, id="7")
+    assert found.metadata == {"pmid": "7", "doi": "10.1/a", "year": "2020"}
+
+
 def test_what_a_publisher_writes_before_an_abstract_makes_no_other_paper() -> None:
     plain, signed = Document("7", "Salt", LONG), Document("2-s2.0-1", "Salt", f"(c) 2019 Somebody. {LONG}")
     assert without_copies([plain, signed]) == [replace(signed, id="7")]

@@ -111,3 +111,14 @@ def test_fingerprint_changes_with_the_files(tmp_path: Path) -> None:
 def test_importing_the_room_loads_nothing_heavy() -> None:
     code = "import sys, mpir.corpora; print({'numpy', 'torch', 'jnius', 'spacy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_standard_input_is_not_read_again_for_the_places_of_an_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b'{"id": "s"}\n'))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    (tmp_path / "a.jsonl").write_text('{"id": "s"}\n')
+    with pytest.raises(RepeatedIdError, match=r"^\S*a\.jsonl:1: twice$"), naming_places(["-", tmp_path / "a.jsonl"]):
+        raise RepeatedIdError("s", "twice")
+    assert stdin.read() == '{"id": "s"}\n'

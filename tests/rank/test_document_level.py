@@ -88,6 +88,7 @@ def test_records_and_sets_keep_it(tmp_path: Path) -> None:
     ("docs", "message"),
     [
         ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) has no score 'd' though others"),
+        ([{"text": "a"}, {"text": "b", "scores": {"d": 1}}], r"docs\[0\] \(id '0'\) has no score 'd' though others"),
         ([{"text": "a", "scores": {"d": float("nan")}}], "has the score 'd' nan; expected a finite number"),
         ([{"text": "a", "scores": 3}], "scores is 3; expected numbers by name"),
     ],
@@ -143,3 +144,8 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
     with pytest.raises(InputError, match="one or more of different names that read sentences, found"):
         Reranker(perspectives=[Long()])
+
+
+def test_agreement_rests_on_a_perspective_that_reads_sentences() -> None:
+    with pytest.raises(InputError, match=r"agreement is 'long'; expected one of the perspectives \['x'\]"):
+        Reranker(perspectives=[Letters(), Long()], agreement="long")
