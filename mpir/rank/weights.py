@@ -19,6 +19,8 @@ Normalise = Literal["none", "minmax", "zscore"]
 BEFORE = "beta_bm25"
 RECURSIVE = ("document", "fixpoint")
 """The readings of S_CONTEXT that are S_DOC; any other is the name of a document column."""
+RANKS = 3
+"""So many of a document's best sentences count in S_DOC where nothing else is said, as in the paper."""
 RESERVED = {"context", *RECURSIVE}
 """What no column may be called."""
 
@@ -48,7 +50,7 @@ class Weights:
     alpha_context: float = 1.0
     beta: Mapping[str, float] = field(default_factory=lambda: {"bm25": 1.0})
     beta_sentences: float = 1.0
-    w: tuple[float, ...] = (1.0, 1.0, 1.0)
+    w: tuple[float, ...] = (1.0,) * RANKS
     context: str = "bm25"
     normalise: Normalise = "none"
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -103,13 +105,11 @@ class Weights:
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
 
     @classmethod
-    def equal(
-        cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, ranks: int = 3, context: str = "bm25"
-    ) -> Weights:
+    def equal(cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, context: str = "bm25") -> Weights:
         """Where tuning starts, for these columns: all weights of a sum the same, adding up to 1 in each sum."""
         alpha, beta = tuple(sentences), tuple(documents)
         share, other = 1 / (len(alpha) + 1), 1 / (len(beta) + 1)
-        return cls(dict.fromkeys(alpha, share), share, dict.fromkeys(beta, other), other, (1 / ranks,) * ranks, context)
+        return cls(dict.fromkeys(alpha, share), share, dict.fromkeys(beta, other), other, (1 / RANKS,) * RANKS, context)
 
     def check_sentences(self, layout: Layout, source: str = "weights") -> None:
         """Raise InputError unless exactly these sentence columns are weighted."""

@@ -13,12 +13,12 @@ from mpir.extras import needs
 from mpir.perspectives.scales import minmax
 from mpir.rank.blend import best_of, slots
 from mpir.rank.columns import Columns, Floats
+from mpir.rank.weights import RANKS
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
 from mpir.values import one_of
 
 Learner = Literal["logistic regression", "feed-forward net"]
-RANKS = 3
 
 
 @dataclass(frozen=True)

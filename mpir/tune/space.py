@@ -10,7 +10,7 @@ import numpy as np
 from mpir.errors import InputError, shown
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns, Floats, Integers
-from mpir.rank.weights import RECURSIVE, Normalise, Weights
+from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
 from mpir.values import one_of
 
@@ -27,7 +27,7 @@ class Space:
     a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
     (`units`, by the column's name); sentence sums and document sums have about unit deviation then and count
     as they are (what S_DOC takes of a sentence sum is without agreement's share, and has less). β2·w is one quantity
-    for each rank, so that the β of document columns and the R products are the second mixture.
+    for each rank, so that the β of document columns and the products are the second mixture.
     """
 
     alpha: Simplex
@@ -42,7 +42,6 @@ class Space:
         cls,
         columns: Columns,
         *,
-        ranks: int = 3,
         context: str = "bm25",
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -54,7 +53,7 @@ class Space:
                 mixture meets, or that leave no valid fixed point.
         """
         layout = columns.layout
-        alpha, beta = (*layout.sentences, CONTEXT), (*layout.documents, *(f"w{rank + 1}" for rank in range(ranks)))
+        alpha, beta = (*layout.sentences, CONTEXT), (*layout.documents, *(f"w{rank}" for rank in range(1, RANKS + 1)))
         given = dict(bounds or {})
         unknown = set(given) - {*alpha, *beta}
         if unknown:

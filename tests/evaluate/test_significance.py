@@ -54,6 +54,7 @@ def test_groups_without_questions(first: list[float], second: list[float], group
 
 def test_equal_systems_do_not_differ_and_p_is_never_zero():
     assert randomisation_test([0.1, 0.7], [0.1, 0.7]) == 1
+    assert randomisation_test([0.1, 0.7], [0.1, 0.7], permutations=1500) == 1
     assert randomisation_test(np.ones(200), np.zeros(200), permutations=999) == 1 / 1000
 
 
