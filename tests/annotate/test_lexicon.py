@@ -87,6 +87,7 @@ def test_an_address_or_a_number_mentions_nothing() -> None:
     lexicon = Lexicon.of({"nodule": ["nodule"], "five": ["5"], "two": ["2"]})
     text = "see https://example.org/nodule?a nodule me.nodule@example.org www.nodule.org 2.5 1/2 5. nodule"
     assert found(lexicon, text) == [("nodule", "nodule"), ("five", "5"), ("nodule", "nodule")]
+    assert found(lexicon, "2.5") == found(lexicon, "2/5") == []
 
 
 def test_chexpert_folders_become_a_lexicon(tmp_path: Path) -> None:

@@ -154,6 +154,7 @@ def test_words_are_partners_above_the_threshold() -> None:
     text = "An opacity in the left lung."  # "opacit" is 6 of the 9 letters of "opacities"
     assert partial(text, threshold=0.66) == ["opacity in the left lung"]
     assert partial(text, threshold=0.67) == []
+    assert partial(text, threshold=6 / 9) == []
 
 
 def test_words_stand_within_the_gap() -> None:
