@@ -152,6 +152,13 @@ const SCALES = {
 
 const shown = (value) => value.toFixed(3);
 
+/** The question as far as it was read, and how much of it was not. */
+export function asked(data) {
+  if (!data.unread) return data.query;
+  const read = Array.from(data.query).slice(0, -data.unread).join("");
+  return `${read} … (${data.unread} more characters were not read)`;
+}
+
 /** What a document is called: its title, or how its text begins, to the end of a word. */
 export function nameOf(found) {
   const text = (found.sections.title || found.sections.abstract || "").trim(), points = Array.from(text);
@@ -163,7 +170,7 @@ function show(data) {
   const weights = structuredClone(data.weights);
   byId("list").replaceChildren();
   Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [] });
-  byId("question").textContent = data.query;
+  byId("question").textContent = asked(data);
   byId("scale").textContent = SCALES[weights.normalise];
   byId("result").hidden = !data.documents.length;
   if (!data.documents.length) { byId("status").textContent = "No documents."; return; }

@@ -44,6 +44,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
     before = _first_ranks(ranked, documents)
     return {
         "query": ranking.query,
+        "unread": ranking.unread,
         "weights": ranking.weights.to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),

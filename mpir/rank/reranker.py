@@ -199,7 +199,7 @@ class Reranker:
         `docs` are strings, dictionaries, Documents, or other libraries' documents (see `rank.inputs.as_documents`);
         their own first-stage scores count as S_BM25, and where they have none, BM25 among themselves does. `doc_ids`
         and `metadata` name and describe each of them, where they don't do so themselves. `top_k` keeps the best
-        documents only.
+        documents only. Of a query of more than 4,000 characters the beginning is read (`Ranking.unread`).
 
         Raises:
             InputError: a query that is no string, documents that are no documents, two of one id, or a top_k below 1.

@@ -164,3 +164,12 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
 def test_a_long_title_ends_with_a_word(title: str, shown: str) -> None:
     found = json.dumps({"id": "7", "sections": {"title": title, "abstract": ""}})
     assert in_node("nameOf", f"process.stdout.write(nameOf({found}));") == shown
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_a_question_that_is_far_too_long_is_shown_as_far_as_it_was_read() -> None:
+    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank("💊 gene " * 1_000, ["A gene."])
+    data = page_data(ranking, [Document("1", abstract="A gene.")])
+    shown = "💊 gene " * 571 + "💊 … (3002 more characters were not read)"
+    assert in_node("asked", f"process.stdout.write(asked({json.dumps(data)}));") == shown
+    assert in_node("asked", 'process.stdout.write(asked({ query: "gene", unread: 0 }));') == "gene"
