@@ -88,7 +88,8 @@ def _rerank(service: Service) -> Work:
     async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
         exchange.dialect = dialect = dialect_of(exchange.request.url.path, body)
         service.check_model(body)
-        wanted = read_wanted(body, service.settings.limits, documents=dialect.documents, best=dialect.best)
+        names = {"documents": dialect.documents, "best": dialect.best}
+        wanted = read_wanted(body, service.settings.limits, **names, returned=dialect.returned)
         exchange.sizes = {"documents": len(wanted.documents), "tokens": wanted.tokens}
         ranking = await service.rank(wanted.query, wanted.documents, wanted.tokens)
         relevance = service.reranker.relevance

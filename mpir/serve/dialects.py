@@ -43,13 +43,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The names of a request's fields, and the forms of an answer and of an error."""
+    """The names of a request's fields, the forms of an answer and of an error, and whether documents come back unasked.
+
+    Of those who share the common form, Jina sends them unless told not to, and vLLM always: their clients read them.
+    """
 
     name: str
     answer: Callable[[Answer], Any]
     error: Callable[[str, Refusal], dict[str, Any]]
     documents: str = "documents"
     best: str = "top_n"
+    returned: bool = False
 
 
 def dialect_of(path: str, fields: Container[str]) -> Dialect:
@@ -151,7 +155,7 @@ def kind_of(refusal: Refusal) -> str:
     return kinds.get(refusal.status, "BadRequestError" if refusal.status < 500 else "InternalServerError")
 
 
-COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error)
+COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error, returned=True)
 COHERE_2 = Dialect("cohere-v2", _cohere_2, lambda identity, refusal: {"id": identity, "message": refusal.message})
 VOYAGE = Dialect("voyage", _voyage, lambda _, refusal: {"detail": refusal.message}, best="top_k")
 TEI = Dialect("tei", _tei, _tei_error, documents="texts")

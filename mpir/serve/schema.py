@@ -35,7 +35,7 @@ _REQUEST = {
         "model": {"type": "string"},
         "top_n": {"type": "integer", "minimum": 1, "description": "results to return; more than there are means all"},
         "top_k": {"type": "integer", "minimum": 1, "description": "top_n as Voyage calls it"},
-        "return_documents": {"type": "boolean", "default": False},
+        "return_documents": {"type": "boolean", "description": "by default as the client's own server does"},
         "return_text": {"type": "boolean", "default": False, "description": "return_documents as TEI calls it"},
         "raw_scores": {"type": "boolean", "default": False, "description": "TEI: the blend instead of a probability"},
         "rank_fields": {"type": "array", "items": {"type": "string"}, "description": "Cohere v1: fields to read"},

@@ -50,8 +50,12 @@ def tokens_of(query: str, documents: Sequence[Document]) -> int:
     return 1 + (characters + sentences * len(as_read(query))) // 4
 
 
-def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best: str) -> Wanted:
+def read_wanted(
+    body: Mapping[str, Any], limits: Limits, *, documents: str, best: str, returned: bool = False
+) -> Wanted:
     """The request of a body, whose documents and number of results go by these names; unknown fields are ignored.
+
+    `returned` says whether documents come back where the body does not say.
 
     Raises:
         Refusal: 400 for a value that is not as expected, 413 for too much of it.
@@ -62,7 +66,7 @@ def read_wanted(body: Mapping[str, Any], limits: Limits, *, documents: str, best
         tuple(given),
         _documents(given, documents, body.get("rank_fields"), limits),
         whole_number(body, best, least=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
-        _flag(body, "return_documents") or _flag(body, "return_text"),
+        _flag(body, "return_documents", returned) or _flag(body, "return_text"),
         _flag(body, "raw_scores"),
         _spans(body),
         _sentences(body),
@@ -132,11 +136,11 @@ def _by_fields(document: Any, fields: list[str] | None) -> Any:
     return {**kept, "text": "\n".join(f"{name}: {value}" for name, value in found.items())}
 
 
-def _flag(body: Mapping[str, Any], name: str) -> bool:
+def _flag(body: Mapping[str, Any], name: str, default: bool = False) -> bool:
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
         raise Refusal(400, f"{name} is {shown(value)}; expected true or false.")
-    return bool(value)
+    return default if value is None else value
 
 
 def _spans(body: Mapping[str, Any]) -> Spans | None:

@@ -33,6 +33,15 @@ def test_cohere_1_jina_and_vllm_share_an_answer(server: Server, order: list[int]
     assert answer["id"]
 
 
+def test_documents_come_back_unless_told_not_to_as_jina_and_vllm_send_them(server: Server, order: list[int]) -> None:
+    answer = server.post("/v1/rerank", {**COMMON, "return_documents": None}).json()
+    assert [result["document"] for result in answer["results"]] == [{"text": TEXTS[i]} for i in order]
+    without = server.post("/v1/rerank", {**COMMON, "return_documents": False}).json()
+    assert not any("document" in result for result in without["results"])
+    voyage = server.post("/v1/rerank", {**COMMON, "truncation": True}).json()
+    assert not any("document" in result for result in voyage["data"])
+
+
 def test_the_request_that_the_page_shows(server: Server) -> None:
     page = (Path(__file__).parents[2] / "docs/serve.md").read_text(encoding="utf-8")
     path, body = re.findall(r"curl -s localhost:8000(\S+) .*? -d '(.*?)'", page, re.DOTALL)[0]
