@@ -31,7 +31,7 @@ def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None =
         place = place_of(path, number)
         query, candidates = _read(record, place)
         with naming(place):
-            documents = as_documents([_document(candidate, place) for candidate in candidates])
+            documents = as_documents([_document(candidate) for candidate in candidates])
         ranking = reranker.rerank(query, documents, top_k=top_k)
         yield {**record, "candidates": _candidates(candidates, ranking)}
 
@@ -46,10 +46,10 @@ def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
     return query["text"], candidates
 
 
-def _document(candidate: Any, place: str) -> dict[str, Any]:
+def _document(candidate: Any) -> dict[str, Any]:
     doc = candidate.get("doc") if isinstance(candidate, Mapping) else None
     if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
-        raise InputError(f'{place}: a candidate is {shown(candidate)}; expected an object with "docid" and "doc".')
+        raise InputError(f'a candidate is {shown(candidate)}; expected an object with "docid" and "doc".')
     texts = (doc[name] for name in TEXTS if isinstance(doc.get(name), str))
     text = next((one for one in texts if one.strip()), "")
     title = doc.get("title")
