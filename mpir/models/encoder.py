@@ -86,7 +86,7 @@ class Encoder:
         self.dtype = choose_dtype(precision, self.devices)
         self._source = open_checkpoint(self.checkpoint, revision)
         self.config, self.tokenizer = self._source.config, self._source.tokenizer
-        longest = min(_positions(self.config), self.tokenizer.model_max_length)
+        longest = min(positions_of(self.config), self.tokenizer.model_max_length)
         self.max_length = min(max_length or longest, longest)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self._reader = PairTokenizer(self.tokenizer, self.max_length)
@@ -320,7 +320,7 @@ class Encoder:
         return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
 
 
-def _positions(config: Any) -> int:
+def positions_of(config: Any) -> int:
     """How many tokens a model reads."""
     positions = int(getattr(config, "max_position_embeddings", None) or 512)
     return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions

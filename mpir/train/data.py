@@ -135,6 +135,8 @@ class _Reader:
     def rows(self, file: str, losses: tuple[Loss, ...], top: float) -> list[Example]:
         """A file's rows, less those that are left out."""
         rows = read_rows(self.folder / file, top, distilled=any(loss.distilled for loss in losses))
+        if not rows:
+            raise InputError(f"{self.folder / file}: has no rows; add some, or take the file out of the mixture.")
         self.names.update({file}, *({row.kind, f"{file}:{row.kind}"} for row in rows if row.kind))
         if file in self.without:
             return []

@@ -27,6 +27,7 @@ from mpir.io.alone import alone
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write, naming_output
 from mpir.models.device import choose_budget, choose_device
+from mpir.models.encoder import positions_of
 from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
@@ -81,7 +82,8 @@ class FineTuner:
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
         self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
-        self.tokens_per_chunk = choose_budget(None, [self.device], settings.max_length)
+        self.longest = self._longest()
+        self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
         self.known = {
             index: known_positives(row for groups, _ in task.train for group in groups for row in group)
             for index, task in enumerate(tasks)
@@ -198,7 +200,7 @@ class FineTuner:
     def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
         """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
         distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
-        tokens = late.read(self.tokenizer, distinct, question=question, most=self.settings.max_length)
+        tokens = late.read(self.tokenizer, distinct, question=question, most=self.longest)
         first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
         if question:
             self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
@@ -238,9 +240,7 @@ class FineTuner:
 
     def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
         """The tokens of N texts or pairs, cut at the longest that is trained on."""
-        found = self.tokenizer(
-            *texts, truncation="longest_first", max_length=self.settings.max_length, return_token_type_ids=True
-        )
+        found = self.tokenizer(*texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True)
         return [
             TokenSequence(*(np.array(part, np.int32) for part in one))
             for one in zip(*map(found.get, PARTS), strict=True)
@@ -502,6 +502,16 @@ class FineTuner:
         before = state.get("settings", now)
         name = next((name for name, value in now.items() if before.get(name) != value), None)
         return "" if name is None else f" ({name} was {before.get(name)}, and is {now[name]})"
+
+    def _longest(self) -> int:
+        """The most tokens of a pair that are read: `settings.max_length`, or as many as the model has positions for."""
+        most = positions_of(self.model.config)
+        if most < self.settings.max_length:
+            log.warning(
+                "%s reads %d tokens at most, so longer pairs are cut there, and not at max_length %d",
+                *(self.settings.checkpoint, most, self.settings.max_length),
+            )
+        return min(most, self.settings.max_length)
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         quick: dict[str, float] = dict(getattr(self.model, "faster", {}))

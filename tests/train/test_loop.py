@@ -282,6 +282,19 @@ def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: Traini
     assert (best / "model.safetensors").is_file()
 
 
+@pytest.mark.parametrize("losses", [["bce"], ["in-batch"]])
+def test_texts_are_cut_where_the_checkpoint_has_no_more_positions(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture, losses: list[str]
+) -> None:
+    """The tiny model has 64 positions; a 65th token would be an error of the GPU's."""
+    write(mixture.parent / "long.jsonl", [{**row, "sentence": f"{row['sentence']} gene" * 40} for row in rows(1.0, 3)])
+    train = [{"file": "long.jsonl"}]
+    task = {"name": "relevance", "losses": losses, "dev": "long.jsonl", "train": train}
+    mixture.write_text(json.dumps({"perspectives": [task]}))
+    FineTuner(replace(settings, max_length=192), read_mixture(mixture), tmp_path / "run", device="cpu").run()
+    assert "reads 64 tokens at most, so longer pairs are cut there, and not at max_length 192" in caplog.text
+
+
 def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fp16 cannot be trained with on cpu; choose bf16 or fp32, or a GPU"):
         FineTuner(replace(settings, precision="fp16"), read_mixture(mixture), tmp_path / "run", device="cpu")
@@ -542,6 +555,7 @@ def test_what_is_left_out(mixture: Path) -> None:
             r"relevance\.jsonl: epochs is 0; expected a number above",
         ),
         ({"dev": "empty.jsonl"}, r"empty\.jsonl: has no rows, and the best checkpoint is chosen on them"),
+        ({"train": [{"file": "relevance.jsonl"}, {"file": "empty.jsonl"}]}, r"empty\.jsonl: has no rows; add some, or"),
         ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: cannot be read"),
         ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
         ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
