@@ -79,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_replaceable(arguments.bundle, MANIFEST)
     elif arguments.calibrate:
         raise InputError("--calibrate is for a bundle's probabilities; name its folder with --bundle, or leave it out.")
+    import transformers
+
     from mpir.plots.training import curves
     from mpir.train.bundle import calibration_rows, make_bundle
     from mpir.train.data import read_mixture
@@ -88,6 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         logging.getLogger("mpir").setLevel(logging.INFO)
     progress = not arguments.quiet and sys.stderr.isatty()
+    if not progress:
+        transformers.utils.logging.disable_progress_bar()  # of loading and writing, which take no time
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)

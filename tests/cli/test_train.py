@@ -59,6 +59,15 @@ def test_it_trains_and_makes_a_bundle(
     assert 0 <= best.sentences[0].scores["sts"] <= 5
 
 
+def test_no_bars_of_other_libraries_where_none_are_asked_for(
+    options: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options["--max-steps"] = 2
+    arguments = [str(text) for pair in options.items() for text in pair]
+    assert main(["train", *arguments, "--quiet"]) == 0
+    assert "%|" not in capsys.readouterr().err
+
+
 def test_a_mixture_that_is_not_there(options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     options["--mixture"].unlink()
     assert train(options) == 2
