@@ -44,16 +44,24 @@ def curves(log: str | Path, path: str | Path) -> None:
 def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, dict[str, float]]]:
     """Losses (perspective → batch → loss) and looks at dev (batch → name → figure, with their mean).
 
-    A resumed run has logged some batches twice; the later line counts.
+    A resumed run goes back to an earlier batch, and one that is begun anew to the first: what was logged from there on
+    before does not count.
     """
     losses: dict[str, dict[int, float]] = {}
     looks: dict[int, dict[str, float]] = {}
+    following = 0
     for number, entry in read_json_lines(log):
         try:
             if "dev" in entry:
                 looks[entry["step"]] = {**entry["dev"], "mean": entry["mean"]}
-            else:
-                losses.setdefault(entry["task"], {})[entry["step"]] = entry["loss"]
+                continue
+            loss, name, step = entry["loss"], entry["task"], entry["step"]
+            if step < following:
+                known = {one: {at: value for at, value in of.items() if at < step} for one, of in losses.items()}
+                losses = {one: of for one, of in known.items() if of}
+                looks = {at: look for at, look in looks.items() if at <= step}
+            losses.setdefault(name, {})[step] = loss
+            following = step + 1
         except KeyError as error:
             raise InputError(f"{log}:{number}: the key {error} is missing; give the log.jsonl of a run.") from error
     if not losses:

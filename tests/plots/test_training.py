@@ -40,10 +40,21 @@ def test_a_picture(tmp_path: Path, looked: bool) -> None:
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_a_run_goes_back_behind_does_not_count(tmp_path: Path) -> None:
+    """Begun anew with fewer steps in the same folder, or resumed from a state that was older than the kill."""
+    steps = [{"step": i, "task": name, "loss": 9.0} for i, name in enumerate(["sts", "sia", "sts", "sts"])]
+    looks = [{"step": i, "dev": {"sts": i / 10}, "mean": i / 10} for i in (2, 4)]
+    again = [{"step": i, "task": "sts", "loss": 1.0} for i in range(2)]
+    path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], *again)
+    assert read_log(path) == ({"sts": {0: 1.0, 1: 1.0}}, {})
+    path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], {**steps[2], "loss": 1.0})
+    assert read_log(path) == ({"sts": {0: 9.0, 2: 1.0}, "sia": {1: 9.0}}, {2: {"sts": 0.2, "mean": 0.2}})
+
+
 def test_nine_perspectives_are_all_drawn(tmp_path: Path) -> None:
     names = [f"p{number}" for number in range(9)]
-    steps = [{"step": step, "task": name, "loss": 1.0} for step in (1, 2) for name in names]
-    looks = [{"step": 2, "dev": dict.fromkeys(names, 0.5), "mean": 0.5}]
+    steps = [{"step": step, "task": name, "loss": 1.0} for step, name in enumerate(names * 2)]
+    looks = [{"step": 18, "dev": dict.fromkeys(names, 0.5), "mean": 0.5}]
     curves(write(tmp_path / "log.jsonl", *steps, *looks), tmp_path / "curves.png")
     figure = Figure()
     axis = figure.subplots()
