@@ -31,6 +31,7 @@ from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST
 from mpir.rank.weights import Weights
+from mpir.train.declared import check_names
 
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""
@@ -76,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept, copied = own_models([item for item in before if item["name"] not in taken])
     folder = free_folder(models(kept))
     added = entries(names, folder)
+    check_names([item["name"] for item in kept + added], str(arguments.output))
     rests_on = {"agreement": agreement(arguments.agreement, kept + added)} if arguments.agreement else {}
     weights = (
         share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, kept) if arguments.share else None

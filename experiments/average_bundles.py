@@ -45,13 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
     check_folder(arguments.output.parent)
     from mpir.models.encoder import Encoder
     from mpir.train.average import average
-    from mpir.train.bundle import calibrate
+    from mpir.train.bundle import calibrate, check_labels
     from mpir.train.export import export_bundle
     from mpir.train.rows import read_rows
 
     first = open_bundle(arguments.bundles[0])
     rows, perspectives = read_rows(arguments.calibrate, 1.0), joint(first)
     second = checkpoint_of(arguments.bundles[1], first)
+    if any(item.get("scale") == "probability" for item in perspectives):
+        check_labels(rows, str(arguments.calibrate))
+    check_outputs(second, first.folder / perspectives[0]["checkpoint"])
     with TemporaryDirectory() as folder:
         mean = Path(folder) / "mean"
         name = perspectives[0]["checkpoint"]
@@ -89,6 +92,15 @@ def checkpoint_of(name: str, first: Bundle) -> Path:
     if joint(first) != joint(second):
         raise InputError(f"{second.folder}: holds other perspectives than {first.folder}; give bundles of one mixture.")
     return second.folder / str(joint(second)[0]["checkpoint"])
+
+
+def check_outputs(second: Path, first: Path) -> None:
+    """Raise InputError for a checkpoint with another number of outputs than the first, which no mean would have."""
+    from mpir.train.pretrained import count_outputs
+
+    found, wanted = count_outputs(second), count_outputs(first)
+    if found != wanted:
+        raise InputError(f"{second}: has {found} outputs, and {first} has {wanted}; give what one mixture trained.")
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:

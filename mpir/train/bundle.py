@@ -40,7 +40,7 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
     given = read_rows(path, 1.0) if path else None
     found = {task.name: task.dev if given is None else given for task in tasks if task.name in probabilities}
     for name, rows in found.items():
-        _check_labels(rows, str(path) if path else f"{name}: dev")
+        check_labels(rows, str(path) if path else f"{name}: dev")
     return found
 
 
@@ -84,7 +84,7 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
     Raises:
         InputError: no row with a positive label, or none without, which every row's probability would be 0 or 1 for.
     """
-    _check_labels(rows, "the file to calibrate on")
+    check_labels(rows, "the file to calibrate on")
     positive = np.array([row.label > 0 for row in rows])
     slope, shift = fitted = fit_platt(logits, positive)
     if slope <= 0:
@@ -107,7 +107,8 @@ def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple
     )
 
 
-def _check_labels(rows: Sequence[Example], place: str) -> None:
+def check_labels(rows: Sequence[Example], place: str) -> None:
+    """Raise InputError for rows of one label only, on which no probability is calibrated."""
     positive = sum(row.label > 0 for row in rows)
     if positive in (0, len(rows)):
         raise InputError(

@@ -47,7 +47,7 @@ def read_declared(path: str | Path) -> list[dict[str, Any]]:
             _check_perspective(item, str(path))
     except KeyError as error:
         raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/data.py.") from error
-    _check_names([item["name"] for item in perspectives], str(path))
+    check_names([item["name"] for item in perspectives], str(path))
     return perspectives
 
 
@@ -92,7 +92,8 @@ def _check_file(file: Any, place: str) -> None:
     paths(f"{place}: train: corpus", file.get("corpus", []))
 
 
-def _check_names(names: Sequence[str], place: str) -> None:
+def check_names(names: Sequence[str], place: str) -> None:
+    """Raise InputError where two perspectives of a bundle have one name, or one has that of another column."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{place}: two perspectives are called {shown(name)}; rename one.")

@@ -194,3 +194,27 @@ def test_bad_input(
     said = capsys.readouterr().err
     assert all(word in said for word in words)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["--sentences", "bm25"], "new: a perspective is called 'bm25', which means another column; rename it"),
+        (["--documents", "agreement"], "new: a perspective is called 'agreement', which means another column"),
+        (["--sentences", "vec", "--documents", "vec"], "new: two perspectives are called 'vec'; rename one"),
+    ],
+)
+def test_names_that_no_bundle_may_have(
+    tiny_bundle: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    names: list[str],
+    message: str,
+) -> None:
+    output = tmp_path / "new"
+    assert add(monkeypatch, tiny_bundle, "--encoder", tiny_checkpoint, *names, "--output", output) == 2
+    assert message in capsys.readouterr().err
+    assert not output.exists()

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from mpir import Reranker
+from tests.conftest import make_checkpoint
 
 MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/average_bundles.py"))["main"]
 ROWS = [
@@ -78,4 +79,17 @@ def test_bundles_of_other_perspectives_are_refused(
     (other / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
     assert combine(monkeypatch, tiny_bundle, other, "--calibrate", rows, "--output", tmp_path / "mean") == 2
     assert "other perspectives" in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()
+
+
+def test_what_gives_no_calibrated_mean_is_refused_by_its_name(
+    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    options = ["--calibrate", rows, "--output", tmp_path / "mean"]
+    assert combine(monkeypatch, tiny_bundle, other, *options) == 2
+    assert f"{other}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give what" in capsys.readouterr().err
+    rows.write_text("".join(json.dumps({**row, "label": 1}) + "\n" for row in ROWS))
+    assert combine(monkeypatch, tiny_bundle, tiny_bundle, *options) == 2
+    assert "rows.jsonl has 16 rows, 16 of them with a positive label" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
