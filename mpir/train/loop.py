@@ -1,8 +1,4 @@
-"""The training loop: one encoder for all perspectives, batches of the mixture in a fixed order.
-
-A perspective is an output of the encoder, which reads question and sentence together, or the product of their vectors,
-for which it reads each alone (Reimers & Gurevych, "Sentence-BERT", 2019).
-"""
+"""The training loop: one encoder for all perspectives, batches of the mixture in a fixed order."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,26 +16,20 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import AutoModelForSequenceClassification
 
-from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.errors import ArtefactError, MpirError
 from mpir.io.alone import alone
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder, atomic_write, naming_output
-from mpir.models.device import choose_budget, choose_device
-from mpir.models.encoder import positions_of
 from mpir.models.identity import identity_of
-from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import MEAN, Pooling, padded_vectors
-from mpir.models.reading import token_reading
-from mpir.models.tokenise import TokenSequence, batches, pad
-from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.train.apart import ByToken, ByVector, Compared
-from mpir.train.data import Task, allot, outputs_needed
+from mpir.models.pooling import MEAN
+from mpir.models.tokenise import TokenSequence
+from mpir.train.apart import ByVector, Compared
+from mpir.train.data import Task
 from mpir.train.large_batches import backward_in_parts
 from mpir.train.matrices import batch_places, known_positives, own_places, same
-from mpir.train.pretrained import load_encoder, width_of
+from mpir.train.model import TrainedModel, distinct, vector_pooling
 from mpir.train.rate import make_rate
 from mpir.train.rows import Example
 from mpir.train.sampling import allowed, choose, triplets
@@ -50,47 +40,30 @@ __all__ = ["FineTuner", "TrainingSettings"]
 
 HEADS = "classifier."
 """How the names begin of what turns an encoder's state into outputs."""
-PARTS = ("input_ids", "token_type_ids")
-AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
 
 
-class FineTuner:
+class FineTuner(TrainedModel):
     """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder."""
 
     def __init__(
         self, settings: TrainingSettings, tasks: list[Task], folder: str | Path, *, device: str = "auto"
     ) -> None:
-        """Load the checkpoint with one output per task that is not a bi-encoder's: its own head or a fresh one.
+        """Load the checkpoint, and fix the order of the batches.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
             InputError: no such device, or fp16 on one that cannot train with it.
         """
-        self.settings, self.tasks, self.folder = settings, allot(tasks), Path(folder)
-        self.device = choose_device(device)
-        for task in tasks if settings.mini_batch_size else ():
-            _vector_pooling(task)
-        if settings.precision == "fp16" and self.device.type != "cuda":
-            raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
-        torch.manual_seed(settings.seed)
-        together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
-        self.output_of = {index: output for output, index in enumerate(together)}
-        outputs = outputs_needed(self.tasks, lambda: width_of(settings.checkpoint))
-        self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
+        super().__init__(settings, tasks, device)
+        self.folder = Path(folder)
         self._start = fingerprint(identity_of(settings.checkpoint, None, settings.max_length, settings.precision))
-        self.model.to(self.device)
-        self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
-        self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
-        self.longest = self._longest()
-        self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
         self.known = {
             index: known_positives(row for groups, _ in task.train for group in groups for row in group)
             for index, task in enumerate(tasks)
             if task.sampling or any(loss.in_batch for loss in task.losses)
         }
         self.skipped = 0
-        self.cut: set[str] = set()
         self._pool: list[Example] = []
         self._pool_step = 0
         self._negatives: dict[int, str | None] = {}
@@ -141,11 +114,6 @@ class FineTuner:
             if last or self.step % self.save_every == 0:
                 self._save_state()
 
-    def load(self, checkpoint: str | Path) -> None:
-        """Take the weights of a checkpoint that this run has written."""
-        kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
-        self.model.load_state_dict(kept.state_dict())
-
     @property
     def seen(self) -> list[int]:
         """How many rows of each task the steps so far were made from."""
@@ -160,109 +128,6 @@ class FineTuner:
         if task.retrieval is None:
             return task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
         return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
-
-    @torch.inference_mode()
-    def _search(
-        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
-    ) -> np.ndarray[Any, Any]:
-        """Scores (Q, T) of every question with every text, by the model as it is now."""
-        self.model.eval()
-        parts = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
-        return np.concatenate([self._closeness(questions, part, pooling) for part in parts], axis=1)
-
-    @torch.inference_mode()
-    def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
-        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's products."""
-        self.model.eval()
-        parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
-        return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
-
-    def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
-        """Raw outputs or products (N, tasks); each way of reading happens at most once, and only if it is needed."""
-        found: dict[int, torch.Tensor] = {}
-        if together := [task for task in tasks if task in self.output_of]:
-            logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
-            found |= {task: logits[:, self.output_of[task]] for task in together}
-        apart = [task for task in tasks if task not in self.output_of]
-        for pooling in {self.tasks[task].pooling for task in apart}:
-            product = self._compared(rows, pooling).pairs()
-            found |= {task: product for task in apart if self.tasks[task].pooling == pooling}
-        return torch.stack([found[task] for task in tasks], dim=1)
-
-    def _compared(self, rows: list[Example], pooling: Pooling | LateInteraction) -> Compared:
-        """The texts of the rows, read apart."""
-        if not isinstance(pooling, LateInteraction):
-            return ByVector(*self._vectors_of(rows, pooling))
-        questions = self._token_vectors([row.question for row in rows], pooling, question=True)
-        texts = self._token_vectors([row.sentence for row in rows], pooling, question=False)
-        return ByToken(questions, texts, self.interaction)
-
-    def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
-        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
-        distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
-        tokens = late.read(self.tokenizer, distinct, question=question, most=self.longest)
-        first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
-        if question:
-            self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
-        reading = token_reading(late, self.tokenizer, question=question)
-        for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
-            sequences = tokens.sequences(first[chunk])
-            with self._autocast():
-                flat = (
-                    reading.padded(self.model, self._padded(sequences))
-                    if self.unpadded is None
-                    else reading.unpadded(self.unpadded, sequences)
-                )
-            parts = torch.split(flat.float(), [len(one.ids) for one in sequences])
-            for place, one, part in zip(chunk.tolist(), sequences, parts, strict=True):
-                counts = torch.from_numpy(late.counting(self.tokenizer, one.ids, question=question))
-                found[distinct[place]] = part[counts.to(part.device)]
-        return [found[text] for text in texts]
-
-    def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
-        """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
-        texts, places = _distinct(rows)
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
-        left, right = vectors[places.to(vectors.device)].chunk(2)
-        return left, right
-
-    def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
-        """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
-        tokens = self._tokens(*texts)
-        chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
-        with self._autocast():
-            values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
-        return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
-
-    def _autocast(self) -> torch.autocast:
-        precision = self.settings.precision
-        return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
-
-    def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
-        """The tokens of N texts or pairs, cut at the longest that is trained on."""
-        found = self.tokenizer(*texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True)
-        return [
-            TokenSequence(*(np.array(part, np.int32) for part in one))
-            for one in zip(*map(found.get, PARTS), strict=True)
-        ]
-
-    def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
-        """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
-        if self.unpadded is not None:
-            return self.unpadded(sequences)
-        logits: torch.Tensor = self.model(**self._padded(sequences)).logits
-        return logits
-
-    def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
-        """Vectors (n, W) of a chunk."""
-        if self.unpadded is not None:
-            return self.unpadded.vectors(sequences, pooling)
-        return padded_vectors(self.model, self._padded(sequences), pooling)
-
-    def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
-        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
-        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
 
     def _train_step(self, batch: Batch) -> float:
         self.model.train()
@@ -301,8 +166,8 @@ class FineTuner:
 
     def _backward_in_parts(self, index: int, rows: list[Example], size: int) -> torch.Tensor:
         """`_backward` of a bi-encoder's batch, of whose texts only `size` are trained on at once."""
-        pooling = _vector_pooling(self.tasks[index])
-        texts, places = _distinct(rows)
+        pooling = vector_pooling(self.tasks[index])
+        texts, places = distinct(rows)
         tokens = self._tokens(texts)
         order = np.argsort([len(one.ids) for one in tokens], kind="stable")
         parts = [[tokens[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
@@ -374,17 +239,6 @@ class FineTuner:
             closeness = self._closeness([pair.question for pair in pool], texts, self.tasks[task].pooling)
             self.model.train()
         return [None if place is None else texts[place] for place in choose(closeness, may)]
-
-    def _closeness(
-        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
-    ) -> np.ndarray[Any, Any]:
-        """Scores (N, T) of every question with every text."""
-        if isinstance(pooling, LateInteraction):
-            right = self._token_vectors(texts, pooling, question=False)
-            left = self._token_vectors(questions, pooling, question=True)
-            return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), questions + texts)
-        return (vectors[: len(questions)] @ vectors[len(questions) :].T).numpy(force=True)
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -503,16 +357,6 @@ class FineTuner:
         name = next((name for name, value in now.items() if before.get(name) != value), None)
         return "" if name is None else f" ({name} was {before.get(name)}, and is {now[name]})"
 
-    def _longest(self) -> int:
-        """The most tokens of a pair that are read: `settings.max_length`, or as many as the model has positions for."""
-        most = positions_of(self.model.config)
-        if most < self.settings.max_length:
-            log.warning(
-                "%s reads %d tokens at most, so longer pairs are cut there, and not at max_length %d",
-                *(self.settings.checkpoint, most, self.settings.max_length),
-            )
-        return min(most, self.settings.max_length)
-
     def _parameter_groups(self) -> list[dict[str, Any]]:
         quick: dict[str, float] = dict(getattr(self.model, "faster", {}))
         if self.settings.head_rate != 1:
@@ -530,20 +374,6 @@ class FineTuner:
                 for begin, factor in quick.items()
             ),
         ]
-
-
-def _distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:
-    """The texts of N rows, each once, and where each question and then each sentence stands among them (2 N,)."""
-    texts = [row.question for row in rows] + [row.sentence for row in rows]
-    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    return list(number), torch.tensor([number[text] for text in texts])
-
-
-def _vector_pooling(task: Task) -> Pooling:
-    """What a bi-encoder's vectors are. Raises InputError for a task that compares texts token by token."""
-    if isinstance(task.pooling, LateInteraction):
-        raise InputError(f"{task.name}: mini_batch_size is for one vector of each text; leave it out with late.")
-    return task.pooling
 
 
 def _losses(task: Task) -> list[str]:

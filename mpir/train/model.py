@@ -1,0 +1,210 @@
+"""The model that is trained, as it is now: what it makes of pairs, and of texts that are read apart.
+
+A perspective is an output of the encoder, which reads question and sentence together, or the product of their vectors,
+for which it reads each alone (Reimers & Gurevych, "Sentence-BERT", 2019).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from mpir.errors import InputError
+from mpir.models.device import choose_budget, choose_device
+from mpir.models.encoder import positions_of
+from mpir.models.interaction import Interaction, maxsim
+from mpir.models.late import LateInteraction
+from mpir.models.pooling import Pooling, padded_vectors
+from mpir.models.reading import token_reading
+from mpir.models.tokenise import TokenSequence, batches, pad
+from mpir.models.unpadded import UnpaddedBert, can_unpad
+from mpir.train.apart import ByToken, ByVector, Compared
+from mpir.train.data import Task, allot, outputs_needed
+from mpir.train.pretrained import load_encoder, width_of
+from mpir.train.rows import Example
+from mpir.train.settings import TrainingSettings
+
+PARTS = ("input_ids", "token_type_ids")
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+log = logging.getLogger(__name__)
+
+
+class TrainedModel:
+    """One encoder for all tasks, which reads question and sentence together or each alone; gradients reach it.
+
+    `cut` has the questions that late interaction could not read to their end.
+    """
+
+    def __init__(self, settings: TrainingSettings, tasks: list[Task], device: str) -> None:
+        """Load the checkpoint with one output per task that is not a bi-encoder's: its own head or a fresh one.
+
+        Raises:
+            ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device, or fp16 on one that cannot train with it.
+        """
+        self.settings, self.tasks = settings, allot(tasks)
+        self.device = choose_device(device)
+        for task in tasks if settings.mini_batch_size else ():
+            vector_pooling(task)
+        if settings.precision == "fp16" and self.device.type != "cuda":
+            raise InputError(f"precision fp16 cannot be trained with on {self.device}; choose bf16 or fp32, or a GPU.")
+        torch.manual_seed(settings.seed)
+        together = [index for index, task in enumerate(tasks) if not task.is_bi_encoder]
+        self.output_of = {index: output for output, index in enumerate(together)}
+        outputs = outputs_needed(self.tasks, lambda: width_of(settings.checkpoint))
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
+        self.model.to(self.device)
+        self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
+        self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
+        self.longest = self._longest()
+        self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
+        self.cut: set[str] = set()
+
+    def load(self, checkpoint: str | Path) -> None:
+        """Take the weights of a checkpoint that this run has written."""
+        kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+        self.model.load_state_dict(kept.state_dict())
+
+    @torch.inference_mode()
+    def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
+        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's products."""
+        self.model.eval()
+        parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
+        return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
+
+    def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
+        """Raw outputs or products (N, tasks); each way of reading happens at most once, and only if it is needed."""
+        found: dict[int, torch.Tensor] = {}
+        if together := [task for task in tasks if task in self.output_of]:
+            logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
+            found |= {task: logits[:, self.output_of[task]] for task in together}
+        apart = [task for task in tasks if task not in self.output_of]
+        for pooling in {self.tasks[task].pooling for task in apart}:
+            product = self._compared(rows, pooling).pairs()
+            found |= {task: product for task in apart if self.tasks[task].pooling == pooling}
+        return torch.stack([found[task] for task in tasks], dim=1)
+
+    def _compared(self, rows: list[Example], pooling: Pooling | LateInteraction) -> Compared:
+        """The texts of the rows, read apart."""
+        if not isinstance(pooling, LateInteraction):
+            return ByVector(*self._vectors_of(rows, pooling))
+        questions = self._token_vectors([row.question for row in rows], pooling, question=True)
+        texts = self._token_vectors([row.sentence for row in rows], pooling, question=False)
+        return ByToken(questions, texts, self.interaction)
+
+    def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
+        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
+        distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
+        tokens = late.read(self.tokenizer, distinct, question=question, most=self.longest)
+        first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
+        if question:
+            self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
+        reading = token_reading(late, self.tokenizer, question=question)
+        for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
+            sequences = tokens.sequences(first[chunk])
+            with self._autocast():
+                flat = (
+                    reading.padded(self.model, self._padded(sequences))
+                    if self.unpadded is None
+                    else reading.unpadded(self.unpadded, sequences)
+                )
+            parts = torch.split(flat.float(), [len(one.ids) for one in sequences])
+            for place, one, part in zip(chunk.tolist(), sequences, parts, strict=True):
+                counts = torch.from_numpy(late.counting(self.tokenizer, one.ids, question=question))
+                found[distinct[place]] = part[counts.to(part.device)]
+        return [found[text] for text in texts]
+
+    def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
+        """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
+        texts, places = distinct(rows)
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
+        left, right = vectors[places.to(vectors.device)].chunk(2)
+        return left, right
+
+    def _closeness(
+        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+    ) -> np.ndarray[Any, Any]:
+        """Scores (N, T) of every question with every text."""
+        if isinstance(pooling, LateInteraction):
+            right = self._token_vectors(texts, pooling, question=False)
+            left = self._token_vectors(questions, pooling, question=True)
+            return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), questions + texts)
+        return (vectors[: len(questions)] @ vectors[len(questions) :].T).numpy(force=True)
+
+    @torch.inference_mode()
+    def _search(
+        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+    ) -> np.ndarray[Any, Any]:
+        """Scores (Q, T) of every question with every text, by the model as it is now."""
+        self.model.eval()
+        parts = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
+        return np.concatenate([self._closeness(questions, part, pooling) for part in parts], axis=1)
+
+    def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
+        """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
+        tokens = self._tokens(*texts)
+        chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
+        with self._autocast():
+            values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
+        return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
+
+    def _autocast(self) -> torch.autocast:
+        precision = self.settings.precision
+        return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
+
+    def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
+        """The tokens of N texts or pairs, cut at the longest that is trained on."""
+        found = self.tokenizer(*texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True)
+        return [
+            TokenSequence(*(np.array(part, np.int32) for part in one))
+            for one in zip(*map(found.get, PARTS), strict=True)
+        ]
+
+    def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
+        """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
+        if self.unpadded is not None:
+            return self.unpadded(sequences)
+        logits: torch.Tensor = self.model(**self._padded(sequences)).logits
+        return logits
+
+    def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
+        """Vectors (n, W) of a chunk."""
+        if self.unpadded is not None:
+            return self.unpadded.vectors(sequences, pooling)
+        return padded_vectors(self.model, self._padded(sequences), pooling)
+
+    def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
+        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+
+    def _longest(self) -> int:
+        """The most tokens of a pair that are read: `settings.max_length`, or as many as the model has positions for."""
+        most = positions_of(self.model.config)
+        if most < self.settings.max_length:
+            log.warning(
+                "%s reads %d tokens at most, so longer pairs are cut there, and not at max_length %d",
+                *(self.settings.checkpoint, most, self.settings.max_length),
+            )
+        return min(most, self.settings.max_length)
+
+
+def distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:
+    """The texts of N rows, each once, and where each question and then each sentence stands among them (2 N,)."""
+    texts = [row.question for row in rows] + [row.sentence for row in rows]
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(number), torch.tensor([number[text] for text in texts])
+
+
+def vector_pooling(task: Task) -> Pooling:
+    """What a bi-encoder's vectors are. Raises InputError for a task that compares texts token by token."""
+    if isinstance(task.pooling, LateInteraction):
+        raise InputError(f"{task.name}: mini_batch_size is for one vector of each text; leave it out with late.")
+    return task.pooling
