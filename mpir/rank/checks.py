@@ -28,8 +28,10 @@ def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived])
     names = [one.name for one in perspectives]
     readers = [one.name for one in perspectives if one.level == "sentence"]
     if len(set(names)) != len(names) or not readers:
+        documents = ", all of which read documents" if names and not readers else ""
         raise InputError(
-            f"perspectives: expected one or more of different names that read sentences, found {shown(names)}."
+            "perspectives: expected one or more of different names that read sentences, found "
+            f"{shown(names)}{documents}."
         )
     for column in derived:
         if column.name in names:

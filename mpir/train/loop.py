@@ -320,6 +320,7 @@ class FineTuner(TrainedModel):
         except Exception as error:  # torch raises whatever unpickling runs into
             message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
             raise ArtefactError(message) from error
+        log.info("%s: goes on after %d of %d batches", path, self.step, len(self.batches))
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.step, self.best, self.stale = state["counters"]

@@ -142,7 +142,9 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
 
 
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
-    with pytest.raises(InputError, match="one or more of different names that read sentences, found"):
+    with pytest.raises(
+        InputError, match=r"one or more of different names that read sentences, found .*, all of which read documents"
+    ):
         Reranker(perspectives=[Long()])
 
 

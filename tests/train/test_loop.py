@@ -131,7 +131,7 @@ def test_the_batches_of_a_step_count_alike_in_it(
 
 @pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
-    mixture: Path, settings: TrainingSettings, tmp_path: Path, save_every: int
+    mixture: Path, settings: TrainingSettings, tmp_path: Path, *, caplog: pytest.LogCaptureFixture, save_every: int
 ) -> None:
     tasks, settings = read_mixture(mixture), replace(settings, save_every=save_every)
     whole = FineTuner(settings, tasks, tmp_path / "whole")
@@ -148,7 +148,9 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     with pytest.raises(KeyboardInterrupt):
         first.run()
     second = FineTuner(settings, tasks, tmp_path / "parts")
+    caplog.set_level("INFO", "mpir")
     second.run()
+    assert f"parts/state.pt: goes on after 4 of {len(whole.batches)} batches" in caplog.text
     assert torch.equal(parameters(second), parameters(whole))
     assert second.best == whole.best
     weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
