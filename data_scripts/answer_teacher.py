@@ -31,6 +31,7 @@ from training_data import BioASQ, Example, load, row, whole_sentences, write
 from mpir.cli import guarded
 from mpir.errors import InputError, naming, shown
 from mpir.io.read import read_json
+from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
 
@@ -136,6 +137,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Teach every file, then search."""
+    check_folder(arguments.output)
     for path in arguments.rows:
         if not path.name.endswith(".train.jsonl"):
             raise InputError(f"{path}: is no training file; expected a name that ends in .train.jsonl.")

@@ -37,6 +37,7 @@ from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warm
 
 from mpir.cli import guarded
 from mpir.io.read import read_json_lines
+from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.text import Question
 from mpir.text.normalise import normalise
@@ -191,6 +192,7 @@ def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Example]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Blend the teachers, label, write."""
+    check_folder(arguments.output)
     generator, folder = random.Random(arguments.seed), arguments.data / "sts"
     train, train_labels = read_stsb(folder / "stsb/sts-train.csv")
     dev, dev_labels = read_stsb(folder / "stsb/sts-dev.csv")

@@ -37,6 +37,7 @@ from mpir.cli import guarded
 from mpir.cli.perspectives import add_model_options
 from mpir.errors import InputError, naming, shown
 from mpir.io.read import read_json_lines
+from mpir.io.writable import check_files
 from mpir.io.write import atomic_write
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.bi_encoder import COSINE, SCALES
@@ -78,6 +79,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
+    check_files([("--output", arguments.output), ("--keep", arguments.keep)])
     rows = read_training(arguments.rows, taught=arguments.add)
     if arguments.keep and arguments.keep.exists():
         read_kept(arguments.keep)  # refused now, and not when everything has been scored

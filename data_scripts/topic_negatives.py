@@ -33,6 +33,7 @@ from training_data import BioASQ, Example, candidate_rows, complete_groups, gold
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.io.read import read_json
+from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document, Question
@@ -212,6 +213,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the files."""
+    check_folder(arguments.output)
     bioasq, encoder = load(arguments.data, arguments.seed), Encoder(arguments.encoder)
     topics = complete_groups(topic_rows(bioasq, encoder, arguments))
     write(arguments.output / "topics.train.jsonl", topics, bioasq.evaluation)
