@@ -141,10 +141,11 @@ class FineTuner(TrainedModel):
                 "lower the learning rate or use fp32, and train into another folder."
             )
         if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):
-            self.scaler.unscale_(self.optimiser)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            self.scaler.step(self.optimiser)
-            self.scaler.update()
+            if any(parameter.grad is not None for parameter in self.model.parameters()):  # else all pairs were skipped
+                self.scaler.unscale_(self.optimiser)
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+                self.scaler.step(self.optimiser)
+                self.scaler.update()
             self.rate.step()
             self.optimiser.zero_grad()
         seconds = round(time.perf_counter() - started, 3)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mpir.errors import InputError
 from mpir.train.data import read_mixture
@@ -128,6 +129,19 @@ def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_ch
     assert tuner.skipped == 6
     log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert max(line.get("skipped", 0) for line in log) == 6
+
+
+def test_a_batch_that_is_skipped_whole_ends_no_run_in_fp16(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    """A last pool of one pair has no other text. The loss is scaled as on a GPU, which does not like no gradient."""
+    same = [{"id": "q", "question": "gene", "sentence": "gene", "label": 1.0}]
+    (mixture.parent / "train.jsonl").write_text(json.dumps(same[0]) + "\n")
+    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=2)
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
+    tuner.scaler = torch.amp.GradScaler("cpu", enabled=True)
+    tuner.run()
+    assert tuner.skipped == 2
 
 
 @pytest.mark.parametrize("negatives", ["hard", "random"])
