@@ -21,6 +21,7 @@ from mpir.retrieve.dense import engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.engine import Floats
 from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
+from mpir.retrieve.dense.places import Places
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
@@ -80,6 +81,7 @@ class DenseIndex:
         except ArtefactError:
             check_files(self.folder, self.info.files, REMEDY, content=True)  # names the file that has changed
             raise
+        self._places = Places(self.segments)
         if self.encoder is not None:
             check_encoder(self.folder, self.info, self.encoder.identity)
 
@@ -182,11 +184,10 @@ class DenseIndex:
         """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
         vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
-            for segment in self.segments:
-                numbers = segment.numbers_of(ids)
-                there = np.flatnonzero(numbers >= 0)
-                if len(there) and len(vectors):
-                    scores[there] = segment.scores_of(vectors, numbers[there])
+            places, numbers = self._places.of(ids)
+            for place in np.unique(places[places >= 0]) if len(vectors) else ():
+                there = places == place
+                scores[there] = self.segments[place].scores_of(vectors, numbers[there])
         return scores
 
     def document(self, id: str) -> Document:
@@ -237,8 +238,8 @@ class DenseIndex:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         with self._changing():
             names = [one.id for one in added]
-            there = np.max([segment.numbers_of(names) for segment in self.segments], axis=0)
-            check_unique(names, {name for name, number in zip(names, there, strict=True) if number >= 0})
+            there, _ = self._places.of(names)
+            check_unique(names, {name for name, place in zip(names, there, strict=True) if place >= 0})
             texts = all((segment.folder / PLACES).exists() for segment in self.segments)
             with new_shard(self.folder, 1 + max(map(int, self.info.segments))) as shard:
                 write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
@@ -319,7 +320,7 @@ class DenseIndex:
             raise InputError("A query's vector has values that are no finite numbers; check what made it.")
 
     def _find(self, id: str) -> tuple[Segment, int]:
-        for segment in self.segments:
-            if (number := int(segment.numbers_of([id])[0])) >= 0:
-                return segment, number
+        places, numbers = self._places.of([id])
+        if places[0] >= 0:
+            return self.segments[places[0]], int(numbers[0])
         raise InputError(f"{self.folder}: holds no document with id {shown(id)}; check the id and the corpus.")

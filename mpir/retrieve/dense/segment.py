@@ -59,14 +59,16 @@ class Segment:
         self.removed = np.zeros(len(self.ids), bool)
         self.removed[list(removed)] = True
 
-    def numbers_of(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers (n,) of documents by their ids; -1 for one that is not here or was removed."""
-        if not len(self.ids):
-            return np.full(len(names), -1)
-        wanted = encoded(names)
-        rows = np.searchsorted(self.ids, wanted, sorter=self._order)
+    @property
+    def bounds(self) -> tuple[bytes, bytes]:
+        """The lowest and the highest of the ids."""
+        return bytes(self.ids[self._order[0]]), bytes(self.ids[self._order[-1]])
+
+    def numbers_of(self, names: npt.NDArray[np.bytes_]) -> npt.NDArray[np.int64]:
+        """The numbers (n,) of documents by their ids, `encoded`; -1 for one that is not here or was removed."""
+        rows = np.searchsorted(self.ids, names, sorter=self._order)
         numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
-        return np.where((self.ids[numbers] == wanted) & ~self.removed[numbers], numbers, -1)
+        return np.where((self.ids[numbers] == names) & ~self.removed[numbers], numbers, -1)
 
     @cached_property
     def _order(self) -> npt.NDArray[np.int32]:

@@ -221,7 +221,11 @@ def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: lis
     assert encoder.read == ["gene cell"]
 
 
-def test_ids_are_found_in_any_order_whatever_is_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shard", [1, 2, 6])
+def test_ids_are_found_in_any_order_whatever_is_asked_for(
+    shard: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mpir.retrieve.dense.build.DOCUMENTS_PER_SHARD", shard)
     names = ["10", "9", "é", "a" * 40, "b", "100"]
     from_vectors(np.eye(6, dtype=np.float32), names, tmp_path / "i")
     index = DenseIndex(tmp_path / "i")

@@ -1,0 +1,40 @@
+"""Where the documents of an index are, by their ids: in which segment, and at which number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.retrieve.dense.segment import Segment, encoded
+
+Integers = npt.NDArray[np.int64]
+
+
+class Places:
+    """The places of documents in some segments.
+
+    A segment is asked only for ids between its lowest and its highest one, as PubMed's files have their ids in a row.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = segments
+
+    def of(self, ids: Sequence[str]) -> tuple[Integers, Integers]:
+        """The segment (N,) of each document and its number (N,) in it; -1 for one that is not here or was removed."""
+        names, (low, high) = encoded(ids), self._bounds
+        places, numbers = np.full((2, len(ids)), -1)
+        inside = np.less_equal(low[:, None], names) & np.less_equal(names, high[:, None])
+        for place in np.flatnonzero(inside.any(axis=1)):
+            asked = np.flatnonzero(inside[place])
+            found = self.segments[place].numbers_of(names[asked])
+            places[asked[found >= 0]], numbers[asked[found >= 0]] = place, found[found >= 0]
+        return places, numbers
+
+    @cached_property
+    def _bounds(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.bytes_]]:
+        """The lowest and the highest id (S,) of each segment."""
+        bounds = [segment.bounds for segment in self.segments]
+        return np.array([low for low, _ in bounds], np.bytes_), np.array([high for _, high in bounds], np.bytes_)
