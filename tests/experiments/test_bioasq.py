@@ -124,6 +124,16 @@ def test_writes_a_valid_submission_and_measures_it(
     assert max(trec["q1"], key=lambda name: trec["q1"][name]) == "T1"
 
 
+def test_questions_for_which_nothing_is_found_are_named(
+    run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = [{"id": "q1", "body": "does aspirin help"}, {"id": "q2", "body": "¿?"}, {"id": "q3", "body": "and the"}]
+    job["questions.json"].write_text(json.dumps({"questions": questions}))
+    assert run() == 0
+    assert "Nothing was found for 2 of them, which have no documents: 'q2', 'q3'." in capsys.readouterr().out
+    assert [len(question.documents or ()) for question in read_questions(job["output"])] == [2, 0, 0]
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(run: Callable[..., int], job: dict[str, Path]) -> None:
     assert run() == 0
     whole = job["output"].read_text()
