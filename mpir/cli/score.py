@@ -121,11 +121,11 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
 
 
 def _questions_of(path: str) -> list[Question]:
-    from mpir.corpora.bioasq import read_questions
+    from mpir.corpora.bioasq import is_bioasq, read_questions
     from mpir.corpora.texts import read_queries
     from mpir.text import Question
 
-    if path.removesuffix(".gz").endswith(".json"):
+    if is_bioasq(path):
         return read_questions(path)
     return [Question(identifier, text) for identifier, text in read_queries(path)]
 

@@ -6,12 +6,13 @@ Golden end offsets are exclusive in 97 % of snippets (docs/corpora.md). Offsets 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mpir.errors import InputError, shortened, shown
-from mpir.io.read import read_json
+from mpir.io.read import STDIN, open_bytes, read_json
 from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
 
@@ -25,6 +26,19 @@ _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
 _ID = re.compile(r"[^\s/?#]+")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
 _T = TypeVar("_T")
+
+
+def is_bioasq(path: str | Path) -> bool:
+    """Whether a file of questions is BioASQ's JSON: by its suffix or, as BioASQ's test files have none, by its begin.
+
+    Raises:
+        InputError: a file without a known suffix cannot be read.
+    """
+    name = str(path).removesuffix(".gz")
+    if name.endswith((".json", ".jsonl", ".tsv")) or name == STDIN:
+        return name.endswith(".json")
+    with open_bytes(path) as stream:
+        return stream.read(64).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
 
 
 def read_questions(path: str | Path, *, submission: bool = False) -> list[Question]:

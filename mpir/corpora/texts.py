@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.bioasq import read_questions
+from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError, shown
@@ -87,7 +87,8 @@ class Texts:
 def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
     """The (id, text) of every question of a file: BioASQ's JSON, JSON lines, `id ⇥ text`, or TREC's topics.
 
-    A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is.
+    A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is, and where there
+    is none, as of BioASQ's test files, the content.
 
     Raises:
         InputError: a file that cannot be read as its suffix promises, a line without an id or a text, an id that comes
@@ -96,7 +97,7 @@ def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
     name = str(path).removesuffix(".gz")
     if name.endswith(".jsonl"):
         return _json_lines(path)
-    questions = read_questions(path) if name.endswith(".json") else read_topics(path)
+    questions = read_questions(path) if is_bioasq(path) else read_topics(path)
     if not questions:
         raise InputError(f"{path}: there is not one question; give a file that has some.")
     return ((question.id, question.body) for question in questions)

@@ -108,6 +108,18 @@ def test_all_queries_of_a_file(folder: Path, tmp_path: Path, capsys: pytest.Capt
         mpir("search", "--index", folder, "--questions", topics, "more")
 
 
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n  "])
+def test_bioasqs_test_file_as_it_is_named(
+    start: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "BioASQ-task13bPhaseA-testset1"
+    questions = [{"id": "q7", "body": "Do statins lower cholesterol?", "type": "yesno"}]
+    path.write_text(start + json.dumps({"questions": questions}, indent=1), "utf-8")
+    assert mpir("search", "--index", folder, "--questions", path) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["id"], [one["id"] for one in found["documents"]]) == ("q7", ["2"])
+
+
 def test_a_terminal_shows_a_table(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
