@@ -13,6 +13,7 @@ there, and other weights are tried in seconds.
 from __future__ import annotations
 
 import argparse
+import logging
 import resource
 import sys
 import time
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from mpir.retrieve import Retriever
     from mpir.tasks.bioasq import System
 
+log = logging.getLogger(__name__)
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
 
@@ -61,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("--corpus", nargs="+", help="PubMed XML or JSON lines, files or folders (default: the sample)")
     new.add_argument("--output", type=Path, default=Path("submission.json"), help="the submission (%(default)s)")
     new.add_argument(
-        "--index", type=Path, help="index folder, made from the corpus if it is not there (default: a cache)"
+        "--index", type=Path, help="index folder, made of --corpus unless it is of these files (default: a cache)"
     )
     new.add_argument("--gold", type=Path, help="golden answers to measure against")
     new.add_argument(
@@ -146,6 +148,10 @@ def open_index(arguments: argparse.Namespace) -> Retriever:
         source = corpus_fingerprint(arguments.corpus)
         arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
         if not index_matches(arguments.index, source):
+            if arguments.index.exists():
+                log.warning(
+                    "%s: is no whole index of this corpus; a new one is made, to take its place", arguments.index
+                )
             with naming_places(arguments.corpus):
                 build_index(read_collection(arguments.corpus), arguments.index, source=source, progress=progress)
         if arguments.mode != "bm25":

@@ -360,6 +360,18 @@ def test_an_index_of_another_version_is_built_again_or_refused(
     assert run() == 0  # with the corpus at hand it is built again
 
 
+def test_an_index_of_other_files_is_replaced_with_a_word(
+    run: Callable[..., int], job: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert run() == 0
+    assert run() == 0
+    assert "is no whole index of this corpus" not in caplog.text
+    with job["corpus.jsonl"].open("a") as stream:
+        stream.write('{"id": "T5", "text": "Another cell."}\n')
+    assert run() == 0
+    assert f"{job['index']}: is no whole index of this corpus; a new one is made, to take its place" in caplog.messages
+
+
 def test_a_damaged_bundle_is_named(
     run: Callable[..., int], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
