@@ -37,8 +37,10 @@ class Seen:
 
     def _merge(self, new: npt.NDArray[np.bytes_]) -> None:
         while self._hashes and len(self._hashes[-1]) <= len(new):
-            new = np.sort(np.concatenate([self._hashes.pop(), new]), kind="stable")  # which merges two runs
-        self._hashes.append(new)
+            new = np.concatenate([self._hashes.pop(), new])
+            new.sort(kind="stable")  # which merges two runs, in place
+        if len(new):
+            self._hashes.append(new)
 
 
 def _hashed(names: Sequence[str]) -> npt.NDArray[np.bytes_]:
