@@ -13,7 +13,8 @@ tune: .venv/ready  ## a small complete tuning on the sample questions: weights, 
 	$(BIN)/mpir index mpir/sample/documents.jsonl --index runs/sample/index
 	$(BIN)/mpir score --questions mpir/sample/questions.json --index runs/sample/index --candidates 20 --output runs/sample/scored
 	rm -f runs/sample/weights.json
-	$(BIN)/mpir tune runs/sample/scored --output runs/sample/weights.json --calls 20 --loops 2 --plots runs/sample/plots
+	$(BIN)/mpir tune runs/sample/scored --output runs/sample/weights.json --measure document-sentence-map \
+		--calls 20 --loops 2 --plots runs/sample/plots
 
 sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia.md
 	$(BIN)/python data_scripts/train_word_vectors.py mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors

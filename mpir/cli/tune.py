@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KEPT = 1
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
+FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
 EPILOG = """\
 Weights are tuned for what they were shown: --also adds other situations, such as candidates about other topics, and
@@ -31,13 +32,13 @@ the weights in place: those in OUTPUT if it is there (a bundle's weights.json, s
 Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
 questions. The exit status is 0 if weights were written and 1 if those in OUTPUT were kept.
 
-The measures document-map and document-f1 don't see the order of sentences, so agreement weighs 0 with them; for weights
-that rank both, take document-sentence-map.
+The measures document-map and document-f1 do not see how sentences are ordered, so agreement weighs 0 with them, and
+snippets may come out much worse; for weights that rank both, give --measure document-sentence-map.
 
 Every trial is logged; interrupted, the same command goes on where it stopped.
 
 examples:
-  mpir tune scored --output weights.json --measure document-map --plots plots
+  mpir tune scored --output weights.json --measure document-sentence-map --plots plots
   mpir tune scored extra-perspective --output weights.json --context fixpoint --bounds context 0 0.5
 """
 
@@ -135,8 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         _draw(arguments.plots, objective, space, found)
     _report(arguments, space, found, evidence, name=name, written=written)
+    if written and arguments.measure in OF_DOCUMENTS and any(question.snippets for question in scored.questions):
+        _advise(arguments, f"{arguments.measure} does not see how sentences are ordered; {FOR_BOTH}.")
     if written and uncalibrated(arguments.output, found.weights):
-        _advise_calibration(arguments)
+        _advise(arguments, _calibration(arguments))
     return 0 if written else KEPT
 
 
@@ -216,9 +219,12 @@ def _report(
     print(f"At level {arguments.level:g} the new weights {verdict}: {action} {arguments.output}.")
 
 
-def _advise_calibration(arguments: argparse.Namespace) -> None:
-    """On standard error where standard output is one JSON object."""
+def _calibration(arguments: argparse.Namespace) -> str:
     folder = arguments.output.parent
     command = shlex.join(["mpir", "bundle", "calibrate", str(folder), *arguments.scored])
-    advice = f"{folder}: its relevance_score is no probability now; run `{command}`."
+    return f"{folder}: its relevance_score is no probability now; run `{command}`."
+
+
+def _advise(arguments: argparse.Namespace, advice: str) -> None:
+    """On standard error where standard output is one JSON object."""
     print(advice, file=sys.stderr if arguments.json else sys.stdout)

@@ -129,6 +129,21 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_golden(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    advice = "document-map does not see how sentences are ordered; for weights that rank both, give --measure document-"
+    assert tune(work, "--output", str(tmp_path / "w.json"), *more) == 0
+    found = capsys.readouterr()
+    assert advice in (found.err if more else found.out)
+    scored = Dataset.load(work / "scored")
+    replace(scored, questions=tuple(replace(one, snippets=()) for one in scored.questions)).save(tmp_path / "scored")
+    assert tune(tmp_path, *more) == 0
+    assert tune(work, "--output", str(tmp_path / "both.json"), "--measure", "document-sentence-map", *more) in (0, 1)
+    assert "ordered" not in "".join(capsys.readouterr())
+
+
 def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
