@@ -1,6 +1,6 @@
 """What the forward pass costs by several backends, on the same batches: what was tried, losers too.
 
-    python benchmarks/backends.py --data ../shared/data --json backends.json
+    python benchmarks/backends.py --data DATA --json backends.json
 
 Without --data the pairs are made of the sample that ships with mpir. The bundle's first checkpoint reads the same pairs
 in the same batches (sorted by length, a budget of 4,096 padded tokens) by transformers' forward pass in PyTorch, by

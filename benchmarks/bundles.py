@@ -1,7 +1,7 @@
 """How fast bundles are: a smaller model, three models, one of your own, against the first one named.
 
-python benchmarks/bundles.py default fast --data ../shared/data
-python benchmarks/bundles.py default fast --data ../shared/data --precision fp32    # as on a CPU without bfloat16
+python benchmarks/bundles.py default fast --data DATA
+python benchmarks/bundles.py default fast --data DATA --precision fp32    # as on a CPU without bfloat16
 
 Two things are timed: scoring pairs by all perspectives of sentences in one call, and `Reranker.rerank` of whole
 documents, which makes their vectors, too, and finds BM25's scores.

@@ -1,6 +1,6 @@
 """Making vectors: mpir's encoder against sentence-transformers' `encode`, on the same texts with the same weights.
 
-    python benchmarks/encoding.py --data ../shared/data --checkpoint FOLDER_OR_HUB_NAME --json encoding.json
+    python benchmarks/encoding.py --data DATA --checkpoint FOLDER_OR_HUB_NAME --json encoding.json
 
 Whole abstracts (title and text), single sentences, and eight texts of 64 tokens; what is longer than --length is cut
 before, since mpir would read it in passages. The checkpoint is a sentence-transformers model of mean states and unit

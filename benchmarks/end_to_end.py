@@ -1,6 +1,6 @@
 """From questions to a submission: where the time goes, how it grows, and how long one `rerank` takes next to its peers.
 
-    python benchmarks/end_to_end.py --data ../shared/data --json end-to-end.json
+    python benchmarks/end_to_end.py --data DATA --json end-to-end.json
 
 Without --data it runs on the sample that ships with mpir. Three parts, each in fresh processes with the same threads:
 

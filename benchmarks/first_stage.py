@@ -1,6 +1,6 @@
 """The first stage: mpir's Lucene index against bm25s, on the same records with the same questions.
 
-    python benchmarks/first_stage.py --data ../shared/data --json first-stage.json
+    python benchmarks/first_stage.py --data DATA --json first-stage.json
 
 Without --data it runs on the sample that ships with mpir. Both read the same files and leave on disk an index that
 gives back the documents with their text; both use BM25 in Lucene's formula with mpir's k1 and b, lower-cased words,

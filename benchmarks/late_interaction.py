@@ -1,6 +1,6 @@
 """How many (question, document) pairs a second ColBERT and TK score beside a cross-encoder, documents being at hand.
 
-    python benchmarks/late_interaction.py --data ../shared/data
+    python benchmarks/late_interaction.py --data DATA
 
 The cross-encoder (CAT) and ColBERT have the same encoder, that of --bundle; ColBERT compares its states as they are,
 which are wider than its published 128 dimensions. TK has random word vectors of 300 dimensions for all words of the

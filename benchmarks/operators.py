@@ -1,6 +1,6 @@
 """Where a forward pass spends its time: operators of transformers' pass and of mpir's, on the same batches.
 
-    python benchmarks/operators.py --data ../shared/data
+    python benchmarks/operators.py --data DATA
 
 The profile that mpir/models/unpadded.py was written by. Shares are of each pass's own processor time; the last row
 is the whole in milliseconds per pair.

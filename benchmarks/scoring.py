@@ -1,6 +1,6 @@
 """Scoring (question, sentence) pairs: mpir's perspectives in one call against its peers once for each perspective.
 
-    python benchmarks/scoring.py --data ../shared/data --json scoring.json
+    python benchmarks/scoring.py --data DATA --json scoring.json
 
 Without --data the pairs are made of the sample that ships with mpir. The peers get the same weights, cut out of the
 bundle as one fp32 checkpoint for each perspective: sentence-transformers' CrossEncoder.predict (for a bi-encoder,

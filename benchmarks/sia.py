@@ -1,6 +1,6 @@
 """Time and memory of generating SIA data, at several numbers of rows.
 
-    python benchmarks/sia.py --qasc ../shared/data/qasc/dev.jsonl --vectors runs/vectors --rows 3000 10000 30000
+    python benchmarks/sia.py --qasc DATA/qasc/dev.jsonl --vectors runs/vectors --rows 3000 10000 30000
 
 Rows in QASC's format are copied with their words exchanged: every copy has a vocabulary of its own, consistently in
 question, choices and facts, so that texts are distinct, as long as real ones, and mean nothing. Each size is a process

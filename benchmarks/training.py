@@ -1,6 +1,6 @@
 """Training steps per second: mpir's unpadded pass against transformers' own forward pass in the same loop.
 
-    python benchmarks/training.py --data ../shared/data --json training.json
+    python benchmarks/training.py --data DATA --json training.json
 
 Both train the bundle's checkpoint on the same batches with the same loss and optimiser; only the forward pass differs
 (and with it, what autograd goes back through). transformers pads each chunk to its longest pair and chooses the

@@ -1,6 +1,6 @@
 """A teacher that knows the answer: how near a sentence lies to what experts wrote in reply to the question.
 
-    python data_scripts/answer_teacher.py --data ../shared/data --encoder runs/dense/mean --output runs/data \\
+    python data_scripts/answer_teacher.py --data DATA --encoder runs/dense/mean --output runs/data \\
         --rows runs/data/topics.train.jsonl runs/data/relevance.train.jsonl runs/data/in_document.train.jsonl
 
 BioASQ's `train` questions come with ideal answers, a paragraph or two each. Of all golden sentences these say what a

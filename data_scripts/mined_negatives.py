@@ -1,6 +1,6 @@
 """Hard negatives that a trained model finds itself: a second round of relevance training.
 
-    python data_scripts/mined_negatives.py --data ../shared/data --bundle default --output runs/data/mined.train.jsonl
+    python data_scripts/mined_negatives.py --data DATA --bundle default --output runs/data/mined.train.jsonl
 
 For every `train` question, a bundle scores the sentences of BM25's best documents that are not known relevant, and the
 highest-scored ones become negatives (kind "mined"), beside some golden sentences as positives (kind "golden"). False

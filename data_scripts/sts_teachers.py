@@ -1,6 +1,6 @@
 """More STS rows from teachers: pairs without a label, scored by bi-encoders, a cross-encoder and a language model.
 
-    python data_scripts/sts_teachers.py --data ../shared/data --rows runs/data --encoder ENCODER \\
+    python data_scripts/sts_teachers.py --data DATA --rows runs/data --encoder ENCODER \\
         --cross-encoder runs/sts-alone/best --output runs/data
 
 A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns

@@ -1,6 +1,6 @@
 """Negatives that are right about something else: golden sentences of other questions, conclusions of other abstracts.
 
-    python data_scripts/topic_negatives.py --data ../shared/data --encoder ENCODER --output runs/data
+    python data_scripts/topic_negatives.py --data DATA --encoder ENCODER --output runs/data
 
 In-document negatives teach which sentence of a golden abstract answers; they never show a good answer to *another*
 question, which a search brings up all the time. topics.train.jsonl has, for each `train` question, golden sentences as

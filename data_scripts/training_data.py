@@ -1,6 +1,6 @@
 """Build the training files of the three perspectives: question, sentence, label, one JSON object a line.
 
-    python data_scripts/training_data.py --data ../shared/data --output runs/data
+    python data_scripts/training_data.py --data DATA --output runs/data
 
 Writes {relevance,sts,sia}.{train,dev}.jsonl, four more files for relevance, and two sources of SIA that the default
 mixture measures on and never trains on, sia.coverage.jsonl and sia.qasc.jsonl. Every row is {"id", "question",

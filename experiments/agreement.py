@@ -1,6 +1,6 @@
 """What agreement (mpir/perspectives/agreement.py) is worth, and where: variants of it over scored questions.
 
-    python experiments/agreement.py --scored runs/cascade/dev --corpus ../shared/data/pubmed/abstracts.jsonl
+    python experiments/agreement.py --scored runs/cascade/dev --corpus DATA/pubmed/abstracts.jsonl
 
 Scores come from `mpir score`; only agreement is computed anew, so no model runs. Weights are the bundle's, alike for
 all variants, with agreement's scaled so that its weight in standard deviations stays. Printed are document MAP,

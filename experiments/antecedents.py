@@ -1,6 +1,6 @@
 """What it is worth to read a sentence that begins with "It" with the sentence that says what "it" is.
 
-    python experiments/antecedents.py --data ../shared/data --split dev
+    python experiments/antecedents.py --data DATA --split dev
 
 The sentences of each question's golden documents are ranked by every perspective twice: all read alone, and as
 `rerank` reads them (mpir/rank/fill.py). Printed are the mean average precision of both with the p-value of a paired

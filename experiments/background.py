@@ -1,6 +1,6 @@
 """What does BM25 lose when it sees a few documents without their collection, and do PubMed's word counts bring it back?
 
-    python experiments/background.py --data ../shared/data
+    python experiments/background.py --data DATA
 
 A caller of `rerank(query, docs)` has no index. For each dev question, its `--depth` best documents of abstracts.jsonl
 by BM25, and for each query of collections that nothing was trained on, its best by the start encoder's vectors, are

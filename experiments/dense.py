@@ -1,6 +1,6 @@
 """Dense and hybrid first stages beside BM25, and the blend on top of each.
 
-    python experiments/dense.py --data ../shared/data --encoder FOLDER_OR_HUB_NAME --indexes runs/dense
+    python experiments/dense.py --data DATA --encoder FOLDER_OR_HUB_NAME --indexes runs/dense
 
 SciFact, NFCorpus, MED and Cranfield, which nothing here was trained on, and BioASQ's questions (dev, or --split test)
 among whole abstracts (`abstracts`) or with the records pieced together from snippets, too (`pool`): recall at 100 and

@@ -1,6 +1,6 @@
 """What a bi-encoder's training turns on, after a thesis: pooling and loss, length, negatives, types of questions.
 
-    python experiments/dense_grids.py --data ../shared/data --encoder FOLDER_OR_HUB_NAME --output runs/grids
+    python experiments/dense_grids.py --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
 
 Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their golden abstracts
 (batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps to warm up, as the thesis has it) and

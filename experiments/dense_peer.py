@@ -1,6 +1,6 @@
 """The trainer beside sentence-transformers': the same triples in batches of 16, the same steps, softmax over the batch.
 
-    python experiments/dense_peer.py --data ../shared/data --encoder FOLDER_OR_HUB_NAME --output runs/grids
+    python experiments/dense_peer.py --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
 
 Both train the encoder on what dense_grids.py prepares: mpir by `in-batch` (temperature 0.05; duplicates and known
 positives of the batch masked, bfloat16), the peer by its MultipleNegativesRankingLoss (scale 20) and its own loop, in

@@ -1,6 +1,6 @@
 """Choose BM25's k1 and b: index a corpus, search the dev questions over a grid, and write tables of measures.
 
-    python experiments/first_stage.py --data ../shared/data --output first-stage-grid.md
+    python experiments/first_stage.py --data DATA --output first-stage-grid.md
 
 The golden documents come from the official 5B batches, restricted to those that the corpus holds; questions that keep
 none are left out, and counted. With --abstracts-only the corpus leaves out `partial.jsonl`, whose records are short.

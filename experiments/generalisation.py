@@ -1,6 +1,6 @@
 """Does the bundle help on collections it has never been trained on? Reranking BM25's candidates, against BM25 itself.
 
-    python experiments/generalisation.py --data ../shared/data
+    python experiments/generalisation.py --data DATA
 
 The sets: SciFact (the 300 validation claims → the abstracts they cite), NFCorpus (test titles → documents), MED (30
 queries → documents) and TREC-QA (test questions → sentences; only questions with right and wrong answers, as is usual).

@@ -1,7 +1,7 @@
 """Does lower precision, or another form of the same models, change the answer?
 
-    python experiments/precision.py --data ../shared/data
-    python experiments/precision.py --data ../shared/data --bundles default my-int8-bundle --precisions fp32
+    python experiments/precision.py --data DATA
+    python experiments/precision.py --data DATA --bundles default my-int8-bundle --precisions fp32
 
 Scores the pairs of the sentence yardstick (sentence_ranking.py) with every bundle in every precision, and compares each
 with the first, for each perspective and the blend: mean average precision, Kendall's τ-b of the sentences of a question

@@ -1,12 +1,12 @@
 """Radiology: negation judged by people, and reports found by findings that people named (docs/radiology.md).
 
     python experiments/radiology.py sample
-    python experiments/radiology.py negation --data ../shared/data/radiology
-    python experiments/radiology.py reports --data ../shared/data/radiology --cache runs/radiology \\
+    python experiments/radiology.py negation --data DATA/radiology
+    python experiments/radiology.py reports --data DATA/radiology --cache runs/radiology \\
         --output runs/reports --steps 60
-    python experiments/radiology.py folds --data ../shared/data/radiology --output runs/folds --steps 60
-    python experiments/radiology.py separation --data ../shared/data/radiology --output runs/polarity --steps 60
-    python experiments/radiology.py bioasq --data ../shared/data --scored runs/dev
+    python experiments/radiology.py folds --data DATA/radiology --output runs/folds --steps 60
+    python experiments/radiology.py separation --data DATA/radiology --output runs/polarity --steps 60
+    python experiments/radiology.py bioasq --data DATA --scored runs/dev
 
 ``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
 with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named, with --output also by a

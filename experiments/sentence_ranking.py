@@ -1,6 +1,6 @@
 """The sentence yardstick: rank the sentences of a question's golden documents; golden ones should come first.
 
-    python experiments/sentence_ranking.py --data ../shared/data --split dev
+    python experiments/sentence_ranking.py --data DATA --split dev
 
 For every question of the split with a golden document among the abstracts, all sentences of those documents (titles
 included) are ranked. A sentence is relevant if it and a golden snippet of the question contain one another. Printed are

@@ -1,8 +1,8 @@
 """SIA against grades of sources that it was not trained on: Spearman's rank correlation, for every perspective.
 
-    python data_scripts/training_data.py --data ../shared/data --output runs/data
+    python data_scripts/training_data.py --data DATA --output runs/data
     python experiments/sia.py --rows runs/data/sia.coverage.jsonl runs/data/sia.qasc.jsonl
-    python experiments/sia.py --annotated ../shared/data
+    python experiments/sia.py --annotated DATA
 
 Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
 (docs/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information or not.

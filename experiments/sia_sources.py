@@ -1,6 +1,6 @@
 """Judge each source of SIA data by what an SIA perspective trained on it does on dev.
 
-    python experiments/sia_sources.py --data ../shared/data --vectors runs/vectors --checkpoint ENCODER \\
+    python experiments/sia_sources.py --data DATA --vectors runs/vectors --checkpoint ENCODER \\
         --output runs/sia-sources
     python experiments/sia_sources.py … --writer GPT2 --written 3000
 

@@ -1,6 +1,6 @@
 """Scored questions of situations that no search over the pool shows, for `mpir tune … --also`.
 
-    python experiments/situations.py --data ../shared/data --output runs/situations
+    python experiments/situations.py --data DATA --output runs/situations
     mpir tune runs/dev --also runs/situations/golden runs/situations/topics-bm25 runs/situations/topics-vectors …
 
 golden           the candidates are a question's golden documents: which of their sentences hold the answer

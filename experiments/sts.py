@@ -1,6 +1,6 @@
 """How well a bundle's STS perspective agrees with people: Pearson's correlation on STS-B test and BIOSSES.
 
-python experiments/sts.py --data ../shared/data
+python experiments/sts.py --data DATA
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python experiments/tripclick.py                              (a sample written for mpir: the whole way in small)
     python experiments/tripclick.py --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
-    python experiments/tripclick.py --bioasq ../shared/data --checkpoint ENCODER --output runs/standin
+    python experiments/tripclick.py --bioasq DATA --checkpoint ENCODER --output runs/standin
     python experiments/tripclick.py … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
 
 BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).

@@ -1,6 +1,6 @@
 """Which negatives to learn from: a model trained by each recipe, on the collection of experiments/tripclick.py.
 
-    python experiments/tripclick_negatives.py --bioasq ../shared/data --checkpoint ENCODER --output runs/standin
+    python experiments/tripclick_negatives.py --bioasq DATA --checkpoint ENCODER --output runs/standin
 
 random      documents drawn from the whole collection
 BM25-500    of BM25's 500 best, everything in the relevant pool out: the paper's

@@ -1,7 +1,7 @@
 """All yardsticks of a bundle in one table: what users feel, with the free baselines beside every figure.
 
-    python experiments/yardsticks.py --data ../shared/data                      (dev, to choose by)
-    python experiments/yardsticks.py --data ../shared/data --test               (once, at the end)
+    python experiments/yardsticks.py --data DATA                      (dev, to choose by)
+    python experiments/yardsticks.py --data DATA --test               (once, at the end)
 
 a  sentences of golden documents: which of them hold the answer (MAP)
 b  golden sentences of a question against the 50 nearest golden sentences of other questions, by BM25 and by the start
