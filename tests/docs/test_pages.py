@@ -19,6 +19,9 @@ OF_CLIENTS = "integrations.md"
 """Its examples need other libraries: tests/clients/test_examples.py runs them."""
 WITH_CODE = [page for page in PAGES if page.name != OF_CLIENTS and "```python" in page.read_text(encoding="utf-8")]
 
+SHOWN = r"```python\n(.*?)```\n\n```\n(.*?)```"
+"""An example, and what it prints."""
+
 GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]],
          "reports": ["No pleural effusion."]}  # fmt: skip
 FILES = {"documents.jsonl": "abstracts.jsonl", "radiology/chest-xray.tsv": "chest-xray.tsv"}
@@ -63,10 +66,11 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         pytest.skip("; ".join(skipped))
 
 
-def test_the_first_example_prints_what_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/rerank.md", "docs/explain.md"])
+def test_an_example_prints_what_stands_below_it(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By the default bundle; with another precision a score may differ in its last digits."""
-    _, (_, _, code), (_, _, expected), *_ = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    exec(compile(code, "README.md", "exec"), {})
+    code, expected = re.findall(SHOWN, (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)[0]
+    exec(compile(code, page, "exec"), {})
     printed, number = capsys.readouterr().out, re.compile(r"-?\d+\.\d+|-{2,}")
     assert number.sub("", printed).split() == number.sub("", expected).split()
     figures = [[float(found) for found in re.findall(r"-?\d+\.\d+", text)] for text in (printed, expected)]
