@@ -21,9 +21,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mpir.cli.numbers import at_least, positive
 
@@ -31,13 +29,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from free_baselines import BM25
 from tqdm import tqdm
-from tuning_fits import FIXED, LEARNED, SEARCHES, SIZES, VERSION, Job, Part, fit_and_measure, load_free
+from tuning_fits import FIXED, LEARNED, SEARCHES, SIZES, Job, Part, fit_and_measure, load_free, made_by
 from tuning_report import Report, across
 
 from mpir.cli import guarded
 from mpir.io.journal import Journal
 from mpir.io.write import atomic_write, write_json
-from mpir.perspectives import open_bundle
 from mpir.tune.adoption import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
@@ -96,15 +93,6 @@ def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
     load_free(job.free, BM25)
     if arguments.test:
         Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
-
-
-def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
-    """What every part depends on. Of what is free, that is the sets that hold dev's questions: test's may follow."""
-    asked = {question.id for question in dev.questions}
-    free = [one for one in map(Dataset.load, job.free) if asked & {question.id for question in one.questions}]
-    shipped = open_bundle("default").weights
-    values = {"job": repr(replace(job, dev=Path(), free=())), "version": VERSION, "shipped": shipped}
-    return {"dev": dev.data, "free": sorted(one.data for one in free), **values}
 
 
 def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:

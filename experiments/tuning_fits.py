@@ -71,6 +71,15 @@ class Job:
     free: tuple[Path, ...]
 
 
+def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
+    """What every part depends on. Of what is free, that is the sets that hold dev's questions: test's may follow."""
+    asked = {question.id for question in dev.questions}
+    free = [one for one in map(Dataset.load, job.free) if asked & {question.id for question in one.questions}]
+    shipped = open_bundle("default").weights
+    values = {"job": repr(replace(job, dev=Path(), free=())), "version": VERSION, "shipped": shipped}
+    return {"dev": dev.data, "free": sorted(one.data for one in free), **values}
+
+
 def fit_and_measure(job: Job, part: Part) -> dict[str, Any]:
     """Fit a part on dev; the weights, the measure on what was fitted, and of each question held out."""
     objective = load(job.dev, part.measure)
