@@ -100,5 +100,5 @@ def fill_documents(
 def report_passages(in_passages: Booleans, what: str) -> None:
     """Say how many texts were read in passages, if any were."""
     if in_passages.any():
-        message = "%d of %d %s, or the question with them, were too long for a model and count with their best passage"
+        message = "%d of %d %s were too long for a model, alone or with the question, and count with their best passage"
         log.warning(message, in_passages.sum(), len(in_passages), what)

@@ -159,7 +159,7 @@ def test_pairs_read_in_passages_are_reported(tiny_bundle: Path, caplog: pytest.L
     reranker = Reranker(tiny_bundle, device="cpu")
     reranker.score_pairs([("does aspirin", "thin blood"), ("does aspirin", "thin blood " * 60)])
     assert (
-        "1 of 2 texts, or the question with them, were too long for a model and count with their best passage"
+        "1 of 2 texts were too long for a model, alone or with the question, and count with their best passage"
         in caplog.text
     )
 
