@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
@@ -42,7 +42,7 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     last one. ``DeleteCitation`` removes the version it names from its own file, as read so far, and from earlier ones.
 
     Args:
-        files: ``.xml`` or ``.xml.gz`` files, oldest first; where all have NLM's names, these say which is older.
+        files: ``.xml`` or ``.xml.gz`` files, oldest first; of those with NLM's names, these say which is older.
 
     Raises:
         InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
@@ -54,10 +54,9 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
 
 
 def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
-    def name(file: str | Path) -> str:
-        return Path(file).name
-
-    return sorted(files, key=name) if all(_OF_NLM.fullmatch(name(file)) for file in files) else files
+    of_nlm = [_OF_NLM.fullmatch(Path(file).name) is not None for file in files]
+    own = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))
+    return [next(own) if named else file for named, file in zip(of_nlm, files, strict=True)]
 
 
 def _unseen(file: str | Path, seen: _Seen, deleted: set[_Key]) -> Iterator[Document]:

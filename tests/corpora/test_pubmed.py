@@ -125,7 +125,9 @@ def test_names_of_nlm_say_what_is_older_in_whatever_order_folders_come(tmp_path:
     (tmp_path / "mine.xml").write_text(new(citation("1", "mine")))
     folders = [tmp_path / "updatefiles", tmp_path / "baseline"]
     assert [one.title for one in read_corpus(folders)] == ["new"]
-    assert [one.title for one in read_corpus([tmp_path / "mine.xml", *folders])] == ["old"]  # as given
+    mine = tmp_path / "mine.xml"  # stays where it is given, and they where they are, in their own order
+    assert [one.title for one in read_corpus([mine, *folders])] == ["new"]
+    assert [one.title for one in read_corpus([*folders, mine])] == ["mine"]
 
 
 def test_the_highest_version_counts_inside_a_file(tmp_path: Path) -> None:
