@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compared_systems(weights: Weights, *, measured: bool) -> list[System]:
-    """The blend, last; where it is measured, what is free before it: every column alone, and documents' added up."""
+    """The blend, last; where it is measured, every column alone before it, and those of documents added up."""
     from mpir.tasks.bioasq import System, added_up, systems
 
     if not measured:
