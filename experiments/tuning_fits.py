@@ -138,20 +138,26 @@ def fixed(method: str, layout: Layout) -> Weights:
 @cache
 def load_free(folders: tuple[Path, ...], method: str) -> Free:
     """What a free baseline gives to the documents and the sentences of each question, by its id; the documents' ids."""
-    found = {}
+    found: Free = {}
     for folder in folders:
         scored = Dataset.load(folder)
-        columns = scored.columns
-        if columns.layout.documents != ("bm25", "dense") or columns.layout.sentences != ("cosine",):
+        if scored.columns.layout.documents != ("bm25", "dense") or scored.columns.layout.sentences != ("cosine",):
             raise InputError(f"--free {folder}: not scored by the start encoder; use experiments/bundles/start.json.")
-        for number, question in enumerate(scored.questions):
-            documents = columns.question_of == number
-            sentences = documents[columns.document_of]
-            found[question.id] = (
-                free_scores(columns.first[documents], columns.document("dense")[documents])[method],
-                free_scores(scored.lexical[sentences], columns.sentence("cosine")[sentences])[method],
-                scored.documents[documents].tolist(),
-            )
+        found = {**found, **free_of(scored, method)}
+    return found
+
+
+def free_of(scored: Dataset, method: str) -> Free:
+    """The same of one set, which the start encoder scored."""
+    columns, found = scored.columns, {}
+    for number, question in enumerate(scored.questions):
+        documents = columns.question_of == number
+        sentences = documents[columns.document_of]
+        found[question.id] = (
+            free_scores(columns.first[documents], columns.document("dense")[documents])[method],
+            free_scores(scored.lexical[sentences], columns.sentence("cosine")[sentences])[method],
+            scored.documents[documents].tolist(),
+        )
     return found
 
 

@@ -13,26 +13,32 @@ export function minmax(values) {
   return values.map((value) => (width > 0 ? (value - low) / width : 0.5));
 }
 
-/** Values brought to mean 0 and deviation 1; equal ones (or a single one) to 0. */
-export function zscores(values) {
+const USUAL = 0.133, FEW = 5;
+
+/** Values brought to mean 0 and deviation 1, that of few values of BM25 to less; equal ones (or a single one) to 0. */
+export function zscores(values, bm25 = false) {
   const mean = sum(values) / values.length, centred = values.map((value) => value - mean);
-  const spread = Math.sqrt(sum(centred.map((value) => value * value)) / values.length);
-  const toldApart = spread > 1e-9 * greatest(values.map(Math.abs));
+  const more = bm25 && values.every((value) => value >= 0) ? FEW : 0;
+  const squares = sum(centred.map((value) => value * value)), own = squares / values.length;
+  const toldApart = Math.sqrt(own) > 1e-9 * greatest(values.map(Math.abs));
+  const drawn = (squares + more * (USUAL * greatest(values)) ** 2) / (values.length + more);
+  const spread = Math.sqrt(Math.max(own, drawn));
   return centred.map((value) => (toldApart ? value / spread : 0));
 }
 
-/** A copy of rows of named values, each column but the signed ones mapped by a function of its values. */
+/** A copy of rows of named values, each column but the signed ones mapped by a function of its values and place. */
 function scaled(rows, names, scale, signed) {
   const copies = rows.map((row) => ({ ...row }));
   if (scale && rows.length) {
-    for (const name of names.filter((one) => !signed.has(one))) {
-      scale(rows.map((row) => row[name])).forEach((value, i) => { copies[i][name] = value; });
-    }
+    names.forEach((name, place) => {
+      if (signed.has(name)) return;
+      scale(rows.map((row) => row[name]), place).forEach((value, i) => { copies[i][name] = value; });
+    });
   }
   return copies;
 }
 
-const DOCUMENT_SCALES = { minmax, zscore: zscores }, SENTENCE_SCALES = { minmax };
+const DOCUMENT_SCALES = { minmax, zscore: (values, place) => zscores(values, place === 0) }, SENTENCE_SCALES = { minmax };
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
@@ -146,8 +152,8 @@ function make(tag, properties = {}, ...children) {
 const SCALES = {
   none: "",
   minmax: "Before they are weighed, values are brought to 0–1 among these documents.",
-  zscore: "A document's values count by their distance from the mean of these documents, in standard deviations: "
-    + "below the mean they count against it.",
+  zscore: "A document's values count by their distance from the mean of these documents, in standard deviations (of "
+    + "BM25 in few documents, usual ones count as well): below the mean they count against it.",
 };
 
 const shown = (value) => value.toFixed(3);

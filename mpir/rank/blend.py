@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -50,7 +51,8 @@ def scaled(columns: Columns, normalise: Normalise) -> Columns:
     if normalise == "none":
         return columns
     layout, question_of = columns.layout, columns.question_of
-    scale = zscores if normalise == "zscore" else minmax
+    first = np.arange(len(layout.documents)) == 0
+    scale = partial(zscores, bm25=first) if normalise == "zscore" else minmax
     documents = _unless(layout.signed, layout.documents, columns.documents, scale(columns.documents, question_of))
     if normalise == "zscore":
         return replace(columns, documents=documents)

@@ -13,12 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mpir
 from mpir import Document, Reranker, Weights
 from mpir.cli import main
 from mpir.explain.page import MEDIA, asset, page_data, page_served, page_with
+from mpir.rank.blend import blend
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.ranking import Ranking
 from tests.explain.conftest import Arbitrary
 
@@ -147,6 +150,24 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
     printed = in_node("minmax, zscores", f"{script} console.log(minmax(values)[4], zscores(values).length);")
     assert printed.split() == ["1", "300000"]
     assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+@pytest.mark.parametrize("bm25", [(9.0, 11.0), (5.0, 11.0), (9.0, -11.0), (0.1, 0.1)])
+def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float, float]) -> None:
+    rows = [{"scores": {"bm25": value, "dense": value / 20}, "sentences": []} for value in bm25]
+    weights = Weights({"a": 1.0}, beta={"bm25": 1.0, "dense": 2.0}, normalise="zscore")
+    data = json.dumps({"documents": rows, "ordering": [], "signed": []})
+    code = f"console.log(JSON.stringify(blend({data}, {json.dumps(weights.to_dict())}).map((one) => one.score)))"
+    values = np.array([[value, value / 20] for value in bm25])
+    columns = Columns(
+        Layout(("bm25", "dense"), ("a",)), values, np.zeros((0, 1)), np.zeros(2, np.int64), np.zeros(0, np.int64)
+    )
+    expected = blend(columns, weights).documents
+    assert json.loads(in_node("blend", code)) == pytest.approx(expected.tolist())
+    assert abs(expected[0]) == pytest.approx(
+        {4.0: 2.742, 36.0: 3.0, 400.0: 3.0, 0.0: 0.0}[(bm25[0] - bm25[1]) ** 2], abs=0.001
+    )
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

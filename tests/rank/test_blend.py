@@ -159,6 +159,17 @@ def test_zscores_by_hand() -> None:
     assert zscores(np.zeros((0, 2)), np.zeros(0, int)).shape == (0, 2)
 
 
+def test_few_values_of_bm25_deviate_by_no_less_than_the_usual_one_allows() -> None:
+    values = np.array([[9.0, 9.0], [11.0, 11.0], [5.0, 5.0], [0.0, 0.0]])
+    found = zscores(values, np.array([0, 0, 1, 2]), [True, False])
+    drawn = 1 / np.sqrt((2 * 1 + 5 * (0.133 * 11) ** 2) / 7)  # two values of deviation 1, and as if 5 more had 1.463
+    np.testing.assert_allclose(found, [[-drawn, -1], [drawn, 1], [0, 0], [0, 0]])
+    further = np.array([5.0, 11.0, -8.0, -10.0])  # they deviate by more than 1.463, or are no BM25
+    np.testing.assert_allclose(zscores(further, np.array([0, 0, 1, 1]), True), [-1, 1, 1, -1])
+    many = np.tile([9.0, 11.0], 10_000)
+    np.testing.assert_allclose(zscores(many, np.zeros(20_000, int), True), many - 10, atol=0.001)
+
+
 def test_a_first_stage_counts_the_same_on_whatever_scale_it_scores() -> None:
     weights = replace(WEIGHTS, normalise="zscore")
     found = blend(THREE, weights)

@@ -1,0 +1,81 @@
+"""The first candidates of scored questions, ordered by what is free and by the blend."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.rank.columns import Columns, Layout
+from mpir.text import Question, Snippet
+from mpir.tune.dataset import Dataset
+from tests.experiments.conftest import RunScript
+
+SENTENCES = ("relevance", "sts", "sia", "agreement")
+
+
+def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[float]]) -> Dataset:
+    """Two questions of three documents of a sentence each; b and f answer."""
+    questions = tuple(
+        Question(f"q{n}", "?", documents=(d,), snippets=(Snippet(d, "abstract", "abstract", 0, 5, "x"),))
+        for n, d in enumerate("bf")
+    )
+    owners = np.array([0, 0, 0, 1, 1, 1]), np.arange(6)
+    columns = Columns(layout, np.array(documents), np.array(sentences), *owners, questions=2)
+    places = np.array(["abstract"] * 6), np.zeros(6, np.int64), np.full(6, 5)
+    lexical = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    return Dataset(questions, columns, np.array(list("abcdef")), *places, lexical, np.zeros(6, bool), np.zeros(6, bool))
+
+
+@pytest.fixture
+def scored() -> Dataset:
+    """b lies 0.1 below a by BM25, which two z-scores make 2 of; its relevance is 0.1 above. f is third."""
+    layout = Layout(("bm25", "dense"), SENTENCES, frozenset({"agreement"}))
+    bm25 = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0]
+    relevance = [0.1, 0.2, 0.1, 0.1, 0.1, 0.9]
+    return dataset(layout, [[one, 0.5] for one in bm25], [[one, 0.0, 0.0, 0.0] for one in relevance])
+
+
+@pytest.fixture
+def free() -> Dataset:
+    """Vectors find b, and nothing finds f."""
+    layout = Layout(("bm25", "dense"), ("cosine",))
+    bm25, dense = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0], [0.1, 0.9, 0.2, 0.3, 0.2, 0.1]
+    return dataset(layout, np.column_stack([bm25, dense]).tolist(), [[one] for one in dense])
+
+
+def rows(printed: str) -> dict[str, list[str]]:
+    """The cells of each row of a printed table, by its first one."""
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if "|" in line]
+    return {first: rest for first, *rest in cells}
+
+
+def test_only_the_first_candidates_are_ordered(
+    run_script: RunScript, scored: Dataset, free: Dataset, tmp_path: Path
+) -> None:
+    scored.save(tmp_path / "scored")
+    free.save(tmp_path / "free")
+    options = ["--measures", "sentence-map", "--counts", "2", "3"]
+    found = run_script(
+        "experiments/few_candidates.py", "--scored", tmp_path / "scored", "--free", tmp_path / "free", *options
+    )
+    assert found.returncode == 0, found.stderr
+    assert "sentence-map, 2 questions" in found.stdout
+    table = rows(found.stdout)
+    assert table["first candidates"] == ["2", "3"]
+    assert table["BM25"] == ["0.2500", "0.4167"]  # b is second; f is not among two, and third of three
+    assert table["start encoder"] == ["0.5000", "0.6667"]  # b is first
+    assert table["blend, deviation as it is"] == ["0.2500", "1.0000"]  # of two, 0.1 of BM25 outweighs 0.1 of relevance
+    assert table["blend"] == ["0.5000", "1.0000"]
+
+
+def test_other_candidates_and_questions_left_out(
+    run_script: RunScript, scored: Dataset, free: Dataset, tmp_path: Path
+) -> None:
+    scored.save(tmp_path / "scored")
+    free.subset([0]).save(tmp_path / "free")
+    options = ["--scored", tmp_path / "scored", "--free", tmp_path / "free", "--measures", "document-map"]
+    found = run_script("experiments/few_candidates.py", *options)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "few_candidates: --free: the question q1 is missing; score the same questions" in found.stderr
+    found = run_script("experiments/few_candidates.py", *options, "--leave-out", "q1")
+    assert "document-map, 1 questions" in found.stdout
