@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, RepeatedIdError, shortened, shown
 from mpir.integrations.common import SENTENCES
 from mpir.rank.inputs import as_documents
 from mpir.rank.question import as_read
@@ -104,8 +104,9 @@ def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
 
 def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
     _check_fields(fields, given)
+    read = [_by_fields(document, fields) for document in given]
     try:
-        documents = as_documents([_by_fields(document, fields) for document in given])
+        documents = _with_places(read)
     except InputError as error:
         raise Refusal(400, str(error).replace("docs[", f"{name}[")) from None
     for number, document in enumerate(documents):
@@ -114,6 +115,14 @@ def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tupl
                 413, f"{name}[{number}] has {length} characters; expected at most {limits.document}: split it."
             )
     return tuple(documents)
+
+
+def _with_places(given: list[Any]) -> list[Document]:
+    """The documents; where some share an id, as passages of one paper do, by their places, as answers name them."""
+    try:
+        return as_documents(given)
+    except RepeatedIdError:
+        return as_documents(given, doc_ids=range(len(given)))
 
 
 def _check_fields(fields: Any, given: list[Any]) -> None:

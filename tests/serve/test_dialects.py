@@ -110,6 +110,14 @@ def test_documents_are_objects_too(server: Server) -> None:
     assert {result["index"]: result["document"] for result in answer["results"]} == dict(enumerate(documents))
 
 
+def test_passages_of_one_paper_may_share_an_id(server: Server, order: list[int]) -> None:
+    documents = [{"id": "PMC1", "text": text} for text in TEXTS]
+    answer = server.post("/v1/rerank", {"query": QUERY, "documents": documents}).json()
+    assert [result["index"] for result in answer["results"]] == order
+    assert [result["document"] for result in answer["results"]] == [documents[i] for i in order]
+    assert [result["mpir"]["sentences"][0]["document"] for result in answer["results"]] == order
+
+
 def test_rank_fields_choose_what_is_read(server: Server) -> None:
     documents = [{"name": "aspirin does thin blood", "price": 3}, {"name": "a gene", "price": 4}]
     answer = server.post("/v1/rerank", {"query": QUERY, "documents": documents, "rank_fields": ["name"]}).json()
