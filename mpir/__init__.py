@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mpir.version import __version__
+
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective, register
     from mpir.rank.kept import arerank, rerank
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
     from mpir.rank.weights import Weights
     from mpir.text.types import Document, Question, Sentence, Snippet
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Document",

@@ -162,6 +162,8 @@ def test_the_citation_has_what_its_format_needs() -> None:
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(found)
     assert (found["cff-version"], str(found["version"])) == ("1.2.0", mpir.__version__)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == mpir.__version__
 
 
 @pytest.mark.parametrize("card", sorted(ROOT.glob("mpir/bundles/*/CARD.md")), ids=lambda path: path.parent.name)

@@ -194,7 +194,7 @@ def test_another_version_is_made_anew_and_said_once(
     again.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.getMessage() for record in caplog.records] == [
-        f"{cache.folder}: the score cache was made by mpir 0.1.0 and is made anew"
+        f"{cache.folder}: the score cache was made by mpir {mpir.__version__} and is made anew"
     ]
 
 
