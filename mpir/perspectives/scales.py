@@ -47,8 +47,8 @@ def minmax(values: npt.NDArray[Any], group_of: Integers) -> npt.NDArray[np.float
 def zscores(values: npt.NDArray[Any], group_of: Integers, bm25: npt.ArrayLike = False) -> npt.NDArray[np.float64]:
     """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there.
 
-    The deviation of a column that is BM25 (`bm25`, (K,)) is at least what it were if `FEW` more values deviated by
-    `USUAL` times the group's best: few that a search puts first lie close together. Values below 0 are no BM25.
+    The deviation of a column that is BM25 (`bm25`, (K,)) is at least what it would be if `FEW` more values deviated
+    by `USUAL` times the group's best: few that a search puts first lie close together. Values below 0 are no BM25.
     """
     if not len(values):
         return values.astype(np.float64)
