@@ -2,13 +2,15 @@
 
 For each question, candidates are its golden snippet sentences and, of all golden sentences of other questions, `train`
 and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is golden for both is left
-out, and so is what contains, or is contained in, a golden sentence of the question.
+out, and so is what contains, or is contained in, a golden sentence of the question. Some of what is left answers it all
+the same, since many questions ask much the same; `apart` leaves that out, too, as training's negatives do
+(data_scripts/topic_negatives.py).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,8 @@ NEAREST = 50
 """Sentences of other questions, for each question and each way of search."""
 SHORTEST, LONGEST = 20, 600
 """Characters of a sentence."""
+SAME, ALIKE = 0.85, 0.8
+"""Cosines from which on two sentences say the same, and two questions ask the same: those of training's negatives."""
 
 
 def golden_sentences(question: Question) -> list[str]:
@@ -36,18 +40,51 @@ def golden_sentences(question: Question) -> list[str]:
     return [text for text in dict.fromkeys(texts) if SHORTEST <= len(text) <= LONGEST]
 
 
-def other_topics(data: Path, split_name: str, start: Start, *, limit: int | None, seed: int) -> list[TestSet]:
+def other_topics(
+    data: Path, split_name: str, start: Start, *, limit: int | None, seed: int, apart: bool = False
+) -> list[TestSet]:
     """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
     train = set(read_json(data / "bioasq/splits.json")["train"])
     others = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
     asked = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
     kept = asked if limit is None else random.Random(seed).sample(asked, min(limit, len(asked)))
     texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
-    return sets(kept, texts, start)
+    return sets(kept, texts, start, likely_answers(kept, [*others, *asked], texts, start) if apart else None)
 
 
-def sets(questions: Sequence[Question], texts: Sequence[str], start: Start) -> list[TestSet]:
-    """A set for each way of search over the texts, whose documents are the texts themselves."""
+def likely_answers(
+    questions: Sequence[Question],
+    everyone: Sequence[Question],
+    texts: Sequence[str],
+    start: Start,
+    *,
+    same: float = SAME,
+    alike: float = ALIKE,
+) -> list[set[int]]:
+    """For each question the numbers of the texts that likely answer it, whosever they are.
+
+    These are golden for a question that asks the same, or say the same as one of its own golden sentences, as far as
+    the start encoder's vectors tell: by a cosine of `alike` or more, and of `same` or more.
+    """
+    asks = start.cosines([q.body for q in questions], [q.body for q in everyone]) >= alike
+    vectors, text_of = start.vectors(texts)
+    places = {text: number for number, text in enumerate(texts)}
+    golden = [{places[text] for text in golden_sentences(one)} for one in everyone]
+    found = []
+    for question, asking in zip(questions, asks, strict=True):
+        own = vectors[np.isin(text_of, [places[text] for text in golden_sentences(question)])]
+        says = text_of[(vectors @ own.T).max(axis=1) >= same]
+        found.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking))))
+    return found
+
+
+def sets(
+    questions: Sequence[Question], texts: Sequence[str], start: Start, barred: Sequence[set[int]] | None = None
+) -> list[TestSet]:
+    """A set for each way of search over the texts, whose documents are the texts themselves.
+
+    `barred` are the numbers of texts that are no negatives of each question.
+    """
     index = MemoryIndex(texts)
     cosines = start.cosines([q.body for q in questions], texts)
     places = {text: number for number, text in enumerate(texts)}
@@ -58,16 +95,18 @@ def sets(questions: Sequence[Question], texts: Sequence[str], start: Start) -> l
         own[question.id] = [places[text] for text in golden_sentences(question)]
         mine = [normalise(texts[i]) for i in own[question.id]]
         for name, scores in (("BM25", index.scores(question.body)), ("vectors", cosines[row])):
-            nearest[name][question.id] = best_others(scores, texts, mine)
+            nearest[name][question.id] = best_others(scores, texts, mine, barred[row] if barred else ())
     return [topic_set(name, queries, documents, own, found) for name, found in nearest.items()]
 
 
-def best_others(scores: npt.NDArray[np.floating], texts: Sequence[str], mine: Sequence[str]) -> list[int]:
-    """The numbers of the NEAREST best-scored texts that no own one holds or is held by."""
+def best_others(
+    scores: npt.NDArray[np.floating], texts: Sequence[str], mine: Sequence[str], barred: Collection[int] = ()
+) -> list[int]:
+    """The numbers of the NEAREST best-scored texts that are not barred, and that no own one holds or is held by."""
     found: list[int] = []
     for number in np.argsort(-scores, kind="stable"):
         text = normalise(texts[number])
-        if not any(text in one or one in text for one in mine):
+        if number not in barred and not any(text in one or one in text for one in mine):
             found.append(int(number))
         if len(found) == NEAREST:
             break

@@ -8,9 +8,11 @@ b  golden sentences of a question against the 50 nearest golden sentences of oth
    encoder's vectors (MAP; other_topics.py)
 c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
 d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
-   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds; of a
-   page of MedQuAD (passages.py), they are all its passages
+   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds, as that
+   one does once more by z-scores over the same candidates; of a page of MedQuAD (passages.py), they are all its
+   passages
 e  which passages of a paper pieced together of abstracts on one subject hold golden snippets (passages.py)
+f  b without those sentences of other questions that likely answer the question, too (MAP)
 
 The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
 fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
@@ -53,6 +55,8 @@ from mpir.text import Document
 
 Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
+SAME = f"{SUMMED}, same candidates"
+"""The best free sum once more, over no more candidates than are reranked: what z-scores say depends on them."""
 SETS = {**READERS, "medquad": read_medquad}
 """What d reads, by name; each is a folder of the data, or says so in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
@@ -90,7 +94,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of b, c, e and each of d's sets")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of b, c, e, f, each of d's sets")
     parser.add_argument("--depth", type=positive, default=20, help="candidates of a question in c (%(default)s)")
     parser.add_argument(
         "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
@@ -152,8 +156,18 @@ def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values
 
 def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick b."""
-    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed)
-    return [(test.name.replace("other topics,", "b"), sentence_set(job, test)) for test in found]
+    return topics(job, "b")
+
+
+def apart(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick f."""
+    return topics(job, "f", apart=True)
+
+
+def topics(job: Job, name: str, *, apart: bool = False) -> list[tuple[str, Values]]:
+    """The figures of both ways to find sentences of other questions."""
+    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed, apart=apart)
+    return [(test.name.replace("other topics,", name), sentence_set(job, test)) for test in found]
 
 
 def sentence_set(job: Job, test: TestSet) -> Values:
@@ -272,8 +286,11 @@ def document_set(job: Job, test: TestSet) -> Values:
         order = union[np.argsort(-free_scores(bm25[union], cosines[row][union])[SUMMED], kind="stable")]
         heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[: job.head]])
         tails.append([test.documents[i].id for i in order[job.head :]])
-    for name, one, tail in zip(test.queries, job.score(list(test.queries.values()), heads), tails, strict=True):
-        for system in job.compared:
+    of_heads = job.start.of_lists(list(test.queries.values()), [[d.text for d in head] for head in heads])
+    scored = job.score(list(test.queries.values()), heads)
+    for name, one, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
+        again = Fixed(SAME, free_scores(one.columns.first, cosine)[SUMMED], one.lexical)
+        for system in (again, *job.compared):
             ranked = np.lexsort((-one.columns.first, -system.scores(one)[0]))
             names = [*(one.documents[i].id for i in ranked), *tail]
             runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
@@ -297,7 +314,7 @@ def table(values: Values) -> list[list[object]]:
 
 def corrected(values: Values, reference: str) -> dict[str, str]:
     """The p-values of all systems that are not free against a free one, corrected for their number (Holm)."""
-    others = [name for name in values if name not in FREE]
+    others = [name for name in values if name not in (*FREE, SAME)]
     tests = [randomisation_test(values[name], values[reference]) for name in others]
     return {name: f"{p:.4f}" for name, p in zip(others, holm(tests), strict=True)} if others else {}
 
@@ -313,6 +330,7 @@ YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Va
     "c": end_to_end,
     "d": unseen,
     "e": in_papers,
+    "f": apart,
 }
 
 

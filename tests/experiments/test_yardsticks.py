@@ -82,6 +82,29 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
         assert test.candidates == {"q1": [0, 1]}
 
 
+def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_apart(
+    script: Any, tiny_checkpoint: Path
+) -> None:
+    topics, free = script("other_topics"), script("free_baselines")
+
+    def asked(name: str, body: str, text: str) -> Question:
+        return Question(name, body, snippets=(Snippet(name, "abstract", "abstract", 0, len(text), text),))
+
+    own = "Aspirin does thin the blood of all patients."
+    mine = asked("q1", "does aspirin thin blood", own)
+    same = asked("q2", "does aspirin thin blood", "The gene of this cell is not known.")
+    other = asked("q3", "which gene is in the cell", "The gene is in the cell, and aspirin is not.")
+    everyone = [mine, same, other]
+    texts = [text for question in everyone for text in topics["golden_sentences"](question)]
+    start = free["Start"](tiny_checkpoint)
+    near = {"same": 0.999, "alike": 0.999}  # a tiny random encoder finds all texts much alike
+    barred = topics["likely_answers"]([mine, other], everyone, texts, start, **near)
+    assert barred == [{0, 1}, {2}]
+    for test in topics["sets"]([mine], texts, start, barred[:1]):
+        assert test.candidates == {"q1": [0, 2]}
+        assert test.qrels == {"q1": {"0": 1}}
+
+
 def test_passages_of_a_page_by_hand(script: Any) -> None:
     cut = script("passages")["passages"](["a " * 120, "b " * 130, "c " * 10], 1)
     assert [text.split()[0] + text.split()[-1] for text, _ in cut] == ["aa", "ab", "bc"]
@@ -160,6 +183,23 @@ def test_passages_are_a_collection_of_d(
     assert float(table.split("| BM25 ")[1].split("|")[1]) == 1.0  # each half of the page repeats its own word
 
 
+def test_over_the_same_candidates_the_free_sum_is_itself_where_all_documents_are_candidates(
+    script: Any, tmp_path: Path, *, tiny_bundle: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["aspirin thins blood .", "the gene is in a cell .", "aspirin is a risk .", "blood of the heart ."]
+    (tmp_path / "med").mkdir()
+    (tmp_path / "med/MED.ALL").write_text("".join(f".I {i}\n.W\n{text}\n" for i, text in enumerate(texts, 1)))
+    (tmp_path / "med/MED.QRY").write_text(".I 1\n.W\ndoes aspirin thin blood\n.I 2\n.W\nthe cell .\n")
+    (tmp_path / "med/MED.REL").write_text("1 1 1\n1 4 1\n2 2 1\n")
+    options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d", "--sets", "med"]
+    options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--json", tmp_path / "figures.json"]
+    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    assert script("yardsticks")["main"]() == 0
+    values = read_json(tmp_path / "figures.json")["values"]["d MED"]
+    assert values["BM25 + start, z-scores, same candidates"] == values["BM25 + start, z-scores"]
+    assert len(values["blend"]) == 2
+
+
 def test_no_mixture_reads_what_passages_are_measured_on() -> None:
     mixtures = list((ROOT / "experiments/mixtures").glob("*.json"))
     assert mixtures
@@ -175,7 +215,7 @@ def test_everything_in_one_table(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c"]
+    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
     assert script("yardsticks")["main"]() == 0
@@ -183,7 +223,7 @@ def test_everything_in_one_table(
     assert (found["cascade"], str(tiny_checkpoint) in json.dumps(found)) == (None, False)
     assert found["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
     means = found["means"]
-    assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets"]
+    assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets", "f BM25", "f vectors"]
     systems = {"BM25", "start encoder", "BM25 + start, z-scores", "BM25 + start, RRF", "relevance alone", "blend"}
     for part in means.values():
         assert systems <= set(part)
@@ -192,7 +232,9 @@ def test_everything_in_one_table(
     compared = ["compare_bundles.py", data / "figures.json", data / "figures.json", "--systems", "blend"]
     monkeypatch.setattr(sys, "argv", list(map(str, compared)))
     assert script("compare_bundles")["main"]() == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| a", "| b", "| c"))]
+    rows = [
+        line.split("|") for line in capsys.readouterr().out.splitlines() if line[:3] in ("| a", "| b", "| c", "| f")
+    ]
     assert [tuple(row[i].strip() for i in (1, 4, 6)) for row in rows] == [(part, "+0.0000", "1.0000") for part in means]
 
 
