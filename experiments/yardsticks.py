@@ -217,7 +217,7 @@ def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Value
     snippets: Values = {}
     for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question
         answers = [answer(q, one, fixed) for q, one, fixed in zip(kept, scored, systems_of, strict=True)]
-        measures, name = question_measures(kept, answers, omitted="zero"), systems_of[0].name
+        measures, name = question_measures(kept, answers, version=8, omitted="zero"), systems_of[0].name
         documents[name], snippets[name] = (measures[part].average_precision for part in ("documents", "snippets"))
     return [("c documents", documents), ("c snippets", snippets)]
 

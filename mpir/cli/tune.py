@@ -64,7 +64,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="where the weights go")
     parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
-    parser.add_argument("--version", type=int, default=8, help="version of the official measures (%(default)s)")
+    parser.add_argument(
+        "--version", type=int, default=9, help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)"
+    )
     parser.add_argument("--against", metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet")
     parser.add_argument(
         "--context",

@@ -63,7 +63,7 @@ class Measured(NamedTuple):
 
 
 def evaluate(
-    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 8, omitted: Omitted = "skip"
+    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 9, omitted: Omitted = "skip"
 ) -> dict[str, dict[str, float]]:
     """Mean precision, recall, F1, MAP and GMAP of a submission, for documents and for snippets.
 
@@ -88,7 +88,7 @@ def evaluate(
 
 
 def question_measures(
-    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 8, omitted: Omitted = "skip"
+    gold: Sequence[Question], submission: Sequence[Question], *, version: int = 9, omitted: Omitted = "skip"
 ) -> dict[str, QuestionMeasures]:
     """The measures of each question, for ``"documents"`` and for ``"snippets"``.
 

@@ -25,7 +25,7 @@ class Objective:
         scored: Dataset,
         measured: str | Measure = "document-map",
         *,
-        version: int = 8,
+        version: int = 9,
         documents: int = 10,
         snippets: int = 10,
     ) -> None:

@@ -155,7 +155,7 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
     assert adopt(path, signed(found, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
     weights = Weights.load(path)
     assert weights == found.weights
-    assert weights.made_by["measure"] == ["document-map", 8]
+    assert weights.made_by["measure"] == ["document-map", 9]
     assert weights.made_by["perspectives"] == {"a": "1", "b": "2"}
     assert weights.made_by["held_out"]["better"] is True
     assert {"data", "plan", "folds", "trials", "mpir"} <= set(weights.made_by)
