@@ -55,10 +55,15 @@ class Start:
 
     def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
         """Cosines (Q, N) of every query with every text, of a text in several passages the highest."""
-        vectors, text_of = self.vectors(texts)
+        return self.to_vectors(queries, *self.vectors(texts))
+
+    def to_vectors(
+        self, queries: Sequence[str], vectors: npt.NDArray[np.float32], text_of: npt.NDArray[np.int64]
+    ) -> Floats:
+        """The same with N texts whose `vectors` are known."""
         asked, query_of = self.vectors(queries)
         products = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
-        first = np.searchsorted(text_of, np.arange(len(texts)))
+        first = np.flatnonzero(np.diff(text_of, prepend=-1))
         return np.maximum.reduceat(products, first, axis=1).astype(np.float64)
 
     def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[Floats]:

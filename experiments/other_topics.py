@@ -49,44 +49,52 @@ def other_topics(
     asked = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
     kept = asked if limit is None else random.Random(seed).sample(asked, min(limit, len(asked)))
     texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
-    return sets(kept, texts, start, likely_answers(kept, [*others, *asked], texts, start) if apart else None)
+    vectors, text_of = start.vectors(texts)
+    cosines = start.to_vectors([q.body for q in kept], vectors, text_of)
+    if not apart:
+        return sets(kept, texts, cosines)
+    everyone = [*others, *asked]
+    asks = start.cosines([q.body for q in kept], [q.body for q in everyone])
+    first = np.searchsorted(text_of, np.arange(len(texts)))  # sentences have one passage each, but for odd ones
+    return sets(kept, texts, cosines, likely_answers(kept, everyone, asks, texts, vectors[first]))
 
 
 def likely_answers(
     questions: Sequence[Question],
     everyone: Sequence[Question],
+    asks: npt.NDArray[np.floating],
     texts: Sequence[str],
-    start: Start,
+    vectors: npt.NDArray[np.float32],
     *,
     same: float = SAME,
     alike: float = ALIKE,
 ) -> list[set[int]]:
-    """For each question the numbers of the texts that likely answer it, whosever they are.
+    """For each of Q questions the numbers of the N texts that likely answer it, whosever they are.
 
-    These are golden for a question that asks the same, or say the same as one of its own golden sentences, as far as
-    the start encoder's vectors tell: by a cosine of `alike` or more, and of `same` or more.
+    These are golden for a question of `everyone` (E) whose cosine in `asks` (Q, E) is `alike` or more, or have a cosine
+    of `same` or more with a golden sentence of its own, by the unit `vectors` (N, W) of the texts.
     """
-    asks = start.cosines([q.body for q in questions], [q.body for q in everyone]) >= alike
-    vectors, text_of = start.vectors(texts)
     places = {text: number for number, text in enumerate(texts)}
     golden = [{places[text] for text in golden_sentences(one)} for one in everyone]
     found = []
     for question, asking in zip(questions, asks, strict=True):
-        own = vectors[np.isin(text_of, [places[text] for text in golden_sentences(question)])]
-        says = text_of[(vectors @ own.T).max(axis=1) >= same]
-        found.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking))))
+        own = vectors[[places[text] for text in golden_sentences(question)]]
+        says = np.flatnonzero((vectors @ own.T).max(axis=1) >= same)
+        found.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking >= alike))))
     return found
 
 
 def sets(
-    questions: Sequence[Question], texts: Sequence[str], start: Start, barred: Sequence[set[int]] | None = None
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    cosines: npt.NDArray[np.floating],
+    barred: Sequence[Collection[int]] | None = None,
 ) -> list[TestSet]:
-    """A set for each way of search over the texts, whose documents are the texts themselves.
+    """A set for each way of search over the N texts, whose documents are the texts themselves.
 
-    `barred` are the numbers of texts that are no negatives of each question.
+    `cosines` (Q, N) are those of questions and texts; `barred` numbers the texts that are no negatives of a question.
     """
     index = MemoryIndex(texts)
-    cosines = start.cosines([q.body for q in questions], texts)
     places = {text: number for number, text in enumerate(texts)}
     documents = [Document(str(number), "", text) for number, text in enumerate(texts)]
     queries, own = {q.id: q.body for q in questions}, {}

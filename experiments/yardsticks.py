@@ -215,7 +215,7 @@ def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Value
     scored = job.score([q.body for q in kept], heads)
     documents: Values = {}
     snippets: Values = {}
-    for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question
+    for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question, as of BioASQ 8
         answers = [answer(q, one, fixed) for q, one, fixed in zip(kept, scored, systems_of, strict=True)]
         measures, name = question_measures(kept, answers, version=8, omitted="zero"), systems_of[0].name
         documents[name], snippets[name] = (measures[part].average_precision for part in ("documents", "snippets"))
@@ -275,7 +275,7 @@ def document_set(job: Job, test: TestSet) -> Values:
     texts = [document.text for document in test.documents]
     index, cosines = MemoryIndex(texts), job.start.cosines(list(test.queries.values()), texts)
     runs: dict[str, dict[str, dict[str, float]]] = {}
-    heads, tails = [], []
+    heads, tails, of_heads = [], [], []
     for row, (name, query) in enumerate(test.queries.items()):
         bm25 = index.scores(query).astype(np.float64)
         union = np.union1d(*(np.argsort(-s, kind="stable")[:CANDIDATES] for s in (bm25, cosines[row])))
@@ -286,7 +286,7 @@ def document_set(job: Job, test: TestSet) -> Values:
         order = union[np.argsort(-free_scores(bm25[union], cosines[row][union])[SUMMED], kind="stable")]
         heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[: job.head]])
         tails.append([test.documents[i].id for i in order[job.head :]])
-    of_heads = job.start.of_lists(list(test.queries.values()), [[d.text for d in head] for head in heads])
+        of_heads.append(cosines[row][order[: job.head]])
     scored = job.score(list(test.queries.values()), heads)
     for name, one, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
         again = Fixed(SAME, free_scores(one.columns.first, cosine)[SUMMED], one.lexical)

@@ -75,7 +75,8 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
     snippet = Snippet("1", "abstract", "abstract", 0, len(shared), shared)
     question = Question("q1", "does aspirin thin blood", documents=(), snippets=(snippet,))
     other = "The gene is in the cell, and aspirin is not."
-    found = topics["sets"]([question], [shared, other, f"{shared} Yes."], free["Start"](tiny_checkpoint))
+    texts = [shared, other, f"{shared} Yes."]
+    found = topics["sets"]([question], texts, free["Start"](tiny_checkpoint).cosines([question.body], texts))
     assert [test.name for test in found] == ["other topics, BM25", "other topics, vectors"]
     for test in found:
         assert test.qrels == {"q1": {"0": 1}}
@@ -98,9 +99,10 @@ def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_
     texts = [text for question in everyone for text in topics["golden_sentences"](question)]
     start = free["Start"](tiny_checkpoint)
     near = {"same": 0.999, "alike": 0.999}  # a tiny random encoder finds all texts much alike
-    barred = topics["likely_answers"]([mine, other], everyone, texts, start, **near)
+    asks = start.cosines([mine.body, other.body], [question.body for question in everyone])
+    barred = topics["likely_answers"]([mine, other], everyone, asks, texts, start.vectors(texts)[0], **near)
     assert barred == [{0, 1}, {2}]
-    for test in topics["sets"]([mine], texts, start, barred[:1]):
+    for test in topics["sets"]([mine], texts, start.cosines([mine.body], texts), barred[:1]):
         assert test.candidates == {"q1": [0, 2]}
         assert test.qrels == {"q1": {"0": 1}}
 
