@@ -125,9 +125,10 @@ def run(arguments: argparse.Namespace) -> int:
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)
-    space = Space.of(scored.columns, context=arguments.context, normalise=arguments.normalise, bounds=bounds)
-    plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     old, name = _in_place(arguments, objective)
+    forms = {"context": arguments.context, "normalise": arguments.normalise, "single": old.single}
+    space = Space.of(scored.columns, bounds=bounds, **forms)
+    plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     header = settings(objective, space, plan, folds=arguments.folds)
     check_folds(objective, arguments.folds, arguments.level, plan.seed)
     with Journal(arguments.log or _log_beside(arguments.output), header) as journal:

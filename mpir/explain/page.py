@@ -45,7 +45,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
     return {
         "query": ranking.query,
         "unread": ranking.unread,
-        "weights": ranking.weights.to_dict(),
+        "weights": (ranking.weights.of_single() if ranking.single else ranking.weights).to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
         "left_out": ranking.left_out,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from mpir.perspectives.scales import minmax, zscores
-from mpir.rank.columns import Columns, Floats, Integers, Layout
+from mpir.rank.columns import Booleans, Columns, Floats, Integers, Layout
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 
 
@@ -37,11 +37,12 @@ def blend(columns: Columns, weights: Weights) -> Blend:
         InputError: the weights are for other columns.
     """
     weights.check_columns(columns.layout)
-    columns = scaled(columns, weights.normalise)
+    columns, single = scaled(columns, weights.normalise), single_sentences(columns, weights)
     evidence, ordering = sentence_sums(columns.sentences.T, columns.layout, weights)
+    evidence, ordering = counting(evidence, ordering, single[columns.document_of])
     best = best_sentences(evidence, columns.document_of, len(columns.documents), len(weights.w))
     top = np.append(evidence, -np.inf)[best]
-    documents, context, shares = document_sum(columns.documents, columns.layout, top, weights)
+    documents, context, shares = document_sum(columns.documents, columns.layout, top, single, weights)
     sentences = evidence + ordering + weights.alpha_context * context[columns.document_of]
     return Blend(documents, sentences, context, best, columns, shares)
 
@@ -66,6 +67,27 @@ def _unless(signed: Collection[str], names: Sequence[str], given: Floats, found:
     return np.where([name in signed for name in names], given, found) if signed else found
 
 
+def single_sentences(columns: Columns, weights: Weights) -> Booleans:
+    """Which documents (D,) are of a question whose candidates are single sentences, if the weights name that case.
+
+    None of its documents has more than one, and some have one: a list of sentences.
+    """
+    if weights.single is None:
+        return np.zeros(len(columns.documents), bool)
+    counts = np.bincount(columns.document_of, minlength=len(columns.documents))
+    most = np.zeros(columns.questions, np.int64)
+    np.maximum.at(most, columns.question_of, counts)
+    found: Booleans = (most == 1)[columns.question_of]
+    return found
+
+
+def counting(evidence: Floats, ordering: Floats, single: Booleans) -> tuple[Floats, Floats]:
+    """Both parts of the sentence sums (…, N); of `single` sentences (N,) all is evidence for their document, too."""
+    if not single.any():
+        return evidence, ordering
+    return evidence + np.where(single, ordering, 0.0), np.where(single, 0.0, ordering)
+
+
 def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Floats, Floats]:
     """S_SENT without context, in two parts: the weighted sum of scores (P, …) that are evidence, and of the others.
 
@@ -78,24 +100,29 @@ def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Flo
     return evidence, ordering
 
 
-def document_sum(columns: Floats, layout: Layout, top: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
+def document_sum(
+    columns: Floats, layout: Layout, top: Floats, single: Booleans, weights: Weights
+) -> tuple[Floats, Floats, Floats]:
     """S_DOC (D,), S_CONTEXT (D,), and what each document column and each best sentence add to S_DOC (D, K + R).
 
     `columns` (D, K); `top` (D, R) are the best sums of evidence over sentences of each document, -inf where there are
-    fewer. A column that the weights don't name weighs 0.
+    fewer; `single` (D,) as in `single_sentences`. A column that the weights don't name weighs 0.
     """
     present = top > -np.inf
     top = np.where(present, top, 0.0)
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
-    own = [weights.beta.get(name, 0.0) * column for name, column in zip(layout.documents, columns.T, strict=True)]
+    alone = {**weights.beta, **(weights.single or {})}
+    betas = (np.where(single, alone.get(name, 0.0), weights.beta.get(name, 0.0)) for name in layout.documents)
+    own = [beta * column for beta, column in zip(betas, columns.T, strict=True)]
     base: Floats = sum(own, np.zeros(len(columns)))
     if weights.context in RECURSIVE:
         documents = base + (w * top).sum(axis=1)
         if weights.context == "fixpoint":
-            documents = documents / (1 - weights.alpha_context * w.sum(axis=1))
-        context, inside = documents, documents if weights.context == "fixpoint" else np.zeros(len(columns))
+            documents = documents / (1 - weights.alpha_context * np.where(single, 0.0, w.sum(axis=1)))
+        context = np.where(single, 0.0, documents)
+        inside = context if weights.context == "fixpoint" else np.zeros(len(columns))
     else:
-        context = inside = columns[:, layout.documents.index(weights.context)]
+        context = inside = np.where(single, 0.0, columns[:, layout.documents.index(weights.context)])
         documents = base + (w * (top + weights.alpha_context * inside[:, None])).sum(axis=1)
     return documents, context, np.column_stack([*own, w * (top + weights.alpha_context * inside[:, None])])
 

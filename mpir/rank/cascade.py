@@ -25,9 +25,10 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
 
     Of N sentences ⌈share·N⌉ go on, but at least 100: first the most promising one of every document, so that each
-    document still gets a sentence score (these go on even where there are more of them), then the most promising of
-    the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally
-    promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
+    document still gets a sentence score (these, and one more, go on even where there are more of them), then the most
+    promising of the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of
+    equally promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no
+    snippet.
 
     Args:
         lexical: (N,) BM25 of each sentence among the question's sentences.
@@ -37,7 +38,8 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     """
     if share is None:
         return np.arange(len(document_of))
-    wanted = max(FEWEST, part_of(share, len(document_of)))
+    more = len(np.unique(document_of)) + 1  # what is cut to the best sentence of each is no list of single sentences
+    wanted = max(FEWEST, more, part_of(share, len(document_of)))
     return most_promising(promise(lexical, bm25, document_of), document_of, wanted)
 
 

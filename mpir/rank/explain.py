@@ -39,6 +39,8 @@ def explain(ranking: Ranking, rank: int = 1) -> str:
             f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
             f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
         ]
+    if ranking.single:
+        lines.append("The candidates are single sentences, and ranked as such: they have no context.")
     if not document.sentences:
         lines.append("It has no sentences, so only the scores of documents count.")
     lines += [

@@ -12,7 +12,7 @@ import numpy as np
 
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, shown
-from mpir.rank.blend import Blend, blend, document_order
+from mpir.rank.blend import Blend, blend, document_order, single_sentences
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
 from mpir.rank.question import unread
@@ -96,7 +96,8 @@ class Ranking:
     It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
     the one of that id. `left_out` counts the sentences of all candidates that a first pass left out: they are in no
     document's `sentences`. `ordering` names the sentence columns that only order sentences, and have no part in a
-    document's score; `signed` those that no blend rescales.
+    document's score; `signed` those that no blend rescales. `single` says that the candidates are single sentences, and
+    ranked as such (`Weights.single`): all their columns are evidence then, and there is no context.
     """
 
     query: str
@@ -106,6 +107,7 @@ class Ranking:
     left_out: int
     ordering: frozenset[str] = frozenset()
     signed: frozenset[str] = frozenset()
+    single: bool = False
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -181,6 +183,7 @@ class Ranking:
             "unread": self.unread,
             "ordering": sorted(self.ordering),
             "signed": sorted(self.signed),
+            "single": self.single,
         }
 
     @classmethod
@@ -195,6 +198,7 @@ class Ranking:
                 values["left_out"],
                 frozenset(values["ordering"]),
                 frozenset(values.get("signed", ())),
+                bool(values.get("single", False)),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"ranking: this is not what to_dict gives ({shown(str(error))}).") from error
@@ -285,8 +289,8 @@ def rank(scored: Candidates, weights: Weights, *, top_k: int | None = None) -> R
     numbers = document_order(columns, blended.documents)[:top_k]
     first = columns.document_of.searchsorted(range(len(scored.documents) + 1)).tolist()
     documents = (_document(scored, blended, weights, number, first) for number in numbers.tolist())
-    layout = columns.layout
-    kinds = (layout.ordering, layout.signed)
+    layout, single = columns.layout, bool(single_sentences(columns, weights).any())
+    kinds = (frozenset[str]() if single else layout.ordering, layout.signed, single)
     return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out, *kinds)
 
 

@@ -37,7 +37,13 @@ class Weights:
     ``document`` S_DOC computed without context; ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is
     ``zscore`` to bring every document column of each question to mean 0 and deviation 1 first (first stages score on
     scales of their own; a perspective's is declared, and sentence columns stay as they are), ``minmax`` to map every
-    column of each question to 0-1, or ``none``. `made_by` records what produced the values and takes no part in
+    column of each question to 0-1, or ``none``.
+
+    `single` is for candidates that are single sentences, a list of sentences given as documents: β of the document
+    columns it names, the others as in `beta`. Such a list is ranked as the sentences that it is: there is no context,
+    as nothing stands around them, and what only orders sentences counts, too. None: they are no case of their own.
+
+    `made_by` records what produced the values and takes no part in
     equality. A value: it cannot be changed, and equal weights have equal hashes.
 
     Raises:
@@ -53,15 +59,24 @@ class Weights:
     w: tuple[float, ...] = (1.0,) * RANKS
     context: str = "bm25"
     normalise: Normalise = "none"
+    single: Mapping[str, float] | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, kind in (("alpha", Mapping), ("beta", Mapping), ("w", Iterable), ("made_by", Mapping)):
+        kinds = (
+            ("alpha", Mapping),
+            ("beta", Mapping),
+            ("w", Iterable),
+            ("single", Mapping | None),
+            ("made_by", Mapping),
+        )
+        for name, kind in kinds:
             if not isinstance(getattr(self, name), kind):
                 form = "a list of numbers" if name == "w" else "an object"
                 raise InputError(f"weights: {name} is {shown(getattr(self, name))}; expected {form}.")
-        for name in ("alpha", "beta", "made_by"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for name in ("alpha", "beta", "single", "made_by"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, MappingProxyType(dict(value)))
         object.__setattr__(self, "w", tuple(self.w))
         for name in ("perspectives", "derived"):
             if not isinstance(found := self.made_by.get(name, {}), Mapping):
@@ -75,7 +90,8 @@ class Weights:
             )
 
     def __hash__(self) -> int:
-        rest = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise)
+        single = None if self.single is None else frozenset(self.single.items())
+        rest = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise, single)
         return hash((frozenset(self.alpha.items()), frozenset(self.beta.items()), *rest))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -84,8 +100,10 @@ class Weights:
     def _check_names(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
-        for odd in (name for name in (*self.alpha, *self.beta) if not isinstance(name, str)):
+        for odd in (name for name in (*self.alpha, *self.beta, *(self.single or ())) if not isinstance(name, str)):
             raise InputError(f"weights: a column is called {shown(odd)}; expected a string.")
+        for odd in sorted(set(self.single or ()) - set(self.beta)):
+            raise InputError(f"weights: single names {shown(odd)}, which is no column of beta; name one of those.")
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
             raise InputError(f"weights: a column is called {shown(name)}, which means another column; rename it.")
         one_of("weights: context", self.context, (*self.beta, *RECURSIVE))
@@ -93,8 +111,8 @@ class Weights:
 
     def _check_numbers(self) -> None:
         values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
-        for half in ("alpha", "beta"):
-            values |= {f"{half}[{name}]": value for name, value in getattr(self, half).items()}
+        for half in ("alpha", "beta", "single"):
+            values |= {f"{half}[{name}]": value for name, value in (getattr(self, half) or {}).items()}
         values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in values.items():
             real_number(f"weights: {name}", value, "a finite number")
@@ -103,6 +121,10 @@ class Weights:
     def feedback(self) -> float:
         """The greatest factor with which a document's score returns to itself in the ``fixpoint`` reading."""
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
+
+    def of_single(self) -> Weights:
+        """The weights that `single` comes to: those of an ordinary blend without context."""
+        return replace(self, beta={**self.beta, **(self.single or {})}, alpha_context=0.0, single=None)
 
     @classmethod
     def equal(cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, context: str = "bm25") -> Weights:

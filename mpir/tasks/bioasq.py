@@ -43,7 +43,7 @@ def systems(weights: Weights) -> list[System]:
     What only orders sentences leaves all documents level, in BM25's order; a document column does that to sentences.
     """
     none = dict.fromkeys(weights.beta, 0.0)
-    bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document")
+    bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document", single=None)
     alone = [System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha]
     blank = replace(bare, alpha=dict.fromkeys(weights.alpha, 0.0), beta_sentences=0.0)
     others = [name for name in weights.beta if name != BM25]
@@ -61,7 +61,7 @@ def added_up(weights: Weights) -> System | None:
         return None
     alpha, beta = dict.fromkeys(weights.alpha, 0.0), dict.fromkeys(weights.beta, 1.0)
     even = replace(weights, alpha=alpha, alpha_context=0.0, beta=beta, beta_sentences=0.0, normalise="zscore")
-    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document"))
+    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document", single=None))
 
 
 def _only(names: Iterable[str], chosen: str) -> dict[str, float]:

@@ -36,6 +36,7 @@ class Space:
     units: Mapping[str, float]
     context: str
     normalise: Normalise
+    single: Mapping[str, float] | None = None
 
     @classmethod
     def of(
@@ -45,8 +46,11 @@ class Space:
         context: str = "bm25",
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
+        single: Mapping[str, float] | None = None,
     ) -> Space:
         """The space for columns. `bounds` holds (lowest, highest) shares by column, "context", "w1" ….
+
+        `single` is what all the weights say of single sentences, of columns that there are.
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
@@ -64,7 +68,9 @@ class Space:
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
         units = _units(columns, normalise)
         one_of("context", context, (*layout.documents, *RECURSIVE))
-        return cls(Simplex.of(alpha, given), Simplex.of(beta, given), len(layout.documents), units, context, normalise)
+        alone = None if single is None else {name: single[name] for name in layout.documents if name in single}
+        mixtures = Simplex.of(alpha, given), Simplex.of(beta, given)
+        return cls(*mixtures, len(layout.documents), units, context, normalise, alone)
 
     @property
     def blocks(self) -> dict[str, slice]:
@@ -107,7 +113,7 @@ class Space:
         alpha = {name: shares[name] / self.units[name] for name in self.alpha.names[:-1]}
         alpha_context = shares[CONTEXT] / self.units.get(self.context, 1.0)
         beta = {name: shares[name] / self.units[name] for name in columns}
-        return Weights(alpha, alpha_context, beta, sentences, w, self.context, self.normalise)
+        return Weights(alpha, alpha_context, beta, sentences, w, self.context, self.normalise, self.single)
 
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:

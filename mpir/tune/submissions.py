@@ -7,7 +7,17 @@ from functools import cached_property
 import numpy as np
 
 from mpir.evaluate.bioasq import Measured, measure_snippets
-from mpir.rank.blend import best_of, best_places, document_order, document_sum, scaled, sentence_sums, slots
+from mpir.rank.blend import (
+    best_of,
+    best_places,
+    counting,
+    document_order,
+    document_sum,
+    scaled,
+    sentence_sums,
+    single_sentences,
+    slots,
+)
 from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
@@ -46,8 +56,11 @@ class Pool:
         weights.check_columns(layout)
         columns, scores = self._table(weights.normalise)
         evidence, ordering = sentence_sums(scores, layout, weights)
+        single = single_sentences(self.scored.columns, weights)
+        evidence, ordering = counting(evidence, ordering, np.append(single, False))
         evidence += self._nothing
-        documents, context, _ = document_sum(columns, layout, highest(evidence[:, :-1], len(weights.w)), weights)
+        top = highest(evidence[:, :-1], len(weights.w))
+        documents, context, _ = document_sum(columns, layout, top, single, weights)
         ordering += evidence
         return Submissions(self, documents, ordering, weights.alpha_context * context)
 

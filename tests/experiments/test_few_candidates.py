@@ -14,16 +14,18 @@ SENTENCES = ("relevance", "sts", "sia", "agreement")
 
 
 def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[float]]) -> Dataset:
-    """Two questions of three documents of a sentence each; b and f answer."""
+    """Two questions of three documents, a and d of one more sentence that says nothing; b and f answer."""
     questions = tuple(
         Question(f"q{n}", "?", documents=(d,), snippets=(Snippet(d, "abstract", "abstract", 0, 5, "x"),))
         for n, d in enumerate("bf")
     )
-    owners = np.array([0, 0, 0, 1, 1, 1]), np.arange(6)
-    columns = Columns(layout, np.array(documents), np.array(sentences), *owners, questions=2)
-    places = np.array(["abstract"] * 6), np.zeros(6, np.int64), np.full(6, 5)
-    lexical = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 0.0])
-    return Dataset(questions, columns, np.array(list("abcdef")), *places, lexical, np.zeros(6, bool), np.zeros(6, bool))
+    owners = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 2, 3, 3, 4, 5])
+    scores = np.insert(np.array(sentences), [1, 4], 0.0, axis=0)
+    columns = Columns(layout, np.array(documents), scores, *owners, questions=2)
+    begins = np.array([0, 6, 0, 0, 0, 6, 0, 0])
+    lexical = np.array([1.0, -1.0, 0.0, 0.0, 2.0, -1.0, 0.0, 0.0])
+    kept = np.array(["abstract"] * 8), begins, begins + 5, lexical, np.zeros(8, bool), np.zeros(6, bool)
+    return Dataset(questions, columns, np.array(list("abcdef")), *kept)
 
 
 @pytest.fixture

@@ -153,6 +153,20 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_page_ranks_single_sentences_as_python_does() -> None:
+    texts = ["Aspirin lowers fever in adults.", "Aspirin lowers fever.", "Coffee keeps people awake."]
+    ranking = Reranker().rerank("Does aspirin lower fever?", texts)
+    assert ranking.single
+    data = page_data(ranking, [Document(str(i), "", text) for i, text in enumerate(texts)])
+    code = f"const data = {json.dumps(data)}; console.log(JSON.stringify(blend(data, data.weights)))"
+    found = json.loads(in_node("blend", code))
+    for document in ranking:
+        assert found[document.index]["score"] == pytest.approx(document.score)
+        assert found[document.index]["sentences"][0]["score"] == pytest.approx(document.sentences[0].score)
+    assert any(document.sentences[0].scores["agreement"] for document in ranking)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 @pytest.mark.parametrize("bm25", [(9.0, 11.0), (5.0, 11.0), (9.0, -11.0), (0.1, 0.1)])
 def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float, float]) -> None:
     rows = [{"scores": {"bm25": value, "dense": value / 20}, "sentences": []} for value in bm25]

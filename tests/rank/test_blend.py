@@ -120,6 +120,46 @@ def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
 
 
+# Two documents of a sentence each, and one without any: α·S of a is 0.5 and 0, of b 0.25 and 0.5.
+LIST = Columns(
+    Layout(("bm25", "said"), ("a", "b"), frozenset({"b"})),
+    documents=np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 3.0]]),
+    sentences=np.array([[1.0, 1.0], [0.0, 2.0]]),
+    question_of=np.zeros(3, np.int64),
+    document_of=np.array([0, 1]),
+)
+SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, single={"bm25": 0.0})
+
+
+@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
+def test_single_sentences_are_ranked_as_sentences_by_hand(context: str) -> None:
+    """They have no context, what only orders sentences counts, and so do columns of documents that single leaves."""
+    found = blend(LIST, replace(SINGLE, context=context))
+    np.testing.assert_allclose(found.sentences, [0.75, 0.5])
+    np.testing.assert_allclose(found.documents, [0.1 + 0.3 * 0.75, 0.3 * 0.5, 0.3])
+    np.testing.assert_allclose(found.context, 0)
+    np.testing.assert_allclose(found.document_shares[:, :3], [[0, 0.1, 0.225], [0, 0, 0.15], [0, 0.3, 0]])
+
+
+@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
+def test_single_sentences_are_an_ordinary_blend_by_other_weights(context: str) -> None:
+    weights = replace(SINGLE, context=context)
+    plain = replace(LIST, layout=Layout(("bm25", "said"), ("a", "b")))
+    found, other = blend(LIST, weights), blend(plain, weights.of_single())
+    np.testing.assert_allclose(found.documents, other.documents)
+    np.testing.assert_allclose(found.sentences, other.sentences)
+    np.testing.assert_allclose(found.document_shares, other.document_shares)
+
+
+def test_documents_of_more_sentences_are_no_list_of_sentences() -> None:
+    ordering = replace(THREE, layout=Layout(("bm25",), ("a", "b"), frozenset({"b"})))
+    weights = replace(WEIGHTS, single={"bm25": 0.0})
+    for columns in (THREE, ordering, replace(THREE, sentences=np.zeros((0, 2)), document_of=np.zeros(0, np.int64))):
+        found, other = blend(columns, weights), blend(columns, WEIGHTS)
+        assert found.documents.tolist() == other.documents.tolist()
+        assert found.sentences.tolist() == other.sentences.tolist()
+
+
 @pytest.mark.parametrize("normalise", ["zscore", "minmax"])
 def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
     said = {"said": np.array([-1.0, 0.0, 0.0])}
@@ -214,9 +254,12 @@ def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
     parts=st.lists(columns(), min_size=1, max_size=4),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
     normalise=st.sampled_from(["none", "minmax", "zscore"]),
+    single=st.sampled_from([None, {}, {"bm25": 0.0}]),
 )
-def test_all_questions_at_once_as_one_by_one(parts: list[Columns], context: str, normalise: str) -> None:
-    weights = replace(WEIGHTS, context=context, normalise=normalise)
+def test_all_questions_at_once_as_one_by_one(
+    parts: list[Columns], context: str, normalise: str, single: dict[str, float] | None
+) -> None:
+    weights = replace(WEIGHTS, context=context, normalise=normalise, single=single)
     stacked = Columns.stack(parts)
     together = blend(stacked, weights)
     alone = [blend(part, weights) for part in parts]

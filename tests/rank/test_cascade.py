@@ -44,6 +44,13 @@ def test_a_share_goes_on_but_at_least_a_hundred(share: float | None, count: int)
     assert set(document_of[kept]) == set(range(50))
 
 
+def test_documents_cut_to_a_sentence_each_are_no_list_of_sentences() -> None:
+    random = np.random.default_rng(0)
+    document_of = np.repeat(np.arange(150), 10)
+    kept = first_pass(random.random(1500), random.random(150), document_of, 0.01)
+    assert sorted(np.bincount(document_of[kept]))[-2:] == [1, 2]
+
+
 def test_a_share_that_comes_out_even_is_not_rounded_up() -> None:
     assert [part_of(share, 100) for share in (0.07, 0.55, 0.551, 0.56)] == [7, 55, 56, 56]
 

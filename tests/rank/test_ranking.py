@@ -94,6 +94,24 @@ def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
             Ranking.from_dict(broken)
 
 
+def test_single_sentences_say_so_and_have_no_context() -> None:
+    weights = Weights({"x": 1.0}, 0.5, {"bm25": 2.0}, 1.0, (1.0,), single={"bm25": 0.0})
+    reranker = Reranker(perspectives=[Letters()], weights=weights)
+    texts = ["An x.", "Xenon and xx."]
+    listed = reranker.rerank(
+        "which x", [{"id": text, "text": text, "score": score} for score, text in enumerate(texts)]
+    )
+    assert listed.single
+    assert [one.score for one in listed] == [2.0, 1.0]
+    assert listed[0].shares == {"bm25": 0.0, "sentence 1": 2.0}
+    assert listed[0].sentences[0].shares == {"x": 2.0, "context": 0.0}
+    assert "The candidates are single sentences, and ranked as such: they have no context." in listed.explain()
+    assert Ranking.from_dict(listed.to_dict()) == listed
+    longer = reranker.rerank("which x", [{"id": "a", "text": "An x. And a y.", "score": 3.0}])
+    assert not longer.single
+    assert longer[0].shares["bm25"] == 6.0
+
+
 def test_metadata_of_any_kind_becomes_json(reranker: Reranker) -> None:
     metadata = {
         "counts": Counter("aab"),

@@ -38,9 +38,12 @@ def test_the_papers_table_5() -> None:
     w=st.lists(finite, min_size=1, max_size=5),
     context=st.sampled_from(["bm25", "document"]),
     others=st.tuples(finite, finite, finite),
+    single=st.none() | st.fixed_dictionaries({}, optional={"bm25": finite}),
 )
-def test_json_round_trip(alpha: dict[str, float], w: list[float], context: str, others: tuple[float, ...]) -> None:
-    weights = Weights(alpha, others[0], {"bm25": others[1]}, others[2], tuple(w), context)
+def test_json_round_trip(
+    alpha: dict[str, float], w: list[float], context: str, others: tuple[float, ...], single: dict[str, float] | None
+) -> None:
+    weights = Weights(alpha, others[0], {"bm25": others[1]}, others[2], tuple(w), context, single=single)
     assert Weights.from_dict(json.loads(json.dumps(weights.to_dict()))) == weights
 
 
@@ -81,6 +84,9 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"w": 3}, "w is 3; expected a list of numbers"),
         ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
         ({"made_by": None}, "made_by is missing; expected an object"),
+        ({"single": 0}, "single is 0; expected an object"),
+        ({"single": {"dense": 0.0}}, "single names 'dense', which is no column of beta; name one of those"),
+        ({"single": {"bm25": "none"}}, r"single\[bm25\] is 'none'"),
         ({"alpha": {"a": 1, "context": 1}}, "a column is called 'context', which means another column"),
         ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
@@ -126,7 +132,7 @@ def test_equal_weights_are_equal_whatever_the_order_and_have_equal_hashes() -> N
     one = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
     other = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
     assert one == other
-    assert len({one, other, replace(one, beta={"bm25": 2.0})}) == 2
+    assert len({one, other, replace(one, beta={"bm25": 2.0}), replace(one, single={})}) == 3
     assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
 
 

@@ -124,7 +124,7 @@ def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny
 
 
 def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:
-    first = Weights({"o": 1.0}, beta={"bm25": 0.5, "dense": 0.25})
+    first = Weights({"o": 1.0}, beta={"bm25": 0.5, "dense": 0.25}, single={"dense": 0.0})
     for weights in (first, replace(first, beta={"dense": 0.25, "bm25": 0.5})):
         bm25, sentences, documents, blend = systems(weights)
         names = [system.name for system in (bm25, sentences, documents, blend)]

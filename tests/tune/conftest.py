@@ -15,17 +15,22 @@ from mpir.tune.dataset import Dataset
 Pairs = list[tuple[Question, Candidates]]
 
 
-def random_pairs(seed: int, questions: int = 5, *, documents: int = 14, touching: bool = True) -> Pairs:
-    """Questions with up to `documents` candidates; few different values, so that ties are common."""
+def random_pairs(
+    seed: int, questions: int = 5, *, documents: int = 14, sentences: int = 4, touching: bool = True
+) -> Pairs:
+    """Questions with up to `documents` candidates of up to `sentences`; few different values, so ties are common."""
     generator = np.random.default_rng(seed)
-    return [_pair(generator, f"q{n}", int(generator.integers(0, documents + 1)), touching) for n in range(questions)]
+    counts = [int(count) for count in generator.integers(0, documents + 1, questions)]
+    return [_pair(generator, f"q{n}", count, sentences, touching) for n, count in enumerate(counts)]
 
 
-def _pair(generator: np.random.Generator, name: str, documents: int, touching: bool) -> tuple[Question, Candidates]:
+def _pair(
+    generator: np.random.Generator, name: str, documents: int, most: int, touching: bool
+) -> tuple[Question, Candidates]:
     candidates = tuple(Document(f"d{i}", "t" * 60, "a" * 60, float(generator.integers(4))) for i in range(documents))
     sentences, owners = [], []
     for owner, document in enumerate(candidates):
-        for number in range(int(generator.integers(0, 5))):
+        for number in range(int(generator.integers(0, most + 1))):
             section = ("title", "abstract")[int(generator.integers(2))]
             begin = int(generator.integers(0, 40)) if touching else number * 12
             end = begin + (int(generator.integers(1, 15)) if touching else 10)

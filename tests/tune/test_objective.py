@@ -36,6 +36,7 @@ weights = st.builds(
     st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
     st.sampled_from(["bm25", "document", "fixpoint"]),
     st.sampled_from(["none", "minmax"]),
+    st.none() | st.fixed_dictionaries({}, optional={"bm25": numbers}),
 )
 
 
@@ -45,6 +46,7 @@ weights = st.builds(
     touching=st.booleans(),
     weights=weights,
     ordering=st.sampled_from([frozenset(), frozenset({"b"})]),
+    sentences=st.sampled_from([1, 4]),
     version=st.sampled_from([2, 3, 5, 8, 9]),
 )
 def test_equal_to_the_official_measures(
@@ -54,11 +56,12 @@ def test_equal_to_the_official_measures(
     touching: bool,
     weights: Weights,
     ordering: frozenset[str],
+    sentences: int,
     version: int,
 ) -> None:
     pairs = [
         (question, replace(scored, columns=replace(scored.columns, layout=Layout(("bm25",), ("a", "b"), ordering))))
-        for question, scored in make_pairs(seed, touching=touching)
+        for question, scored in make_pairs(seed, sentences=sentences, touching=touching)
     ]
     gold = [question for question, _ in pairs]
     if not any(question.documents or question.snippets for question in gold):

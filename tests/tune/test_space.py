@@ -128,5 +128,7 @@ def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dat
     weights = space.weights(space.equal())
     assert weights.beta["dense"] * space.units["dense"] == pytest.approx(weights.beta["bm25"] * space.units["bm25"])
     assert weights.context == "dense"
+    kept = Space.of(columns, single={"dense": 0.0, "sparse": 0.0})
+    assert kept.weights(kept.equal()).single == {"dense": 0.0}  # of the columns that there are
     with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
         Space.of(columns, context="sparse")
