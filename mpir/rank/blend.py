@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from mpir.perspectives.scales import minmax, zscores
-from mpir.rank.columns import Booleans, Columns, Floats, Integers, Layout
+from mpir.rank.columns import Booleans, Columns, Floats, Integers, Layout, single_sentences
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 
 
@@ -37,7 +37,7 @@ def blend(columns: Columns, weights: Weights) -> Blend:
         InputError: the weights are for other columns.
     """
     weights.check_columns(columns.layout)
-    columns, single = scaled(columns, weights.normalise), single_sentences(columns, weights)
+    columns, single = scaled(columns, weights.normalise), listed(columns, weights)
     evidence, ordering = sentence_sums(columns.sentences.T, columns.layout, weights)
     evidence, ordering = counting(evidence, ordering, single[columns.document_of])
     best = best_sentences(evidence, columns.document_of, len(columns.documents), len(weights.w))
@@ -67,18 +67,12 @@ def _unless(signed: Collection[str], names: Sequence[str], given: Floats, found:
     return np.where([name in signed for name in names], given, found) if signed else found
 
 
-def single_sentences(columns: Columns, weights: Weights) -> Booleans:
-    """Which documents (D,) are of a question whose candidates are single sentences, if the weights name that case.
-
-    None of its documents has more than one, and some have one: a list of sentences.
-    """
+def listed(columns: Columns, weights: Weights) -> Booleans:
+    """Which documents (D,) are of a question whose candidates are single sentences, if the weights name that case."""
     if weights.single is None:
         return np.zeros(len(columns.documents), bool)
-    counts = np.bincount(columns.document_of, minlength=len(columns.documents))
-    most = np.zeros(columns.questions, np.int64)
-    np.maximum.at(most, columns.question_of, counts)
-    found: Booleans = (most == 1)[columns.question_of]
-    return found
+    found = single_sentences(columns.document_of, columns.question_of, columns.questions)
+    return np.asarray(found[columns.question_of])
 
 
 def counting(evidence: Floats, ordering: Floats, single: Booleans) -> tuple[Floats, Floats]:
@@ -106,7 +100,7 @@ def document_sum(
     """S_DOC (D,), S_CONTEXT (D,), and what each document column and each best sentence add to S_DOC (D, K + R).
 
     `columns` (D, K); `top` (D, R) are the best sums of evidence over sentences of each document, -inf where there are
-    fewer; `single` (D,) as in `single_sentences`. A column that the weights don't name weighs 0.
+    fewer; `single` (D,) as in `listed`. A column that the weights don't name weighs 0.
     """
     present = top > -np.inf
     top = np.where(present, top, 0.0)

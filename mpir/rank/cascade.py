@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mpir.perspectives.scales import minmax
-from mpir.rank.columns import Floats, Integers
+from mpir.rank.columns import Floats, Integers, single_sentences
 from mpir.values import real_number
 
 DEFAULT_SHARE = 0.6
@@ -25,10 +25,10 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
 
     Of N sentences ⌈share·N⌉ go on, but at least 100: first the most promising one of every document, so that each
-    document still gets a sentence score (these, and one more, go on even where there are more of them), then the most
-    promising of the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of
-    equally promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no
-    snippet.
+    document still gets a sentence score (these go on even where there are more of them), then the most promising of
+    the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally
+    promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
+    Where so few would make documents a list of single sentences, the two most promising of each go on first.
 
     Args:
         lexical: (N,) BM25 of each sentence among the question's sentences.
@@ -38,9 +38,16 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     """
     if share is None:
         return np.arange(len(document_of))
-    more = len(np.unique(document_of)) + 1  # what is cut to the best sentence of each is no list of single sentences
-    wanted = max(FEWEST, more, part_of(share, len(document_of)))
-    return most_promising(promise(lexical, bm25, document_of), document_of, wanted)
+    wanted, values = max(FEWEST, part_of(share, len(document_of))), promise(lexical, bm25, document_of)
+    rows = most_promising(values, document_of, wanted)
+    if _single(document_of[rows], bm25) and not _single(document_of, bm25):
+        return most_promising(values, document_of, wanted, each=2)
+    return rows
+
+
+def _single(document_of: Integers, bm25: Floats) -> bool:
+    """Whether these are single sentences, and would be ranked as such."""
+    return bool(single_sentences(document_of, np.zeros(len(bm25), np.int64), 1)[0])
 
 
 def part_of(share: float, count: int) -> int:
@@ -56,10 +63,12 @@ def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
-def most_promising(values: Floats, document_of: Integers, wanted: int) -> Integers:
-    """The numbers (ascending) of the `wanted` sentences of highest value, the best of each document among them."""
+def most_promising(values: Floats, document_of: Integers, wanted: int, *, each: int = 1) -> Integers:
+    """The numbers (ascending) of the `wanted` sentences of highest value, the best `each` of a document among them."""
     by_document = np.lexsort((-values, document_of))
-    best = by_document[np.flatnonzero(np.diff(document_of[by_document], prepend=-1))]
+    first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
+    counts = np.diff(first, append=len(by_document))
+    best = by_document[np.arange(len(by_document)) - np.repeat(first, counts) < each]
     rest = np.ones(len(values), bool)
     rest[best] = False
     order = np.lexsort((-values, rest))

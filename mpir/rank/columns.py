@@ -14,6 +14,8 @@ from mpir.errors import InputError, shown
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
+MOSTLY = 0.75
+"""The share of documents of one sentence from which on they are a list of sentences: a splitter parts some in two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,17 @@ class Columns:
             np.concatenate([part.document_of + first for part, first in zip(parts, documents, strict=True)]),
             sum(part.questions for part in parts),
         )
+
+
+def single_sentences(document_of: Integers, question_of: Integers, questions: int) -> Booleans:
+    """Which questions (Q,) have candidates that are single sentences, `MOSTLY`; documents without any don't count.
+
+    `document_of` (N,) is the document of each sentence, `question_of` (D,) the question of each document.
+    """
+    counts = np.bincount(document_of, minlength=len(question_of))
+    one, some = (np.bincount(question_of, which, minlength=questions) for which in (counts == 1, counts > 0))
+    found: Booleans = (some > 0) & (one >= MOSTLY * some)
+    return found
 
 
 def _offsets(sizes: list[int]) -> Integers:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, shown
-from mpir.rank.blend import Blend, blend, document_order, single_sentences
+from mpir.rank.blend import Blend, blend, document_order, listed
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
 from mpir.rank.question import unread
@@ -97,7 +97,7 @@ class Ranking:
     the one of that id. `left_out` counts the sentences of all candidates that a first pass left out: they are in no
     document's `sentences`. `ordering` names the sentence columns that only order sentences, and have no part in a
     document's score; `signed` those that no blend rescales. `single` says that the candidates are single sentences, and
-    ranked as such (`Weights.single`): all their columns are evidence then, and there is no context.
+    ranked as such (`Weights.single`): all sentence columns are evidence then, and there is no context.
     """
 
     query: str
@@ -289,7 +289,7 @@ def rank(scored: Candidates, weights: Weights, *, top_k: int | None = None) -> R
     numbers = document_order(columns, blended.documents)[:top_k]
     first = columns.document_of.searchsorted(range(len(scored.documents) + 1)).tolist()
     documents = (_document(scored, blended, weights, number, first) for number in numbers.tolist())
-    layout, single = columns.layout, bool(single_sentences(columns, weights).any())
+    layout, single = columns.layout, bool(listed(columns, weights).any())
     kinds = (frozenset[str]() if single else layout.ordering, layout.signed, single)
     return Ranking(scored.query, tuple(documents), weights, len(scored.documents), scored.left_out, *kinds)
 

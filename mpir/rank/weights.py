@@ -39,9 +39,9 @@ class Weights:
     scales of their own; a perspective's is declared, and sentence columns stay as they are), ``minmax`` to map every
     column of each question to 0-1, or ``none``.
 
-    `single` is for candidates that are single sentences, a list of sentences given as documents: β of the document
-    columns it names, the others as in `beta`. Such a list is ranked as the sentences that it is: there is no context,
-    as nothing stands around them, and what only orders sentences counts, too. None: they are no case of their own.
+    `single` is for candidates that are single sentences (three in four of them at least): β of the document columns it
+    names, the others as in `beta`. Such a list is ranked as the sentences that it is: there is no context, as nothing
+    stands around them, and what only orders sentences counts, too. None: they are no case of their own.
 
     `made_by` records what produced the values and takes no part in
     equality. A value: it cannot be changed, and equal weights have equal hashes.

@@ -13,9 +13,9 @@ from mpir.rank.blend import (
     counting,
     document_order,
     document_sum,
+    listed,
     scaled,
     sentence_sums,
-    single_sentences,
     slots,
 )
 from mpir.rank.columns import Floats, Integers
@@ -56,7 +56,7 @@ class Pool:
         weights.check_columns(layout)
         columns, scores = self._table(weights.normalise)
         evidence, ordering = sentence_sums(scores, layout, weights)
-        single = single_sentences(self.scored.columns, weights)
+        single = listed(self.scored.columns, weights)
         evidence, ordering = counting(evidence, ordering, np.append(single, False))
         evidence += self._nothing
         top = highest(evidence[:, :-1], len(weights.w))

@@ -151,6 +151,22 @@ def test_single_sentences_are_an_ordinary_blend_by_other_weights(context: str) -
     np.testing.assert_allclose(found.document_shares, other.document_shares)
 
 
+@pytest.mark.parametrize(("two", "single"), [(1, True), (2, False)])
+def test_a_list_of_sentences_may_have_some_that_are_parted(two: int, *, single: bool) -> None:
+    """Three in four documents of one sentence are a list of sentences; those without any are not counted."""
+    document_of = np.repeat(np.arange(4), [2 if i < two else 1 for i in range(4)])
+    columns = Columns(
+        Layout(("bm25",), ("a", "b")),
+        np.arange(5.0)[:, None],
+        np.ones((len(document_of), 2)),
+        np.zeros(5, np.int64),
+        document_of,
+    )
+    found = blend(columns, replace(WEIGHTS, single={"bm25": 0.0}))
+    assert bool((found.context == 0).all()) == single
+    assert bool((found.document_shares[:, 0] == 0).all()) == single
+
+
 def test_documents_of_more_sentences_are_no_list_of_sentences() -> None:
     ordering = replace(THREE, layout=Layout(("bm25",), ("a", "b"), frozenset({"b"})))
     weights = replace(WEIGHTS, single={"bm25": 0.0})
