@@ -13,6 +13,9 @@ d  collections that nothing was trained on (generalisation.py): candidates are t
    passages
 e  which passages of a paper pieced together of abstracts on one subject hold golden snippets (passages.py)
 f  b without those sentences of other questions that likely answer the question, too (MAP)
+g  c by titles alone: which of BM25's candidates are golden, as far as their titles tell (MAP)
+
+b, f and g rank lists of sentences, and so do TREC-QA's questions in d.
 
 The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
 fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
@@ -51,7 +54,7 @@ from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex
 from mpir.tasks.bioasq import System, answer, systems
-from mpir.text import Document
+from mpir.text import Document, Question
 
 Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
@@ -94,8 +97,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument("--printed", action="store_true", help="d's documents as PDF files have them (printed.py)")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of b, c, e, f, each of d's sets")
-    parser.add_argument("--depth", type=positive, default=20, help="candidates of a question in c (%(default)s)")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="only N questions of b, c, e, f, g, each of d's sets"
+    )
+    parser.add_argument("--depth", type=positive, default=20, help="candidates of a question in c and g (%(default)s)")
     parser.add_argument(
         "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
     )
@@ -261,6 +266,27 @@ def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values
     return [("e passages", sentence_set(job, limited(pieced_papers(questions, pool, job.seed), job.limit, job.seed)))]
 
 
+def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick g."""
+    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
+    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    return [("g titles", sentence_set(job, limited(titles(questions, pool, job.depth), job.limit, job.seed)))]
+
+
+def titles(questions: Sequence[Question], pool: Sequence[Document], depth: int) -> TestSet:
+    """The titles of each question's best documents, where some and not all of them are golden."""
+    index, place = MemoryIndex([document.text for document in pool]), {d.id: i for i, d in enumerate(pool)}
+    listed = [Document(document.id, "", document.title.strip()) for document in pool]
+    members, qrels = {}, {}
+    for question in questions:
+        found = [d.id for d in best(index.scores(question.body), pool, depth) if d.title.strip()]
+        golden = set(question.documents or ()) & set(found)
+        if 0 < len(golden) < len(found):
+            members[question.id], qrels[question.id] = [place[name] for name in found], dict.fromkeys(golden, 1)
+    queries = {question.id: question.body for question in questions if question.id in members}
+    return TestSet("titles", queries, listed, qrels, "AP", members)
+
+
 def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Values]]:
     """Yardstick d."""
     for name in arguments.sets:
@@ -331,6 +357,7 @@ YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Va
     "d": unseen,
     "e": in_papers,
     "f": apart,
+    "g": by_title,
 }
 
 

@@ -125,6 +125,19 @@ def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
     assert relevant(question, found, words=True).tolist() == [True, False, False, False]
 
 
+def test_titles_of_candidates_by_hand(script: Any) -> None:
+    """Of three abstracts with salt one has no title; whose candidates are golden, all or none, is no question."""
+    heads = ["Salt", " ", "Sweat ", "Tears"]
+    pool = [Document(str(i), head, "salt " * (i < 3) + "water") for i, head in enumerate(heads)]
+    asked = [
+        Question(f"q{i}", "what of salt", documents=golden) for i, golden in enumerate([("2", "9"), ("1",), ("0", "2")])
+    ]
+    test = script("yardsticks")["titles"](asked, pool, 3)
+    assert test.queries == {"q0": "what of salt"}
+    assert {test.documents[place].text for place in test.candidates["q0"]} == {"Salt", "Sweat"}
+    assert test.qrels == {"q0": {"2": 1}}
+
+
 def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
     golden = "a golden answer of more than eight words stands here"
     pool = [Document(str(i), "", f"salt {golden if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
@@ -217,7 +230,7 @@ def test_everything_in_one_table(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f"]
+    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f", "g"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
     assert script("yardsticks")["main"]() == 0
@@ -225,7 +238,7 @@ def test_everything_in_one_table(
     assert (found["cascade"], str(tiny_checkpoint) in json.dumps(found)) == (None, False)
     assert found["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
     means = found["means"]
-    assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets", "f BM25", "f vectors"]
+    assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets", "f BM25", "f vectors", "g titles"]
     systems = {"BM25", "start encoder", "BM25 + start, z-scores", "BM25 + start, RRF", "relevance alone", "blend"}
     for part in means.values():
         assert systems <= set(part)
@@ -235,7 +248,9 @@ def test_everything_in_one_table(
     monkeypatch.setattr(sys, "argv", list(map(str, compared)))
     assert script("compare_bundles")["main"]() == 0
     rows = [
-        line.split("|") for line in capsys.readouterr().out.splitlines() if line[:3] in ("| a", "| b", "| c", "| f")
+        line.split("|")
+        for line in capsys.readouterr().out.splitlines()
+        if line[:3] in ("| a", "| b", "| c", "| f", "| g")
     ]
     assert [tuple(row[i].strip() for i in (1, 4, 6)) for row in rows] == [(part, "+0.0000", "1.0000") for part in means]
 
