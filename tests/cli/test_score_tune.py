@@ -209,6 +209,17 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
 
 
+def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
+    old = replace(Weights.equal(["relevance", "sts", "sia"]), single={"bm25": 0.0})
+    old.save(tmp_path / "old.json")
+    output = ["--output", str(tmp_path / "w.json")]
+    assert tune(work, *output, "--against", str(tmp_path / "old.json")) == 0
+    assert Weights.load(tmp_path / "w.json").single == {"bm25": 0.0}
+    (tmp_path / "w.json").unlink()
+    assert tune(work, *output, "--against", "rawal-baral-2020") == 0
+    assert Weights.load(tmp_path / "w.json").single is None  # the trials of another setting are not taken up
+
+
 def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, bundle)
