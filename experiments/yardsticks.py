@@ -207,10 +207,15 @@ def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[np
     return {name: np.array(values) for name, values in found.items()}
 
 
+def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
+    """All whole abstracts, and the questions that some of them are golden for."""
+    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
+    return pool, with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+
+
 def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick c."""
-    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
-    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    pool, questions = abstracts(job)
     queries = {q.id: q.body for q in questions}
     qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
     test = limited(TestSet("c", queries, pool, qrels, "AP"), job.limit, job.seed)
@@ -261,15 +266,13 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
 
 def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick e."""
-    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
-    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    pool, questions = abstracts(job)
     return [("e passages", sentence_set(job, limited(pieced_papers(questions, pool, job.seed), job.limit, job.seed)))]
 
 
 def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick g."""
-    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
-    questions = with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    pool, questions = abstracts(job)
     return [("g titles", sentence_set(job, limited(titles(questions, pool, job.depth), job.limit, job.seed)))]
 
 

@@ -105,8 +105,8 @@ def document_sum(
     present = top > -np.inf
     top = np.where(present, top, 0.0)
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
-    alone = {**weights.beta, **(weights.single or {})}
-    betas = (np.where(single, alone.get(name, 0.0), weights.beta.get(name, 0.0)) for name in layout.documents)
+    beta_single = weights.beta_single
+    betas = (np.where(single, beta_single.get(name, 0.0), weights.beta.get(name, 0.0)) for name in layout.documents)
     own = [beta * column for beta, column in zip(betas, columns.T, strict=True)]
     base: Floats = sum(own, np.zeros(len(columns)))
     if weights.context in RECURSIVE:

@@ -76,7 +76,7 @@ class Relevance:
 def fingerprint_of(weights: Weights) -> str:
     """What a blended score depends on: the weights that are not 0, and how they are read.
 
-    What they say of single sentences is left out: no map is fitted on lists of those.
+    What they say of single sentences is left out: it changes no score of documents, which the maps are for.
     """
     values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "single")}
     used = {half: {name: float(one) for name, one in values[half].items() if one} for half in ("alpha", "beta")}

@@ -43,8 +43,8 @@ class Weights:
     names, the others as in `beta`. Such a list is ranked as the sentences that it is: there is no context, as nothing
     stands around them, and what only orders sentences counts, too. None: they are no case of their own.
 
-    `made_by` records what produced the values and takes no part in
-    equality. A value: it cannot be changed, and equal weights have equal hashes.
+    `made_by` records what produced the values and takes no part in equality. A value: it cannot be changed, and equal
+    weights have equal hashes.
 
     Raises:
         InputError: a value that is not a finite number, an unknown choice, a column of a reserved name or on both
@@ -122,9 +122,14 @@ class Weights:
         """The greatest factor with which a document's score returns to itself in the ``fixpoint`` reading."""
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
 
+    @property
+    def beta_single(self) -> dict[str, float]:
+        """β of document columns where candidates are single sentences."""
+        return {**self.beta, **(self.single or {})}
+
     def of_single(self) -> Weights:
         """The weights that `single` comes to: those of an ordinary blend without context."""
-        return replace(self, beta={**self.beta, **(self.single or {})}, alpha_context=0.0, single=None)
+        return replace(self, beta=self.beta_single, alpha_context=0.0, single=None)
 
     @classmethod
     def equal(cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, context: str = "bm25") -> Weights:
