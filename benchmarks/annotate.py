@@ -22,8 +22,8 @@ from tabulate import tabulate
 
 import mpir
 from mpir.annotate import Lexicon, NegEx, annotate
+from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
-from mpir.annotate.partial import PartialMatcher
 from mpir.cli import guarded
 from mpir.cli import main as command
 from mpir.corpora.corpus import read_corpus

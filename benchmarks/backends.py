@@ -39,7 +39,7 @@ from tqdm import tqdm
 from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 

@@ -20,7 +20,7 @@ from measure import Timed, alternate, default_threads, describe, machine, show, 
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 
 QUESTIONS = 5

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.perspectives import ScoreCache
 from mpir.perspectives.scoring import PAIRS_AT_ONCE
 

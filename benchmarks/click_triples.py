@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from measure import table
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.errors import InputError, MpirError
 from mpir.io.write import atomic_write
 

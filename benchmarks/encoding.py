@@ -28,7 +28,7 @@ from peers import load_quietly
 from workload import read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 from mpir.models.checkpoint import open_checkpoint
 from mpir.text.split import sentences

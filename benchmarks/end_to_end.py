@@ -32,7 +32,7 @@ from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import read_corpus
 from mpir.errors import MpirError
 from mpir.io.write import write_json

@@ -22,7 +22,7 @@ from measure import Worker, alternate, default_threads, describe, machine, show,
 from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import read_corpus
 from mpir.io.write import write_json
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1

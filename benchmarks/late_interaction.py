@@ -25,7 +25,7 @@ from measure import alternate, default_threads, describe, machine, show, spread,
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 
 Scores = npt.NDArray[np.float64]
@@ -114,8 +114,8 @@ def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
     """A model with random vectors of all words, that has read the texts."""
     from mpir.models.encoder import Encoder
     from mpir.models.late import FORMS
-    from mpir.models.tk_start import WORD, make_tk
-    from mpir.perspectives.late import LatePerspective
+    from mpir.models.tk_init import WORD, make_tk
+    from mpir.perspectives.late_interaction import LatePerspective
 
     words = sorted({word for text in texts for word in re.findall(WORD, text.lower())})
     vectors = np.random.default_rng(1).normal(size=(len(words), WIDTH)).round(3)
@@ -164,7 +164,7 @@ def _encoder(bundle: str, precision: str) -> Any:
 
 def _late(bundle: str, precision: str) -> Any:
     from mpir.models.late import FORMS
-    from mpir.perspectives.late import LatePerspective
+    from mpir.perspectives.late_interaction import LatePerspective
 
     return LatePerspective("late", _encoder(bundle, precision), FORMS["states"])
 

@@ -18,7 +18,7 @@ from tabulate import tabulate
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 
 KINDS = {
     "linear layers": ("aten::addmm", "aten::mm", "mkldnn::_linear_pointwise", "aten::mkldnn_linear"),

@@ -28,7 +28,7 @@ Score = Callable[[Sequence[Pair]], Scores]
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
     """The first perspectives of a bundle, in one call."""
     from mpir.perspectives import open_bundle, score_pairs
-    from mpir.perspectives.scales import TOPS
+    from mpir.perspectives.normalization import TOPS
 
     opened = open_bundle(bundle)
     tops = [TOPS[item["scale"]] for item in opened.manifest["perspectives"]][:perspectives]

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import Body, FastAPI
 from peers import load_quietly
 
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.text import Document
 from mpir.text.split import sentences
 

@@ -40,7 +40,7 @@ from peers import (
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 

@@ -40,7 +40,7 @@ from peers import cut_outputs
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences

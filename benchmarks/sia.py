@@ -27,7 +27,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import write_json
 

@@ -21,7 +21,7 @@ from measure import alternate, default_threads, describe, machine, show, spread,
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
 from mpir.train.settings import TrainingSettings
@@ -82,10 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpadded: bool) -> Callable[[], int]:
     """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
-    from mpir.train.data import Task
-    from mpir.train.loop import FineTuner
+    from mpir.train.examples import Example
     from mpir.train.losses import LOSSES
-    from mpir.train.rows import Example
+    from mpir.train.mixture import Task
+    from mpir.train.trainer import FineTuner
 
     count, data = arguments.batch_size * arguments.steps, arguments.data
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)

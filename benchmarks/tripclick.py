@@ -19,7 +19,7 @@ from pathlib import Path
 from measure import describe, machine, start_all, table
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 

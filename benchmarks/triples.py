@@ -21,7 +21,7 @@ import numpy as np
 from measure import Worker, describe, machine, table
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000

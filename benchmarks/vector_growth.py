@@ -27,10 +27,10 @@ from measure import Worker, describe, helper, machine, table
 from vector_index import overlap, stored
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
-from mpir.retrieve.dense.engine import faiss
+from mpir.retrieve.dense.faiss_backend import faiss
 
 SIZES = (1_000, 10_000, 60_000, 1_000_000)
 PEER = "Flat, faiss alone"

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.retrieve.dense import DenseIndex, engine
+from mpir.retrieve.dense import DenseIndex
+from mpir.retrieve.dense import faiss_backend as engine
 
 KINDS = {
     "Flat": "",

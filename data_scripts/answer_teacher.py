@@ -29,7 +29,7 @@ from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, load, row, whole_sentences, write
 
 from mpir.cli import guarded
-from mpir.errors import InputError, naming, shown
+from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import read_json
 from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
@@ -82,8 +82,8 @@ def ideal_answers(path: Path) -> dict[str, list[str]]:
         value = record.get("ideal_answer") or []
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            place = f"{path}: question {shown(record['id'])}"
-            raise InputError(f"{place}: ideal_answer is {shown(value)}; expected a text or a list of texts.")
+            place = f"{path}: question {format_value(record['id'])}"
+            raise InputError(f"{place}: ideal_answer is {format_value(value)}; expected a text or a list of texts.")
         if kept := [text.strip() for text in texts if text.strip()]:
             found[record["id"]] = kept
     return found
@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     teacher = Teacher(Encoder(arguments.encoder), {name: answers[name] for name in answers if name in known})
     for path, rows in files.items():
         name = path.name.removesuffix(".train.jsonl")
-        with naming(str(path)):
+        with error_context(str(path)):
             write(arguments.output / f"{name}.answered.train.jsonl", taught(rows, teacher), bioasq.evaluation)
     write(arguments.output / f"{SEARCHED}.answered.train.jsonl", searched(bioasq, teacher), bioasq.evaluation)
     return 0

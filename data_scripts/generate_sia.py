@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from mpir.cli import guarded
-from mpir.values import perhaps_whole
+from mpir.validation import optional_whole_number
 
 
 def parser() -> argparse.ArgumentParser:
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.sia.settings import GenerationSettings
 
     for name in ("limit", "sentences"):
-        perhaps_whole(f"--{name}", getattr(arguments, name))
+        optional_whole_number(f"--{name}", getattr(arguments, name))
     same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]

@@ -25,7 +25,7 @@ from tqdm import tqdm
 from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, row, write
 
 from mpir.cli import guarded
-from mpir.cli.perspectives import add_model_options
+from mpir.cli.model_options import add_model_options
 from mpir.errors import InputError
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.journal import Journal

@@ -34,15 +34,15 @@ import numpy.typing as npt
 from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
-from mpir.cli.perspectives import add_model_options
-from mpir.errors import InputError, naming, shown
+from mpir.cli.model_options import add_model_options
+from mpir.errors import InputError, error_context, format_value
+from mpir.io.output_checks import check_files
 from mpir.io.read import read_json_lines
-from mpir.io.writable import check_files
 from mpir.io.write import atomic_write
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.bi_encoder import COSINE, SCALES
-from mpir.perspectives.scales import LOGIT, TOPS
-from mpir.values import one_of, real_number, whole_number
+from mpir.perspectives.normalization import LOGIT, TOPS
+from mpir.validation import check_choice, real_number, whole_number
 
 Scores = npt.NDArray[np.float64]
 STEEPNESS, KNOWN = 10.0, 2.0
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.keep and arguments.keep.exists():
         read_kept(arguments.keep)  # refused now, and not when everything has been scored
     if arguments.per_question is not None:
-        rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, least=2))
+        rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, minimum=2))
     if arguments.kept:
         rows, found = by_kept(arguments, rows)
     else:
@@ -109,7 +109,7 @@ def read_training(path: Path, texts: Sequence[str] = TEXTS, *, taught: bool = Fa
     """
     rows = []
     for number, row in read_json_lines(path):
-        with naming(f"{path}:{number}"):
+        with error_context(f"{path}:{number}"):
             _check(row, texts, taught)
         rows.append(row)
     if not rows:
@@ -120,7 +120,7 @@ def read_training(path: Path, texts: Sequence[str] = TEXTS, *, taught: bool = Fa
 def _check(row: Row, texts: Sequence[str], taught: bool) -> None:
     for name in texts:
         if not isinstance(row.get(name), str):
-            raise InputError(f"the {name} is {shown(row.get(name))}; expected a text in quotation marks.")
+            raise InputError(f"the {name} is {format_value(row.get(name))}; expected a text in quotation marks.")
     real_number("the label", row.get("label", 0), "a number")
     if taught:
         real_number("the teacher's score", row.get("teacher"), "a number to add to; correct it, or leave out --add")
@@ -202,7 +202,7 @@ def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
 def scale_of(teacher: Perspective) -> str:
     """The scale of a perspective. Raises InputError for one that `logits` does not know."""
     scale = str(teacher.identity.get("scale", LOGIT))
-    one_of(f"the scale of the perspective {shown(teacher.name)}", scale, SCALES)
+    check_choice(f"the scale of the perspective {format_value(teacher.name)}", scale, SCALES)
     return scale
 
 

@@ -32,7 +32,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.models.tk_start import make_tk
+    from mpir.models.tk_init import make_tk
 
     options = {name: getattr(arguments, name) for name in ("heads", "layers", "feed_forward", "seed")}
     print(f"checkpoint: {make_tk(arguments.vectors, arguments.output, **options)}")

@@ -40,15 +40,15 @@ from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, open_first_stage
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint
-from mpir.corpora.texts import Texts, read_queries
+from mpir.corpora.text_store import Texts, read_queries
 from mpir.corpora.trec import read_qrels, stream_run
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_write, write_json
 from mpir.train.clicks import SAMPLERS, Judged, triples_of
 from mpir.train.leakage import EvaluationQuestions
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
@@ -127,7 +127,7 @@ def merge(arguments: argparse.Namespace, parts: Path) -> int:
 def check(arguments: argparse.Namespace) -> None:
     """Refuse numbers that are too small, and options that lack others."""
     for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
-        whole_number(f"--{option}", getattr(arguments, option), least=least)
+        whole_number(f"--{option}", getattr(arguments, option), minimum=least)
     for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
         if getattr(arguments, option) and not getattr(arguments, needed):
             raise InputError(f"--{option} needs --{needed}, which is not given.")
@@ -220,7 +220,7 @@ def search(arguments: argparse.Namespace, index: Retriever, texts: Texts, names:
     known, found = texts.find(names), []
     for name in names:
         if name not in known:
-            raise InputError(f"{texts.source}: has no question {shown(name)}, which is judged; add it.")
+            raise InputError(f"{texts.source}: has no question {format_value(name)}, which is judged; add it.")
     for start in range(0, len(names), SEARCHED_AT_ONCE):
         part = names[start : start + SEARCHED_AT_ONCE]
         hits = index.search_batch([known[name] for name in part], arguments.depth)

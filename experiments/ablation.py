@@ -32,20 +32,20 @@ from seeds import check_seeds, spread
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative
+from mpir.cli.number_options import not_negative
 from mpir.corpora import corpus_fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import write_json
-from mpir.train.declared import paths, read_declared
+from mpir.train.mixture_schema import paths, read_declared
 from mpir.train.settings import TrainingSettings
-from mpir.values import real_number
+from mpir.validation import real_number
 
 if TYPE_CHECKING:
-    from mpir.train.loop import FineTuner
-    from mpir.train.rows import Example
+    from mpir.train.examples import Example
+    from mpir.train.trainer import FineTuner
 
 Floats = npt.NDArray[np.float64]
 PARTS = ("perspectives", "files", "kinds", "losses")
@@ -90,7 +90,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All runs and the table."""
-    from mpir.train.data import read_mixture
+    from mpir.train.mixture import read_mixture
     from mpir.train.schedule import schedule
 
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
     """The runs to compare: two that would train on the same rows are one."""
-    from mpir.train.data import read_mixture
+    from mpir.train.mixture import read_mixture
 
     declared, seen = read_json(arguments.mixture)["perspectives"], set()
     for one in _candidates(arguments, declared):
@@ -142,8 +142,8 @@ def _kinds(groups: list[list[Example]]) -> list[Any]:
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
+    from mpir.train.examples import read_rows
     from mpir.train.losses import loss_named
-    from mpir.train.rows import read_rows
 
     yield Variant(EVERYTHING)
     folder = arguments.data or arguments.mixture.parent
@@ -173,9 +173,9 @@ def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namesp
     if kept:
         return kept
     from mpir.plots.training import read_log
-    from mpir.train.data import read_mixture
-    from mpir.train.loop import FineTuner
     from mpir.train.losses import loss_named
+    from mpir.train.mixture import read_mixture
+    from mpir.train.trainer import FineTuner
 
     tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
     if one.losses:

@@ -31,7 +31,7 @@ from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST
 from mpir.rank.weights import Weights
-from mpir.train.declared import check_names
+from mpir.train.mixture_schema import check_names
 
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""

@@ -14,7 +14,7 @@ from generalisation import read_csv
 
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
-from mpir.train.rows import Example
+from mpir.train.examples import Example
 
 Grades = Mapping[str, float]
 ALL, NOTHING = 4.0, 0.0

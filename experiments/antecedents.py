@@ -3,7 +3,7 @@
     python experiments/antecedents.py --data DATA --split dev
 
 The sentences of each question's golden documents are ranked by every perspective twice: all read alone, and as
-`rerank` reads them (mpir/rank/fill.py). Printed are the mean average precision of both with the p-value of a paired
+`rerank` reads them (mpir/rank/score.py). Printed are the mean average precision of both with the p-value of a paired
 randomisation test, on how many questions it rose and fell, how many sentences count more than alone, how many of these
 are golden, and the share of golden sentences among all. `test` is for reporting, once.
 """
@@ -19,7 +19,7 @@ from sentence_ranking import BATCHES, average_precision, scored_golden
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.evaluate import randomisation_test
 
 

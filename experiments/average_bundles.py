@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.models.encoder import Encoder
     from mpir.train.average import average
     from mpir.train.bundle import calibrate, check_labels
+    from mpir.train.examples import read_rows
     from mpir.train.export import export_bundle
-    from mpir.train.rows import read_rows
 
     first = open_bundle(arguments.bundles[0])
     rows, perspectives = read_rows(arguments.calibrate, 1.0), joint(first)

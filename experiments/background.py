@@ -24,7 +24,7 @@ from tabulate import tabulate
 from yardsticks import with_gold
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import read_jsonl
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.retrieve.memory import MemoryIndex

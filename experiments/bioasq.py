@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import mpir
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
-from mpir.cli.numbers import positive
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import positive
 from mpir.corpora import (
     corpus_fingerprint,
     naming_places,
@@ -37,10 +37,10 @@ from mpir.corpora import (
     write_submission,
 )
 from mpir.corpora.bioasq import LIMIT
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.evaluate import evaluate
 from mpir.io.hash import fingerprint
-from mpir.io.writable import check_files
+from mpir.io.output_checks import check_files
 from mpir.io.write import cache_folder
 from mpir.text import Question
 
@@ -219,7 +219,9 @@ def report(
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{arguments.output}: {len(answers)} questions, {documents} documents, {snippets} snippets; valid.")
     if bare := [question.id for question in answers if not question.documents]:
-        print(f"Nothing was found for {len(bare)} of them, which have no documents: {', '.join(map(shown, bare))}.")
+        print(
+            f"Nothing was found for {len(bare)} of them, which have no documents: {', '.join(map(format_value, bare))}."
+        )
     print(f"{seconds / max(1, len(answers)):.2f} s a question, {memory:.1f} GiB of memory at most.")
     if cache and cache.hits:
         print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")

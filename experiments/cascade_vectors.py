@@ -22,13 +22,13 @@ from free_baselines import Start
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write, check_folder
-from mpir.perspectives.scales import minmax
+from mpir.perspectives.normalization import minmax
 from mpir.rank.columns import Floats, Integers
 from mpir.tune.dataset import Dataset
 

@@ -29,8 +29,8 @@ from yardsticks import with_gold
 
 from mpir.cli import guarded
 from mpir.cli.first_stage import open_encoder
-from mpir.cli.numbers import not_negative, positive
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test

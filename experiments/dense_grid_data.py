@@ -16,7 +16,7 @@ from bi_encoders import Asked
 from reuse import check_made_by, content_of
 
 from mpir.cli import main as mpir
-from mpir.cli.numbers import not_negative, positive
+from mpir.cli.number_options import not_negative, positive
 from mpir.corpora import read_jsonl, read_questions
 from mpir.corpora.bioasq import DOCUMENT_URL
 from mpir.errors import MpirError

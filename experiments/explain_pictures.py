@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import mpir
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.explain.page import page_data, page_with

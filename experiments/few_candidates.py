@@ -5,8 +5,8 @@
     python experiments/few_candidates.py --scored runs/few/dev --free runs/few/free-dev
 
 No model runs: candidates behind the first N of each question are taken away, and the rest is ordered anew. "deviation
-as it is" is the blend without what mpir knows of BM25 (`USUAL`, `FEW` in mpir/perspectives/scales.py). Below each
-measure stand the p-values of two paired randomisation tests: the blend against the best that is free, and against
+as it is" is the blend without what mpir knows of BM25 (`USUAL`, `FEW` in mpir/perspectives/normalization.py). Below
+each measure stand the p-values of two paired randomisation tests: the blend against the best that is free, and against
 that one, corrected (Holm) over the numbers of candidates.
 """
 
@@ -25,9 +25,9 @@ from tabulate import tabulate
 from tuning_fits import SHIPPED, VERSION, by_free, fixed, free_of
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.evaluate import holm, randomisation_test
-from mpir.perspectives.scales import zscores
+from mpir.perspectives.normalization import zscores
 from mpir.rank.columns import Floats
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES

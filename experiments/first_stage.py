@@ -24,8 +24,8 @@ from tqdm import tqdm
 from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+from mpir.io.output_checks import check_file
 from mpir.io.read import read_json
-from mpir.io.writable import check_file
 from mpir.io.write import atomic_write
 from mpir.retrieve import DEFAULT_B, DEFAULT_K1, LuceneIndex, MemoryIndex, build_index, index_matches
 from mpir.text.types import Question

@@ -28,13 +28,13 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative, positive
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
 from mpir.corpora import read_qrels
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.io.output_checks import check_file
 from mpir.io.read import read_json_lines, read_lines
-from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout

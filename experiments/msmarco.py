@@ -22,7 +22,7 @@ from reuse import content_of
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import positive
+from mpir.cli.number_options import positive
 from mpir.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError

@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.io.writable import check_file
+from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
 from mpir.tasks.bioasq import systems

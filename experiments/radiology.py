@@ -32,7 +32,7 @@ import radiology_separation
 import radiology_training
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative, positive
+from mpir.cli.number_options import not_negative, positive
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 

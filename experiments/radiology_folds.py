@@ -29,7 +29,7 @@ from mpir.io.journal import Journal
 from mpir.models.encoder import Encoder
 from mpir.retrieve import MemoryIndex
 from mpir.text.normalise import normalise
-from mpir.train.rows import Example
+from mpir.train.examples import Example
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
 

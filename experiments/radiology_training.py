@@ -16,9 +16,9 @@ from radiology_data import HALVES, read_openi
 
 from mpir.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.text.split import sentences
-from mpir.train.data import Task
+from mpir.train.examples import Example
 from mpir.train.losses import loss_named
-from mpir.train.rows import Example
+from mpir.train.mixture import Task
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
 
@@ -65,7 +65,7 @@ def _query(mention: Mention) -> str | None:
 
 def train(examples: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings) -> Path:
     """Train a bi-encoder; the folder of its checkpoint. Nothing is chosen: the last weights are kept."""
-    from mpir.train.loop import FineTuner
+    from mpir.train.trainer import FineTuner
 
     first, last = examples[0], examples[-1]
     dev = [first, Example(first.group, first.question, last.sentence, 0.0)]  # a run wants some

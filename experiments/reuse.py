@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
@@ -37,6 +37,7 @@ def check_made_by(folder: Path, settings: Mapping[str, Any], *, finished: str) -
     before = read_json(path)
     for name in (name for name in {**before, **now} if before.get(name) != now.get(name)):
         raise InputError(
-            f"{folder}: was made with {name} {shown(before.get(name))}, and is asked for with {shown(now.get(name))}; "
+            f"{folder}: was made with {name} {format_value(before.get(name))}, and is asked for with "
+            f"{format_value(now.get(name))}; "
             "give another --output, or delete the folder to make it anew."
         )

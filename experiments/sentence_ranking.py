@@ -26,12 +26,12 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.io.output_checks import check_file
 from mpir.io.read import read_json
-from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker

@@ -25,10 +25,10 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.io.writable import check_file
+from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.train.rows import Example, read_rows
+from mpir.train.examples import Example, read_rows
 
 RESAMPLES = 2000
 HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]

@@ -38,7 +38,7 @@ from sentence_ranking import average_precision, golden_questions, known_document
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative, positive
+from mpir.cli.number_options import not_negative, positive
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.io.hash import fingerprint
@@ -51,11 +51,11 @@ from mpir.rank.reranker import Reranker
 from mpir.sia.pipeline import Generation
 from mpir.sia.rows import one_line
 from mpir.sia.settings import GenerationSettings
-from mpir.train.data import Task
-from mpir.train.loop import FineTuner
+from mpir.train.examples import Example
 from mpir.train.losses import LOSSES
-from mpir.train.rows import Example
+from mpir.train.mixture import Task
 from mpir.train.settings import TrainingSettings as Training
+from mpir.train.trainer import FineTuner
 
 Floats = npt.NDArray[np.float64]
 Score = Callable[[Sequence[tuple[str, str]]], Floats]

@@ -26,8 +26,8 @@ from other_topics import other_topics
 from sentence_ranking import golden_questions, known_documents, with_gold
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative, positive
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
 from mpir.io.write import check_folder
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def texts_of(corpus: list[str], rows: list[Path]) -> Iterator[str]:
     """The documents' texts, and every question and sentence of each file once."""
     from mpir.corpora import read_corpus
-    from mpir.train.rows import read_rows
+    from mpir.train.examples import read_rows
 
     for document in read_corpus(corpus):
         yield document.text

@@ -21,12 +21,12 @@ from mpir.cli import guarded
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.extras import needs
+from mpir.io.output_checks import check_file
 from mpir.io.read import read_json
-from mpir.io.writable import check_file
 from mpir.io.write import write_json
 from mpir.text.split import split
 from mpir.text.types import ABSTRACT, TITLE
-from mpir.values import real_number
+from mpir.validation import real_number
 
 Span = tuple[int, int]
 Splitter = Callable[[str], Iterable[Span]]

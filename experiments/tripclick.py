@@ -34,7 +34,7 @@ from mpir.errors import InputError
 from mpir.perspectives import ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
 from mpir.tasks.tripclick import read_groups, table
-from mpir.values import perhaps_whole, real_number, whole_number
+from mpir.validation import optional_whole_number, real_number, whole_number
 
 
 def main() -> int:
@@ -104,8 +104,8 @@ def check(arguments: argparse.Namespace) -> None:
         option = "--tripclick" if arguments.tripclick else "--bioasq"
         raise InputError(f"{option} wants an encoder to start from; name one with --checkpoint.")
     for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
-        perhaps_whole(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
-    whole_number("--seed", arguments.seed, least=0)
+        optional_whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
+    whole_number("--seed", arguments.seed, minimum=0)
     real_number("--faster", arguments.faster, "a number above 0", lambda one: one > 0)
 
 

@@ -21,7 +21,7 @@ from tripclick_training import make_ready, trained
 
 from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import ArtefactError, shown
+from mpir.errors import ArtefactError, format_value
 from mpir.evaluate import evaluate_run
 from mpir.models.pooling import PooledEncoder
 from mpir.perspectives import Perspective
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def indexed(dot: Perspective, prepared: Prepared, arguments: argparse.Namespace) -> DenseIndex:
     """The vectors of all documents, made where they are not there. Raises ArtefactError for another kind of model."""
     if not isinstance(dot, BiEncoderPerspective):
-        raise ArtefactError(f"{arguments.output}: {shown(dot.name)} reads no text alone; remove its folder.")
+        raise ArtefactError(f"{arguments.output}: {format_value(dot.name)} reads no text alone; remove its folder.")
     encoder, corpus = PooledEncoder(dot.encoder, dot.pooling), (prepared.data / "documents").resolve()
     folder, source = arguments.output / f"vectors-{arguments.seed}", corpus_fingerprint([corpus])
     if not dense_matches(folder, source, encoder.identity, factory="Flat", sentences=False):

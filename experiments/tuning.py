@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from mpir.cli.numbers import at_least, positive
+from mpir.cli.number_options import at_least, positive
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -35,10 +35,10 @@ from tuning_report import Report, across
 from mpir.cli import guarded
 from mpir.io.journal import Journal
 from mpir.io.write import atomic_write, write_json
-from mpir.tune.adoption import split
+from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 
 def main() -> int:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
     """Refuse what would end the fits halfway, before anything is written."""
     for measure in arguments.measures:
-        one_of("--measures", measure, MEASURES)
+        check_choice("--measures", measure, MEASURES)
     split(len(dev.questions), job.folds, 0)
     load_free(job.free, BM25)
     if arguments.test:

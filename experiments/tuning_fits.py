@@ -15,12 +15,12 @@ from mpir.errors import InputError
 from mpir.perspectives import open_bundle
 from mpir.rank.columns import Floats, Layout
 from mpir.rank.weights import PUBLISHED, Weights
-from mpir.tune.adoption import split
-from mpir.tune.alternating import Plan, search
+from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
-from mpir.tune.learned import LearnedRanker
+from mpir.tune.learning_to_rank import LearnedRanker
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import GridSearch, RandomSearch
+from mpir.tune.search import Plan, search
 from mpir.tune.space import Space
 from mpir.tune.submissions import Submissions
 

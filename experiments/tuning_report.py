@@ -30,9 +30,9 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.journal import Journal
 from mpir.plots import tuning as plots
 from mpir.rank.weights import Weights
-from mpir.tune.alternating import search
 from mpir.tune.dataset import Dataset
-from mpir.tune.effects import dependence, top_shares
+from mpir.tune.partial_dependence import dependence, top_shares
+from mpir.tune.search import search
 from mpir.tune.space import Space
 
 

@@ -42,13 +42,13 @@ from sentence_ranking import average_precision, check_whole, golden_questions, s
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.numbers import not_negative, positive
-from mpir.cli.perspectives import add_model_options, load_reranker
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
 from mpir.io.hash import fingerprint
-from mpir.io.writable import check_file
+from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker

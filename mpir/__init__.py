@@ -9,7 +9,7 @@ from mpir.version import __version__
 
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective, register
-    from mpir.rank.kept import arerank, rerank
+    from mpir.rank.api import arerank, rerank
     from mpir.rank.ranking import RankedDocument, RankedSentence, Ranking
     from mpir.rank.reranker import Reranker
     from mpir.rank.weights import Weights
@@ -44,9 +44,9 @@ _HOMES = {
     "Sentence": "mpir.text.types",
     "Snippet": "mpir.text.types",
     "Weights": "mpir.rank.weights",
-    "arerank": "mpir.rank.kept",
+    "arerank": "mpir.rank.api",
     "register": "mpir.perspectives.base",
-    "rerank": "mpir.rank.kept",
+    "rerank": "mpir.rank.api",
 }
 
 

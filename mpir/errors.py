@@ -1,4 +1,4 @@
-"""The errors mpir raises for a user's mistake: one sentence, with the place and the remedy in it."""
+"""Errors for a user's mistake: one sentence with the location, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from contextlib import contextmanager
 
 
 class MpirError(Exception):
-    """Anything mpir refuses to do. The message is one sentence that a user can act on."""
+    """Base class of mpir's errors. The message is one sentence that a user can act on."""
 
 
 class InputError(MpirError, ValueError):
-    """Input that is not what was expected; the message names the file and line or id, the value, and the remedy."""
+    """Invalid input; the message names the file and line or id, the value, and the remedy."""
 
 
 class RepeatedIdError(InputError):
-    """Two documents of one id."""
+    """Two documents with the same id."""
 
-    def __init__(self, identity: str, message: str) -> None:
+    def __init__(self, document_id: str, message: str) -> None:
         super().__init__(message)
-        self.identity = identity
+        self.document_id = document_id
 
 
 class ArtefactError(MpirError):
@@ -35,28 +35,28 @@ class DeviceError(MpirError):
 
 
 @contextmanager
-def naming(place: str) -> Iterator[None]:
-    """Around work on what stands at a place, a line of a file say: an InputError then begins with the place."""
+def error_context(location: str) -> Iterator[None]:
+    """Prefix the message of an InputError with a location, such as a file and line."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{location}: {error}") from error
 
 
 LONGEST = 80
-"""Characters of a value that a message shows."""
+"""The longest part of a value that a message shows, in characters."""
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
-    """The text, or its beginning where it is longer than `most` characters, in one line."""
+def shortened(text: str, limit: int = LONGEST) -> str:
+    """Return the text in one line, cut to `limit` characters."""
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def shown(value: object) -> str:
-    """A value as a message shows it: what Python prints for it, cut where that is longer than LONGEST characters.
+def format_value(value: object) -> str:
+    """Format a value for an error message: its repr, cut to LONGEST characters.
 
-    None, which stands for what a file or a caller did not give, is "missing".
+    None, which stands for a value that a file or caller did not give, is shown as "missing".
     """
     if value is None:
         return "missing"

@@ -1,4 +1,4 @@
-"""The structure of the package: a room imports only from rooms above it, and no modules import in a circle."""
+"""The structure of the package: subpackages import downwards only, and no modules import in a circle."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -9,7 +9,7 @@ import pytest
 import mpir
 
 ROOT = Path(mpir.__file__).parent
-ROOMS = (
+SUBPACKAGES = (
     "text",
     "io",
     "corpora",
@@ -29,7 +29,7 @@ ROOMS = (
     "serve",
     "cli",
 )
-"""From the ground up. What stands beside the rooms (errors.py, extras.py, values.py, version.py) imports from none."""
+"""From the lowest up. The modules of the root (errors, extras, validation, version) import from none of them."""
 MODULES = {".".join(("mpir", *path.relative_to(ROOT).with_suffix("").parts)): path for path in ROOT.rglob("*.py")}
 
 
@@ -42,41 +42,43 @@ def imports(module: str) -> set[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    found: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped:
             submodules = {f"{node.module}.{name.name}" for name in node.names} & set(MODULES)
-            found |= submodules or {node.module}
+            imported |= submodules or {node.module}
         elif isinstance(node, ast.Import) and id(node) not in skipped:
-            found |= {name.name for name in node.names}
-    return {name for name in found if name == "mpir" or name.startswith("mpir.")}
+            imported |= {name.name for name in node.names}
+    return {name for name in imported if name == "mpir" or name.startswith("mpir.")}
 
 
-def room(module: str) -> str | None:
+def subpackage(module: str) -> str | None:
     parts = module.split(".")
-    beside = ("errors", "extras", "values", "version", "__init__", "__main__")
-    return parts[1] if len(parts) > 1 and parts[1] not in beside else None
+    root_modules = ("errors", "extras", "validation", "version", "__init__", "__main__")
+    return parts[1] if len(parts) > 1 and parts[1] not in root_modules else None
 
 
-def test_every_room_has_its_place() -> None:
-    assert {room(name) for name in MODULES} - {None} <= set(ROOMS)
+def test_every_subpackage_is_listed() -> None:
+    assert {subpackage(name) for name in MODULES} - {None} <= set(SUBPACKAGES)
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_room_imports_only_from_rooms_above_it(module: str) -> None:
-    own = room(module)
-    if own is None:
-        return  # the public names and the command, which may reach every room
+def test_imports_go_downwards(module: str) -> None:
+    importer = subpackage(module)
+    if importer is None:
+        return  # the public names and the command, which may import from anywhere
     for name in imports(module):
-        other = room(name)
-        assert other is None or ROOMS.index(other) <= ROOMS.index(own), f"{module} imports {name}"
-        assert name != "mpir", f"{module} imports the package itself, which is above all rooms"
+        imported_from = subpackage(name)
+        assert imported_from is None or SUBPACKAGES.index(imported_from) <= SUBPACKAGES.index(importer), (
+            f"{module} imports {name}"
+        )
+        assert name != "mpir", f"{module} imports the package itself, which is above all subpackages"
 
 
 def test_no_modules_import_in_a_circle() -> None:
     # a package's own __init__ gathers names for callers outside; its modules are looked at one by one
     graph = {
-        name: {f"{one}.__init__" if f"{one}.__init__" in MODULES else one for one in imports(name)} - {name}
+        name: {f"{target}.__init__" if f"{target}.__init__" in MODULES else target for target in imports(name)} - {name}
         for name in MODULES
         if not name.endswith("__init__")
     }

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mpir.annotate.phrases import ANY_ENDING, canonical
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
 from mpir.io.write import atomic_write
@@ -57,8 +57,10 @@ class Lexicon:
             other = entry if entry.excluded else seen.setdefault(entry.phrase, entry)
             if other.concept != entry.concept:
                 raise InputError(
-                    f"{entry.place}: the phrase {shown(entry.phrase)} stands under {shown(entry.concept)}, "
-                    f"and at {other.place} under {shown(other.concept)}; a phrase names one concept, so remove one of "
+                    f"{entry.place}: the phrase {format_value(entry.phrase)} stands under "
+                    f"{format_value(entry.concept)}, "
+                    f"and at {other.place} under {format_value(other.concept)}; a phrase names one concept, so "
+                    "remove one of "
                     "the lines."
                 )
 
@@ -118,7 +120,9 @@ def _entry(line: str, place: str) -> Entry:
     excluded = phrase.startswith(EXCLUDED)
     words = canonical(phrase.removeprefix(EXCLUDED))
     if not tab or not concept or not words.strip(ANY_ENDING + " "):
-        raise InputError(f"{place}: found {shown(line)}; expected a concept, a tab and a phrase.")
+        raise InputError(f"{place}: found {format_value(line)}; expected a concept, a tab and a phrase.")
     if ANY_ENDING in words[:-1] or words.endswith(f" {ANY_ENDING}"):
-        raise InputError(f"{place}: the phrase {shown(phrase)} has a {ANY_ENDING} inside; it may only end a word.")
+        raise InputError(
+            f"{place}: the phrase {format_value(phrase)} has a {ANY_ENDING} inside; it may only end a word."
+        )
     return Entry(concept, words, excluded, place)

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from mpir.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold, occurrences
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.io.read import place_of, read_lines
-from mpir.values import perhaps_whole
+from mpir.validation import optional_whole_number
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
 Kind = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
@@ -68,7 +68,7 @@ class NegEx:
             self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, kind, "triggers"))
         if not self.triggers:
             raise InputError("NegEx: there is no trigger; give one or more, each with its kind.")
-        self.reach = perhaps_whole("reach", reach, least=0)
+        self.reach = optional_whole_number("reach", reach, minimum=0)
 
     @classmethod
     def load(cls, *sources: str | Path, reach: int | None = None) -> NegEx:
@@ -160,7 +160,9 @@ def _read(path: Path) -> Iterable[tuple[str, Kind]]:
             continue
         place, match = place_of(path, number), _LINE.fullmatch(line)
         if match is None:
-            raise InputError(f"{place}: found {shown(line)}; expected a trigger, a tab and its kind, such as [PREN].")
+            raise InputError(
+                f"{place}: found {format_value(line)}; expected a trigger, a tab and its kind, such as [PREN]."
+            )
         yield match["phrase"], _check(match["phrase"], match["kind"], place)
 
 
@@ -168,7 +170,8 @@ def _check(phrase: str, kind: str, place: str) -> Kind:
     known: dict[str, Kind] = {one: one for one in get_args(Kind)}
     if kind not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
         raise InputError(
-            f"{place}: the trigger {shown(phrase)} is of the kind {shown(kind)}; expected words, and a kind from "
+            f"{place}: the trigger {format_value(phrase)} is of the kind {format_value(kind)}; expected words, and a "
+            "kind from "
             f"{', '.join(known)}."
         )
     return known[kind]

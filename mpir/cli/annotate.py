@@ -70,8 +70,8 @@ def add_annotation_options(parser: argparse._ActionsContainer) -> None:
 def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:
     """The lexicon, triggers and matcher that the options ask for. Raises InputError for a file that is wrong."""
     from mpir.annotate import Lexicon, NegEx
+    from mpir.annotate.fuzzy_match import PartialMatcher
     from mpir.annotate.match import ExactMatcher
-    from mpir.annotate.partial import PartialMatcher
 
     lexicon = Lexicon.load(arguments.lexicon)
     partial = arguments.partial

@@ -68,7 +68,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
     from mpir.rank.weights import Weights
     from mpir.tune.dataset import Dataset
-    from mpir.tune.relevance import fit_relevance
+    from mpir.tune.fit_calibration import fit_relevance
 
     bundle = open_bundle(Path(arguments.bundle))
     if not bundle.weights:

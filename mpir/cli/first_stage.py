@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.pooling import PooledEncoder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
-from mpir.values import real_number
+from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
@@ -75,7 +75,8 @@ def dense_weight(given: str) -> float:
         both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
         if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
             raise InputError(
-                f"{given}: weighs {', '.join(tuned.beta)} by normalise {shown(tuned.normalise)}; --dense-weight takes "
+                f"{given}: weighs {', '.join(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
+                "--dense-weight takes "
                 "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
             ) from None
         return both[1] / sum(both)
@@ -130,7 +131,8 @@ def open_encoder(which: str) -> Vectoriser:
         if isinstance(one, BiEncoderPerspective):
             return PooledEncoder(one.encoder, one.pooling)
     raise ArtefactError(
-        f"the bundle {shown(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with --encoder, "
+        f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with "
+        "--encoder, "
         "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
-from mpir.values import perhaps_whole
+from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.retrieve.dense.shards import Vectoriser
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
 
-    threads = perhaps_whole("--threads", arguments.threads)
+    threads = optional_whole_number("--threads", arguments.threads)
     source = corpus_fingerprint(arguments.paths)
     for name in ("encoder", "factory", "sentence_vectors"):
         if getattr(arguments, name) and not arguments.dense:
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _encoder(arguments: argparse.Namespace) -> Vectoriser:
     """What makes the vectors: opened before the index is built, as that may take hours, and replaces another one."""
     from mpir.retrieve.dense.build import check_factory
-    from mpir.retrieve.dense.engine import FLAT
+    from mpir.retrieve.dense.faiss_backend import FLAT
 
     opened = open_encoder(arguments.encoder or DEFAULT)
     check_factory(opened, arguments.factory or FLAT)

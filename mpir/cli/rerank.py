@@ -10,11 +10,11 @@ from itertools import chain
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from mpir.cli.perspectives import add_model_options, check_options, load_reranker
+from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.search import name_of, query_text
-from mpir.errors import InputError, naming, shown
+from mpir.errors import InputError, error_context, format_value
+from mpir.io.output_checks import check_files
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
-from mpir.io.writable import check_files
 
 if TYPE_CHECKING:
     from mpir.rank.ranking import Ranking
@@ -146,8 +146,8 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: lis
 def _one(query: str, paths: list[str] | None) -> Iterator[Query]:
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
-    from mpir.corpora.copies import without_copies
     from mpir.corpora.corpus import naming_places, read_corpus
+    from mpir.corpora.deduplicate import without_copies
     from mpir.rank.inputs import as_documents
 
     with naming_places(paths):
@@ -169,9 +169,9 @@ def _read(*, trec: bool) -> Iterator[Query]:
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InputError(
                 f'{place}: expected "query" (a string) and "documents" (a list), found '
-                f"{shown(sorted(record))}; pipe in what `mpir search` prints."
+                f"{format_value(sorted(record))}; pipe in what `mpir search` prints."
             )
-        with naming(place):
+        with error_context(place):
             found = as_documents(documents)
             if trec:
                 check_ids(name_of(record, number), *(document.id for document in found))

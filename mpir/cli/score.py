@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
-from mpir.cli.perspectives import add_model_options, check_options, load_reranker
-from mpir.errors import InputError, shown
+from mpir.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.errors import InputError, format_value
 from mpir.io.write import check_replaceable
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
@@ -108,7 +108,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
     for path in paths:
         for question in _questions_of(path):
             if question.id in questions:
-                raise InputError(f"{path}: the question {shown(question.id)} comes a second time; give it once.")
+                raise InputError(f"{path}: the question {format_value(question.id)} comes a second time; give it once.")
             questions[question.id] = question
     for path in qrels:
         _add_gold(questions, path)
@@ -122,7 +122,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
 
 def _questions_of(path: str) -> list[Question]:
     from mpir.corpora.bioasq import is_bioasq, read_questions
-    from mpir.corpora.texts import read_queries
+    from mpir.corpora.text_store import read_queries
     from mpir.text import Question
 
     if is_bioasq(path):

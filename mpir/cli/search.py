@@ -11,10 +11,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.text.normalise import without_surrogates
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.text.types import Document, Sentence
@@ -62,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def query_text(text: str) -> str:
     """An argument that is a query, for argparse."""
     if without_surrogates(text) != text:
-        raise argparse.ArgumentTypeError(f"{shown(text)} is not UTF-8; check the terminal's encoding")
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is not UTF-8; check the terminal's encoding")
     if not text.strip():
         raise argparse.ArgumentTypeError("the query is blank, so nothing can be ranked for it; give a question")
     return text
@@ -88,7 +88,7 @@ def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     if arguments.questions and arguments.queries:
         raise InputError("both --questions and queries are given; give one of them.")
     if arguments.questions:
-        from mpir.corpora.texts import read_queries
+        from mpir.corpora.text_store import read_queries
 
         return read_queries(arguments.questions)
     return _given(arguments.queries) if arguments.queries else _read()
@@ -113,7 +113,7 @@ def _parsed(line: str, number: int) -> tuple[str, str]:
     query = record.get("query", record.get("body"))
     if not isinstance(query, str):
         raise InputError(
-            f'{place}: "query" is {shown(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
+            f'{place}: "query" is {format_value(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
         )
     return name_of(record, number), query
 

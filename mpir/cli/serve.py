@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
-from mpir.cli.perspectives import add_model_options, check_options, load_reranker
+from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
-from mpir.values import real_number, whole_number
+from mpir.validation import real_number, whole_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever

@@ -83,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from mpir.plots.training import curves
     from mpir.train.bundle import calibration_rows, make_bundle
-    from mpir.train.data import read_mixture
-    from mpir.train.loop import FineTuner
+    from mpir.train.mixture import read_mixture
     from mpir.train.pretrained import output_layer
+    from mpir.train.trainer import FineTuner
 
     if not arguments.quiet:
         logging.getLogger("mpir").setLevel(logging.INFO)

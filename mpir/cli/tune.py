@@ -14,9 +14,9 @@ from mpir.errors import InputError, OutputError, shortened
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
-    from mpir.tune.adoption import Comparison
-    from mpir.tune.alternating import Found, Plan
+    from mpir.tune.cross_validation import Comparison
     from mpir.tune.objective import Objective
+    from mpir.tune.search import Found, Plan
     from mpir.tune.space import Space
 
 KEPT = 1
@@ -108,11 +108,11 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.journal import Journal
     from mpir.io.write import check_folder
     from mpir.perspectives.bundle import check_sealed
-    from mpir.tune.adoption import adopt, check_folds, cross_validate, signed, uncalibrated
-    from mpir.tune.alternating import search, settings
+    from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed, uncalibrated
     from mpir.tune.dataset import Dataset
     from mpir.tune.measures import OF_DOCUMENTS
     from mpir.tune.objective import Objective
+    from mpir.tune.search import search, settings
     from mpir.tune.space import Space
 
     if arguments.output.is_dir():
@@ -154,8 +154,8 @@ def _log_beside(output: Path) -> Path:
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
-    from mpir.tune.alternating import Plan
     from mpir.tune.optimiser import Bayesian, RandomSearch
+    from mpir.tune.search import Plan
 
     halves = METHODS[arguments.method]
     # all weights at once get the calls of both halves
@@ -196,7 +196,7 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
 
 def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:
     from mpir.plots import tuning as plots
-    from mpir.tune.effects import dependence, top_shares
+    from mpir.tune.partial_dependence import dependence, top_shares
 
     plots.best_so_far(folder / "best-so-far", {"search": [found.best_so_far]}, objective.name)
     plots.weight_paths(folder / "weights", space, found)

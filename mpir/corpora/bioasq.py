@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.io.read import STDIN, open_bytes, read_json
 from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
@@ -61,7 +61,7 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
         question = _question(record, f"{path}: question {number}", submission=submission)
         if question.id in questions:
             raise InputError(
-                f"{path}: question {number} repeats the id {shown(question.id)}; give every question its own."
+                f"{path}: question {number} repeats the id {format_value(question.id)}; give every question its own."
             )
         questions[question.id] = question
     return list(questions.values())
@@ -69,7 +69,7 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
 
 def _question(record: Any, place: str, *, submission: bool) -> Question:
     if not isinstance(record, dict):
-        raise InputError(f"{place} is {shown(record)}; expected an object with an id and a body.")
+        raise InputError(f"{place} is {format_value(record)}; expected an object with an id and a body.")
     identity = _text(record, "id", place)
     place = f"{place} ({shortened(identity)})"
     documents = _optional(record, "documents", list, place)
@@ -90,7 +90,7 @@ def _question(record: Any, place: str, *, submission: bool) -> Question:
 
 def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
     if not isinstance(record, dict):
-        raise InputError(f"{place} is {shown(record)}; expected an object with a document and a text.")
+        raise InputError(f"{place} is {format_value(record)}; expected an object with a document and a text.")
     begin, end = (_offset(record, key, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
     begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
     return Snippet(
@@ -106,14 +106,16 @@ def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
 def _offset(record: dict[str, Any], key: str, place: str) -> int | None:
     value = _optional(record, key, int, place)
     if value is not None and abs(value) >= _OFFSETS:
-        raise InputError(f"{place}: {key} is {shown(value)}; expected a whole number below {_OFFSETS} in size.")
+        raise InputError(f"{place}: {key} is {format_value(value)}; expected a whole number below {_OFFSETS} in size.")
     return value
 
 
 def _document_id(url: Any, place: str) -> str:
     match = _URL.fullmatch(url) if isinstance(url, str) else None
     if match is None:
-        raise InputError(f"{place}: a document is {shown(url)}; expected its URL, such as {DOCUMENT_URL}12345678.")
+        raise InputError(
+            f"{place}: a document is {format_value(url)}; expected its URL, such as {DOCUMENT_URL}12345678."
+        )
     return match.group(1)
 
 
@@ -129,7 +131,7 @@ def _optional(record: dict[str, Any], key: str, kind: type[_T], place: str) -> _
     if value is None:
         return None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{place}: {key} is {shown(value)}; expected {_NAMES[kind]}.")
+        raise InputError(f"{place}: {key} is {format_value(value)}; expected {_NAMES[kind]}.")
     return value
 
 
@@ -181,7 +183,7 @@ def validate_submission(
     for question in questions:
         if question.id in ids:
             raise InputError(
-                f"submission: the question id {shown(question.id)} is there twice; submit each question once."
+                f"submission: the question id {format_value(question.id)} is there twice; submit each question once."
             )
         ids.add(question.id)
         place = f"submission, question {shortened(question.id)}"
@@ -206,27 +208,31 @@ def _validate_documents(documents: Sequence[str], limit: int, place: str) -> Non
 
 def _validate_id(document: str, place: str) -> None:
     if not _ID.fullmatch(document):
-        raise InputError(f"{place}: the document id {shown(document)} cannot end a URL; expected one such as 12345678.")
+        raise InputError(
+            f"{place}: the document id {format_value(document)} cannot end a URL; expected one such as 12345678."
+        )
 
 
 def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, place: str) -> None:
     _validate_id(snippet.document, place)
     if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
         raise InputError(
-            f"{place}: its first section is {shown(snippet.begin_section)} and its last is "
-            f"{shown(snippet.end_section)}; expected {TITLE!r} or {ABSTRACT!r} for both."
+            f"{place}: its first section is {format_value(snippet.begin_section)} and its last is "
+            f"{format_value(snippet.end_section)}; expected {TITLE!r} or {ABSTRACT!r} for both."
         )
     begin, end = snippet.begin, snippet.end
     if begin is None or end is None or not 0 <= begin < end:
         raise InputError(
-            f"{place}: its begin is {shown(begin)} and its end is {shown(end)}; expected 0 <= begin < end."
+            f"{place}: its begin is {format_value(begin)} and its end is {format_value(end)}; expected 0 <= begin < "
+            "end."
         )
     found = _known_text(sections, snippet)
     found = snippet.text[: end - begin] if found is None else found[begin:end]
     if found != snippet.text or len(snippet.text) != end - begin:
         raise InputError(
-            f"{place}: {shortened(snippet.document)}'s {snippet.begin_section} reads {shown(found)} at "
-            f"{begin} to {end}, the snippet's text is {shown(snippet.text)}; the offsets must reproduce the text."
+            f"{place}: {shortened(snippet.document)}'s {snippet.begin_section} reads {format_value(found)} at "
+            f"{begin} to {end}, the snippet's text is {format_value(snippet.text)}; the offsets must reproduce the "
+            "text."
         )
 
 

@@ -9,14 +9,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.elements import root_tag
+from mpir.corpora.jats import PAPERS, read_papers
 from mpir.corpora.jsonl import read_jsonl, record_id
-from mpir.corpora.papers import PAPERS, read_papers
 from mpir.corpora.pdf import PDF, read_pdf
 from mpir.corpora.pubmed import PUBMED, read_pubmed
 from mpir.corpora.references import is_references, read_references
 from mpir.corpora.tables import TABLES, read_table
 from mpir.corpora.tripclick import is_documents, read_documents
+from mpir.corpora.xml import root_tag
 from mpir.errors import InputError, RepeatedIdError
 from mpir.io.read import STDIN, place_of, read_json_lines
 from mpir.text.normalise import normalise
@@ -78,10 +78,10 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
     try:
         yield
     except RepeatedIdError as error:
-        found = [place for file in _files(paths) if str(file) != STDIN for place in _places(file, error.identity)]
+        found = [place for file in _files(paths) if str(file) != STDIN for place in _places(file, error.document_id)]
         if not found:
             raise
-        raise RepeatedIdError(error.identity, f"{' and '.join(found[:2])}: {error}") from error
+        raise RepeatedIdError(error.document_id, f"{' and '.join(found[:2])}: {error}") from error
 
 
 def _places(file: Path, identity: str) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _once(files: list[Path]) -> Iterator[Document]:
 
 def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
     """The documents but for copies of those in earlier sources; inside a source, all."""
-    from mpir.io.seen import Seen  # numpy takes a while to import
+    from mpir.io.hash_set import Seen  # numpy takes a while to import
 
     earlier, copies = Seen(), 0
     for place, source in enumerate(sources, 1):

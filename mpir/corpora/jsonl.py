@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
@@ -32,7 +32,7 @@ def _document(record: dict[str, Any], place: str) -> Document:
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if not isinstance(identity, str) or not identity.strip():
-        found = "no id" if identity is None else f"the id {shown(identity)}"
+        found = "no id" if identity is None else f"the id {format_value(identity)}"
         raise InputError(
             f"{place}: the document has {found}; expected a text or number under one of {', '.join(ID_KEYS)}."
         )
@@ -75,5 +75,5 @@ def _text(record: dict[str, Any], key: str, place: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}: {key} is {shown(value)}; expected a string.")
+        raise InputError(f"{place}: {key} is {format_value(value)}; expected a string.")
     return value

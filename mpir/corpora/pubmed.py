@@ -15,10 +15,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from mpir.corpora.elements import read_elements, text_of
-from mpir.corpora.names import names_of
-from mpir.corpora.nothing import says_nothing
-from mpir.errors import InputError, shown
+from mpir.corpora.identifiers import names_of
+from mpir.corpora.placeholders import says_nothing
+from mpir.corpora.xml import read_elements, text_of
+from mpir.errors import InputError, format_value
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
@@ -96,7 +96,8 @@ def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
     version = "1" if element is None else element.get("Version", "1")
     if not (_NUMBER.fullmatch(pmid) and _NUMBER.fullmatch(version)):
         raise InputError(
-            f"{path}:{_line_of(path, number)}: a citation has the PMID {shown(pmid)}, version {shown(version)}; "
+            f"{path}:{_line_of(path, number)}: a citation has the PMID {format_value(pmid)}, version "
+            f"{format_value(version)}; "
             "expected whole numbers."
         )
     return int(pmid), int(version)

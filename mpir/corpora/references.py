@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
-from mpir.corpora.names import names_of
-from mpir.corpora.nothing import says_nothing
+from mpir.corpora.identifiers import names_of
+from mpir.corpora.placeholders import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import read_lines
 from mpir.text.types import Document

@@ -9,9 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from mpir.corpora.embase import records_by_row, separator_by_row
+from mpir.corpora.identifiers import names_of
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
-from mpir.corpora.names import names_of
-from mpir.corpora.nothing import says_nothing
+from mpir.corpora.placeholders import says_nothing
 from mpir.errors import InputError
 from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document

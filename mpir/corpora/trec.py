@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.io.read import read_lines
 from mpir.io.write import atomic_write
 
@@ -140,7 +140,7 @@ def _score(text: str, place: str) -> float:
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise InputError(f"{place}: the score is {shown(text)}; expected a finite number.")
+        raise InputError(f"{place}: the score is {format_value(text)}; expected a finite number.")
     return score
 
 
@@ -150,7 +150,7 @@ def _grade(text: str, place: str) -> int:
     except ValueError:
         grade = GRADES.stop
     if grade not in GRADES:
-        raise InputError(f"{place}: the grade is {shown(text)}; expected an integer such as 0, 1 or 2.")
+        raise InputError(f"{place}: the grade is {format_value(text)}; expected an integer such as 0, 1 or 2.")
     return grade
 
 
@@ -168,7 +168,7 @@ def check_ids(*names: str) -> None:
 def _id(name: str) -> str:
     if name.split() != [name]:
         fault = "has no white space" if name else "is not empty"
-        raise InputError(f"{shown(name)} cannot stand in a TREC file; expected an id that {fault}.")
+        raise InputError(f"{format_value(name)} cannot stand in a TREC file; expected an id that {fault}.")
     return name
 
 

@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.io.read import read_lines
 from mpir.text.types import Document, Question
 
@@ -98,7 +98,7 @@ def read_tuples(path: str | Path) -> Iterator[Tuple]:
 
 def _document(identity: str, title: str, text: str, place: str) -> Document:
     if identity.split() != [identity]:
-        raise InputError(f"{place}: the document's id is {shown(identity)}; expected one without white space.")
+        raise InputError(f"{place}: the document's id is {format_value(identity)}; expected one without white space.")
     return Document(identity, title.strip(), text.strip())
 
 

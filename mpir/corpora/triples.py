@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import parse_object, read_lines
 
 KEYS = ("question", "positive", "negative")
@@ -71,7 +71,7 @@ def _of_object(line: str, place: str) -> Triple:
 def _triple(texts: list[Any], teacher: Any, place: str) -> Triple:
     for key, text in zip(KEYS, texts, strict=True):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{place}: the {key} is {shown(text)}; expected a text or the id of one.")
+            raise InputError(f"{place}: the {key} is {format_value(text)}; expected a text or the id of one.")
     question, positive, negative = (text.strip() for text in texts)
     return Triple(question, positive, negative, None if teacher is None else _scores(teacher, place))
 
@@ -82,5 +82,5 @@ def _scores(values: Any, place: str) -> tuple[float, float]:
     except (TypeError, ValueError):
         positive = negative = math.nan
     if not (math.isfinite(positive) and math.isfinite(negative)):
-        raise InputError(f"{place}: the teacher's scores are {shown(values)}; expected two finite numbers.")
+        raise InputError(f"{place}: the teacher's scores are {format_value(values)}; expected two finite numbers.")
     return positive, negative

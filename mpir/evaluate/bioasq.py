@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.evaluate.spans import spans
 from mpir.text import Question, Snippet
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 Omitted = Literal["skip", "zero"]
 
@@ -172,8 +172,8 @@ def measurable(question: Question) -> list[Snippet]:
 
 
 def _check_options(version: int, omitted: str) -> None:
-    one_of("the version of the BioASQ measures", version, DIVISORS)
-    one_of("omitted", omitted, ("skip", "zero"))  # the first is the official reading
+    check_choice("the version of the BioASQ measures", version, DIVISORS)
+    check_choice("omitted", omitted, ("skip", "zero"))  # the first is the official reading
 
 
 def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:
@@ -181,7 +181,7 @@ def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:
     for number, question in enumerate(questions, 1):
         if question.id in by_id:
             raise InputError(
-                f"{role} question {number} repeats the id {shown(question.id)}; keep one question for each id."
+                f"{role} question {number} repeats the id {format_value(question.id)}; keep one question for each id."
             )
         by_id[question.id] = question
     return by_id

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mpir.corpora.trec import GRADES
-from mpir.errors import InputError, shortened, shown
-from mpir.values import is_finite
+from mpir.errors import InputError, format_value, shortened
+from mpir.validation import is_finite
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
@@ -78,12 +78,13 @@ def _check(what: str, table: Mapping[str, Mapping[str, Any]], expected: str, fit
         for document, value in values.items():
             if odd := [one for one in (query, document) if not isinstance(one, str)]:
                 raise InputError(
-                    f"query {shown(query)}, document {shown(document)}: an id is no string; expected one, such as "
-                    f"{shown(str(odd[0]))}."
+                    f"query {format_value(query)}, document {format_value(document)}: an id is no string; expected "
+                    "one, such as "
+                    f"{format_value(str(odd[0]))}."
                 )
             if not fits(value):
                 raise InputError(
-                    f"query {shortened(query)}, document {shortened(document)}: the {what} is {shown(value)}; "
+                    f"query {shortened(query)}, document {shortened(document)}: the {what} is {format_value(value)}; "
                     f"expected {expected}."
                 )
 
@@ -112,7 +113,7 @@ def _parse(name: str) -> Any:
     if not known:
         examples = ", ".join(DEFAULT_MEASURES)
         raise InputError(
-            f"the measure {shown(name)} cannot be computed by ir_measures; write it like one of {examples}."
+            f"the measure {format_value(name)} cannot be computed by ir_measures; write it like one of {examples}."
         )
     return measure
 

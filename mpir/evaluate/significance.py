@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpir.errors import InputError
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 # Resamples drawn at a time: enough to vectorise, few enough for the memory.
 BATCH = 1000

@@ -52,5 +52,5 @@ class Lazy:
         return self.reranker.rerank(query, documents, top_k=top_k)
 
     def relevance(self, document: RankedDocument) -> float:
-        """A document's score as a number from 0 to 1, as the bundle maps it (rank/relevance.py)."""
+        """A document's score as a number from 0 to 1, as the bundle maps it (rank/calibration.py)."""
         return self.reranker.relevance.document(document.score)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import InputError, naming, shown
+from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import place_of, read_json_lines
 from mpir.rank.inputs import as_documents
 
@@ -30,7 +30,7 @@ def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None =
     for number, record in read_json_lines(path):
         place = place_of(path, number)
         query, candidates = _read(record, place)
-        with naming(place):
+        with error_context(place):
             documents = as_documents([_document(candidate) for candidate in candidates])
         ranking = reranker.rerank(query, documents, top_k=top_k)
         yield {**record, "candidates": _candidates(candidates, ranking)}
@@ -40,7 +40,8 @@ def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
     query, candidates = record.get("query"), record.get("candidates")
     if not isinstance(query, Mapping) or not isinstance(query.get("text"), str) or not isinstance(candidates, list):
         raise InputError(
-            f'{place}: expected "query" with a "text" and a list of "candidates", found {shown(sorted(record))}; write '
+            f'{place}: expected "query" with a "text" and a list of "candidates", found '
+            f"{format_value(sorted(record))}; write "
             "the requests as rank_llm does."
         )
     return query["text"], candidates
@@ -49,7 +50,7 @@ def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
 def _document(candidate: Any) -> dict[str, Any]:
     doc = candidate.get("doc") if isinstance(candidate, Mapping) else None
     if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
-        raise InputError(f'a candidate is {shown(candidate)}; expected an object with "docid" and "doc".')
+        raise InputError(f'a candidate is {format_value(candidate)}; expected an object with "docid" and "doc".')
     texts = (doc[name] for name in TEXTS if isinstance(doc.get(name), str))
     text = next((one for one in texts if one.strip()), "")
     title = doc.get("title")

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mpir.errors import InputError
 from mpir.io.read import read_json
-from mpir.models.fast import FastTokenizer, open_tokenizer
+from mpir.models.fast_tokenizer import FastTokenizer, open_tokenizer
 
 SUPPORTED = {
     "model_type": "bert",

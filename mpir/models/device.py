@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import torch
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
@@ -33,7 +33,7 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"device {shown(name)} cannot be used ({shortened(reason)}); choose auto, cpu, a GPU that is "
+            f"device {format_value(name)} cannot be used ({shortened(reason)}); choose auto, cpu, a GPU that is "
             "there, or a list of those."
         ) from error
     return device

@@ -19,6 +19,7 @@ import torch
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, DeviceError
+from mpir.models.cancellation import AbandonedError, is_wanted
 from mpir.models.checkpoint import load_model, open_checkpoint
 from mpir.models.device import (
     after_a_fork,
@@ -32,11 +33,10 @@ from mpir.models.device import (
 from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
+from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pooling import MEAN, Pooling
-from mpir.models.reading import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.models.wanted import AbandonedError, is_wanted
 from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
-from mpir.values import one_of, perhaps_whole, whole_number
+from mpir.validation import check_choice, optional_whole_number, whole_number
 
 Booleans = npt.NDArray[np.bool_]
 TokenName = tuple[str, tuple[int, int]]
@@ -56,17 +56,17 @@ class LateInteraction:
     markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
 
     def __post_init__(self) -> None:
-        one_of("form", self.form, NAMES)
-        perhaps_whole("width", self.width, least=0)
+        check_choice("form", self.form, NAMES)
+        optional_whole_number("width", self.width, minimum=0)
         for name, least in (("output", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
-            whole_number(name, getattr(self, name), least=least)
+            whole_number(name, getattr(self, name), minimum=least)
         for name in ("bias", "normalise", "masked", "punctuation"):
             if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} is {shown(getattr(self, name))}; expected true or false.")
+                raise InputError(f"{name} is {format_value(getattr(self, name))}; expected true or false.")
         if self.markers is not None:
             markers = tuple(self.markers) if isinstance(self.markers, list | tuple) else ()
             if len(markers) != 2 or not all(isinstance(one, str) for one in markers):
-                raise InputError(f"markers is {shown(self.markers)}; expected two tokens, or null for none.")
+                raise InputError(f"markers is {format_value(self.markers)}; expected two tokens, or null for none.")
             object.__setattr__(self, "markers", markers)
 
     @classmethod
@@ -80,7 +80,9 @@ class LateInteraction:
         form = options.pop("form", "projected")
         known = [item.name for item in fields(cls)]
         if unknown := set(options) - set(known):
-            raise InputError(f"{shown(sorted(unknown)[0])} is no part of a late interaction; choose from {known}.")
+            raise InputError(
+                f"{format_value(sorted(unknown)[0])} is no part of a late interaction; choose from {known}."
+            )
         return replace(FORMS[form] if form in NAMES else cls(form), **options)
 
     def read(
@@ -151,7 +153,8 @@ def _token(tokenizer: Any, name: str) -> int:
     number = tokenizer.convert_tokens_to_ids(name)
     if number in (None, tokenizer.unk_token_id):
         raise InputError(
-            f"{tokenizer.name_or_path}: the marker {shown(name)} is no token of it; set markers to two of its own, or "
+            f"{tokenizer.name_or_path}: the marker {format_value(name)} is no token of it; set markers to two of its "
+            "own, or "
             "null."
         )
     return int(number)

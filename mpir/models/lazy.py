@@ -20,7 +20,7 @@ from mpir.models.identity import identity_of
 from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
-from mpir.values import perhaps_whole
+from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -90,7 +90,7 @@ class LazyEncoder:
         self.checkpoint = checkpoint
         device, precision = device_names(device), precision_name(precision)
         for name in ("tokens_per_batch", "max_length"):
-            options[name] = perhaps_whole(name, options.get(name))
+            options[name] = optional_whole_number(name, options.get(name))
         if on_cpu(device):
             device, precision = "cpu", cpu_precision(precision)
         self._options = {**options, "device": device, "precision": precision}

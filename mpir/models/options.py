@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mpir.errors import InputError, shown
-from mpir.values import one_of
+from mpir.errors import InputError, format_value
+from mpir.validation import check_choice
 
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Precisions and what torch calls them; "auto" chooses."""
@@ -24,7 +24,8 @@ def device_names(device: Any) -> str:
     for name in names.split(","):
         if not _DEVICE.fullmatch(name.strip()):
             raise InputError(
-                f"device {shown(name)} cannot be used (there is no such kind); choose auto, cpu, a GPU that is there "
+                f"device {format_value(name)} cannot be used (there is no such kind); choose auto, cpu, a GPU that "
+                "is there "
                 "such as cuda:0, or a list of those with commas between them."
             )
     return names
@@ -34,7 +35,7 @@ def precision_name(precision: Any) -> str:
     """The precision as it is; None is "auto". Raises InputError for an unknown one."""
     if precision is None:
         return "auto"
-    one_of("precision", precision, ("auto", *FORMATS))
+    check_choice("precision", precision, ("auto", *FORMATS))
     return str(precision)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
     from torch import Tensor
@@ -36,7 +36,7 @@ class Pooling:
 
     def __post_init__(self) -> None:
         for what, value, known in (("pooling", self.kind, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
-            one_of(what, value, known)
+            check_choice(what, value, known)
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
         """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""

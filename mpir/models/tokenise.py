@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
@@ -292,7 +292,7 @@ def _parts(text: str) -> tuple[str, str]:
     """The two halves of a text, with a quarter of it in both. Raises InputError where it cannot be halved."""
     if len(text) < 4:
         raise InputError(
-            f"the text {shown(text)} has more tokens than the model reads; give the model a greater length."
+            f"the text {format_value(text)} has more tokens than the model reads; give the model a greater length."
         )
     eighth = max(1, len(text) // 8)
     return text[: len(text) // 2 + eighth], text[len(text) // 2 - eighth :]

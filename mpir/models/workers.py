@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import DeviceError
-from mpir.models.reading import OUTPUTS, Reading
+from mpir.models.output_heads import OUTPUTS, Reading
 from mpir.models.tokenise import TokenSequence
 
 log = logging.getLogger(__name__)

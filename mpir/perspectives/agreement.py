@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.perspectives.scales import minmax
+from mpir.perspectives.normalization import minmax
 from mpir.retrieve.memory import MemoryIndex
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.io.hash import fingerprint
 from mpir.text.types import Pair
 
@@ -135,7 +135,8 @@ class Perspective(ABC):
             return fingerprint(identity)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"perspective {shown(self.name)} has the identity {shown(identity)}; expected what JSON can hold "
+                f"perspective {format_value(self.name)} has the identity {format_value(identity)}; expected what "
+                "JSON can hold "
                 f"({shortened(str(error))})."
             ) from error
 
@@ -154,7 +155,8 @@ def as_numbers(name: str, values: Any) -> Floats:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, RuntimeError) as error:  # the last is torch's, for a tensor with a gradient
         raise InputError(
-            f"perspective {shown(name)} gave {shown(values)}; expected an array of one number for each text "
+            f"perspective {format_value(name)} gave {format_value(values)}; expected an array of one number for each "
+            "text "
             f"({shortened(str(error))})."
         ) from error
 
@@ -163,7 +165,8 @@ def check_shape(name: str, values: Floats, count: int) -> None:
     """Raise InputError unless a perspective gave one score for each of so many texts."""
     if values.shape != (count,):
         raise InputError(
-            f"perspective {shown(name)} gave scores of shape {values.shape} for {count} sentences; expected one score "
+            f"perspective {format_value(name)} gave scores of shape {values.shape} for {count} sentences; expected "
+            "one score "
             "for each sentence."
         )
 
@@ -233,12 +236,14 @@ def _find(kind: str, *, trust_code: bool) -> Factory:
         return _as_factory(_import(kind))
     if ":" in kind:
         raise InputError(
-            f"perspective kind {shown(kind)} would run code of that module; if you trust the bundle, say so with "
+            f"perspective kind {format_value(kind)} would run code of that module; if you trust the bundle, say so "
+            "with "
             "trust_code=True (--trust-code)."
         )
     known = ", ".join(sorted(_factories))
     raise InputError(
-        f"perspective kind {shown(kind)} is unknown; expected {known}, an installed entry point of {ENTRY_POINTS!r}, "
+        f"perspective kind {format_value(kind)} is unknown; expected {known}, an installed entry point of "
+        f"{ENTRY_POINTS!r}, "
         "or module:attribute."
     )
 
@@ -248,9 +253,7 @@ def _import(kind: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        message = (
-            f"perspective kind {shown(kind)} cannot be imported ({error}); install its package or correct the name."
-        )
+        message = f"perspective kind {format_value(kind)} cannot be imported ({error}); install it or correct the name."
         raise InputError(message) from error
 
 

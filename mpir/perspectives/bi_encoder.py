@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.models.lazy import EncoderLike
 from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
-from mpir.perspectives.scales import LOGIT, TOPS
+from mpir.perspectives.normalization import LOGIT, TOPS
 from mpir.text.types import Pair
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 Floats = npt.NDArray[np.float32]
 COSINE = "cosine"
@@ -49,10 +49,11 @@ class BiEncoderPerspective(Perspective):
             InputError: an unknown scale, pooling or similarity, or a scale that the similarity does not have.
         """
         self.pooling = Pooling(pooling, similarity)
-        one_of(f"perspective {shown(name)}: scale", scale, SCALES)
+        check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
         if (similarity == "dot") != (scale == LOGIT):
             raise InputError(
-                f"perspective {shown(name)}: the similarity {shown(similarity)} has no scale {shown(scale)}."
+                f"perspective {format_value(name)}: the similarity {format_value(similarity)} has no scale "
+                f"{format_value(scale)}."
             )
         self.name, self.encoder, self.scale = name, encoder, scale
 

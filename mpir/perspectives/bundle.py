@@ -13,7 +13,7 @@ lone JSON file of this form is a bundle, too.
 A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. One with
 `"evidence": false` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
 agreement between documents rests on (perspectives/agreement.py); without it there is no such column. `relevance` names
-a file with the maps from scores to probabilities (rank/relevance.py); without it they are plain logistic curves.
+a file with the maps from scores to probabilities (rank/calibration.py); without it they are plain logistic curves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import ArtefactError, MpirError, shown
+from mpir.errors import ArtefactError, MpirError, format_value
 from mpir.io.hash import sha256
 from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
@@ -89,7 +89,7 @@ class Bundle:
         """
         import mpir.perspectives.bi_encoder
         import mpir.perspectives.cross_encoder
-        import mpir.perspectives.late
+        import mpir.perspectives.late_interaction
         import mpir.perspectives.negation  # noqa: F401  (all register their kind)
 
         loading = Loading(self.folder, device, precision, tokens_per_batch, trust_code=trust_code)
@@ -101,7 +101,7 @@ class Bundle:
             perspective = build(item["kind"], item["name"], options, loading)
         except (KeyError, TypeError) as error:
             message = (
-                f"{self.folder}: the perspective {shown(item.get('name'))} is declared wrongly ({error}); see its kind."
+                f"{self.folder}: the perspective {format_value(item.get('name'))} is invalid ({error}); see its kind."
             )
             raise ArtefactError(message) from error
         perspective.level = item.get("level", perspective.level)
@@ -123,7 +123,7 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     folder = manifest_path.parent
     if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
         raise ArtefactError(
-            f"{manifest_path}: its format is {shown(manifest.get('format'))}; expected {FORMAT} and a list of "
+            f"{manifest_path}: its format is {format_value(manifest.get('format'))}; expected {FORMAT} and a list of "
             f"perspectives, so use a bundle made for mpir {__version__}."
         )
     _check_form(manifest, manifest_path)
@@ -165,29 +165,36 @@ def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
 def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
     for key, (kind, form) in FORM.items():
         if not isinstance(manifest.get(key), kind | None):
-            raise ArtefactError(f"{path}: {key} is {shown(manifest[key])}; expected {form}.")
+            raise ArtefactError(f"{path}: {key} is {format_value(manifest[key])}; expected {form}.")
     for name, expected in (manifest.get("files") or {}).items():
         if not isinstance(expected, str):
-            raise ArtefactError(f"{path}: the hash of {shown(name)} is {shown(expected)}; expected a SHA-256 as text.")
+            raise ArtefactError(
+                f"{path}: the hash of {format_value(name)} is {format_value(expected)}; expected a SHA-256 as text."
+            )
     for item in manifest["perspectives"]:
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
-            raise ArtefactError(f"{path}: a perspective is {shown(item)}; expected an object with a name and a kind.")
+            raise ArtefactError(
+                f"{path}: a perspective is {format_value(item)}; expected an object with a name and a kind."
+            )
         if item.get("level", "sentence") not in get_args(Level):
             raise ArtefactError(
-                f"{path}: the level of {shown(item['name'])} is {shown(item['level'])}; expected sentence or document."
+                f"{path}: the level of {format_value(item['name'])} is {format_value(item['level'])}; expected "
+                "sentence or document."
             )
         if not isinstance(item.get("evidence", True), bool):
             raise ArtefactError(
-                f"{path}: evidence of {shown(item['name'])} is {shown(item['evidence'])}; expected true or false."
+                f"{path}: evidence of {format_value(item['name'])} is {format_value(item['evidence'])}; expected "
+                "true or false."
             )
         if item.get("level") == "document" and not item.get("evidence", True):
             raise ArtefactError(
-                f"{path}: {shown(item['name'])} reads documents, so it cannot only order sentences; leave evidence out."
+                f"{path}: {format_value(item['name'])} reads documents, so it cannot only order sentences; leave "
+                "evidence out."
             )
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):
         raise ArtefactError(
-            f"{path}: agreement is {shown(agreement)}; expected one of the perspectives {', '.join(names)}."
+            f"{path}: agreement is {format_value(agreement)}; expected one of the perspectives {', '.join(names)}."
         )
 
 
@@ -202,19 +209,21 @@ def _locate(which: str | Path) -> Path:
     """The manifest of a bundle. What lies in the current folder never stands in for a shipped bundle of that name."""
     shipped = {path.parent.name: path for path in sorted(SHIPPED.glob(f"*/{MANIFEST}"))}
     if not isinstance(which, str | Path):
-        raise ArtefactError(f"bundle is {shown(which)}; expected the path of a folder, or one of {', '.join(shipped)}.")
+        raise ArtefactError(
+            f"bundle is {format_value(which)}; expected the path of a folder, or one of {', '.join(shipped)}."
+        )
     found = found_file(which) or found_file(Path(which) / MANIFEST)
     if isinstance(which, str) and not _looks_like_a_path(which):
         if which in shipped:
             return shipped[which]
         hint = f"; for the folder of that name write ./{which}" if found else ""
         raise ArtefactError(
-            f"bundle {shown(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
+            f"bundle {format_value(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
             f"{MANIFEST}, such as ./mine{hint}."
         )
     if found is None:
         raise ArtefactError(
-            f"bundle {shown(str(which))} not found; expected a folder with a {MANIFEST}, or one of "
+            f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, or one of "
             f"{', '.join(shipped)}."
         )
     return found

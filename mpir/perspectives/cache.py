@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from mpir.errors import OutputError
 from mpir.text.types import Pair
-from mpir.values import whole_number
+from mpir.validation import whole_number
 from mpir.version import __version__
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,10 @@ class ScoreCache:
             InputError: a limit that is too small to hold anything.
             OutputError: the folder cannot be made or written.
         """
-        self.folder, self.limit = Path(folder), whole_number("the score cache's limit in bytes", limit, least=SMALLEST)
+        self.folder, self.limit = (
+            Path(folder),
+            whole_number("the score cache's limit in bytes", limit, minimum=SMALLEST),
+        )
         self.hits = self.misses = 0
         self._lock = threading.Lock()
         self._stopped = False

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
-from mpir.perspectives.scales import SCALES, to_scale
+from mpir.perspectives.normalization import SCALES, to_scale
 from mpir.text.types import Pair
-from mpir.values import one_of, perhaps_whole, whole_number
+from mpir.validation import check_choice, optional_whole_number, whole_number
 
 
 class CrossEncoderPerspective(Perspective):
@@ -35,15 +35,17 @@ class CrossEncoderPerspective(Perspective):
         Raises:
             InputError: an unknown scale, an output that the checkpoint does not have, or a value of the wrong type.
         """
-        one_of(f"perspective {shown(name)}: scale", scale, SCALES)
+        check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
         if not isinstance(linear, bool | None):
-            raise InputError(f"perspective {shown(name)}: linear is {shown(linear)}; expected true or false.")
-        whole_number(f"perspective {shown(name)}: output", output, least=0)
-        perhaps_whole(f"perspective {shown(name)}: against", against, least=0)
+            raise InputError(
+                f"perspective {format_value(name)}: linear is {format_value(linear)}; expected true or false."
+            )
+        whole_number(f"perspective {format_value(name)}: output", output, minimum=0)
+        optional_whole_number(f"perspective {format_value(name)}: against", against, minimum=0)
         for number in (output, *([] if against is None else [against])):
             if number >= encoder.outputs_count:
                 raise InputError(
-                    f"perspective {shown(name)}: output {number} does not exist; {encoder.checkpoint} has "
+                    f"perspective {format_value(name)}: output {number} does not exist; {encoder.checkpoint} has "
                     f"{encoder.outputs_count} (numbered from 0)."
                 )
         self.name, self.encoder = name, encoder

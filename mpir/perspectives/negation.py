@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
-from mpir.annotate.partial import PartialMatcher
 from mpir.perspectives.base import Loading, Perspective, register
-from mpir.perspectives.kept import Kept
+from mpir.perspectives.lru_cache import Kept
 from mpir.text.split import split
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
@@ -54,12 +54,12 @@ class NegationPerspective(Perspective):
         several: Several = "any",
         name: str = "negation",
     ) -> None:
-        """Judge by a lexicon; phrases match word for word, or nearly, from a `likeness` on (annotate/partial.py).
+        """Judge by a lexicon; phrases match word for word, or nearly, from a `likeness` on (annotate/fuzzy_match.py).
 
         Raises:
             InputError: an unknown rule for several mentions, or a likeness out of bounds.
         """
-        one_of("negation: several", several, get_args(Several))
+        check_choice("negation: several", several, get_args(Several))
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shortened, shown
+from mpir.errors import InputError, format_value, shortened
 from mpir.models.tokenise import forget
 from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by, check_shape
 from mpir.perspectives.cache import ScoreCache
@@ -114,7 +114,8 @@ def _two(perspective: Perspective, found: Any) -> tuple[Any, Any]:
     """Scores and flags, as `score_pairs` of a perspective gave them. Raises InputError for anything else than two."""
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise InputError(
-            f"perspective {shown(perspective.name)} gave {shortened(repr(found))}; expected scores, and which texts "
+            f"perspective {format_value(perspective.name)} gave {shortened(repr(found))}; expected scores, and which "
+            "texts "
             "were read in passages."
         )
     return found[0], found[1]
@@ -126,13 +127,14 @@ def _check(
     check_shape(perspective.name, values, len(pairs))
     if in_passages.shape != values.shape:  # one flag would be spread over all
         raise InputError(
-            f"perspective {shown(perspective.name)} gave flags of shape {in_passages.shape} for {len(pairs)} "
+            f"perspective {format_value(perspective.name)} gave flags of shape {in_passages.shape} for {len(pairs)} "
             "sentences; expected True or False for each, whether it was read in passages."
         )
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         question, sentence = pairs[wrong[0]]
         raise InputError(
-            f"perspective {shown(perspective.name)} gave {values[wrong[0]]} for the sentence {shown(sentence)} of the "
-            f"question {shown(question)}; expected a finite number (is its checkpoint damaged?)."
+            f"perspective {format_value(perspective.name)} gave {values[wrong[0]]} for the sentence "
+            f"{format_value(sentence)} of the "
+            f"question {format_value(question)}; expected a finite number (is its checkpoint damaged?)."
         )

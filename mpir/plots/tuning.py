@@ -12,8 +12,8 @@ import numpy as np
 from mpir.errors import OutputError
 from mpir.extras import needs
 from mpir.rank.columns import Floats
-from mpir.tune.alternating import Found
-from mpir.tune.effects import Dependence
+from mpir.tune.partial_dependence import Dependence
+from mpir.tune.search import Found
 from mpir.tune.space import Space
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")

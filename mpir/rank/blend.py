@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mpir.perspectives.scales import minmax, zscores
+from mpir.perspectives.normalization import minmax, zscores
 from mpir.rank.columns import Booleans, Columns, Floats, Integers, Layout, single_sentences
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
 

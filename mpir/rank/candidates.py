@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.rank.columns import Columns, Layout
-from mpir.rank.question import as_read
+from mpir.rank.query_truncation import as_read
 from mpir.text import Document, Sentence
 
 FORMAT = 2
@@ -56,7 +56,7 @@ class Candidates:
 
     @property
     def asked(self) -> str:
-        """The query as far as it is read (rank/question.py)."""
+        """The query as far as it is read (rank/query_truncation.py)."""
         return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:

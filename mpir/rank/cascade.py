@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from mpir.perspectives.scales import minmax
+from mpir.perspectives.normalization import minmax
 from mpir.rank.columns import Floats, Integers, single_sentences
-from mpir.values import real_number
+from mpir.validation import real_number
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,10 +39,12 @@ class Layout:
         names = (*self.documents, *self.sentences)
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise InputError(f"two columns are called {shown(twice[0])}; rename one.")
+            raise InputError(f"two columns are called {format_value(twice[0])}; rename one.")
         if not self.ordering <= set(self.sentences):
             odd = sorted(self.ordering - set(self.sentences))[0]
-            raise InputError(f"the column {shown(odd)} is to order sentences, but there is no such sentence column.")
+            raise InputError(
+                f"the column {format_value(odd)} is to order sentences, but there is no such sentence column."
+            )
 
     def place(self, name: str) -> int:
         """Where a sentence column stands; behind all of them for a name that is none."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mpir.rank.question import as_read
-from mpir.values import whole_number
+from mpir.rank.query_truncation import as_read
+from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
-from mpir.errors import InputError, RepeatedIdError, naming, shown
+from mpir.errors import InputError, RepeatedIdError, error_context, format_value
 from mpir.text import TITLE, Document
-from mpir.values import is_finite, is_missing
+from mpir.validation import is_finite, is_missing
 
 DocumentLike = Document | str | Mapping[str, Any] | Any
 READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
@@ -55,7 +55,7 @@ def as_documents(
 def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[Document]]:
     """`as_documents` of the list of each query. Raises InputError, with the number of the query, from 0."""
     for number, part in enumerate(docs):
-        with naming(f"query {number}"):
+        with error_context(f"query {number}"):
             found = as_documents(part)
         yield found
 
@@ -84,7 +84,7 @@ def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | No
     if len(found) != count:
         raise InputError(f"{name} has {len(found)} entries for {count} documents; give one for each document.")
     if name == "metadata" and (odd := [value for value in found if not isinstance(value, Mapping)]):
-        raise InputError(f"an entry of metadata is {shown(odd[0])}; expected a dictionary for each document.")
+        raise InputError(f"an entry of metadata is {format_value(odd[0])}; expected a dictionary for each document.")
     return found
 
 
@@ -94,11 +94,12 @@ def _with_ids(documents: list[Document], given: list[Any], doc_ids: list[Any] | 
     taken: dict[str, int] = {}
     for number, key in enumerate(keys):
         if not isinstance(key, Hashable):
-            raise InputError(f"docs[{number}]: the id is {shown(key)}; expected a string or a number.")
+            raise InputError(f"docs[{number}]: the id is {format_value(key)}; expected a string or a number.")
         if not is_missing(key) and taken.setdefault(str(key).strip(), number) != number:
             raise RepeatedIdError(
                 str(key).strip(),
-                f"docs[{number}] and docs[{taken[str(key).strip()]}] have the id {shown(key)}; give every document an "
+                f"docs[{number}] and docs[{taken[str(key).strip()]}] have the id {format_value(key)}; give every "
+                "document an "
                 "id of its own, or leave all of them out.",
             )
     return [
@@ -133,7 +134,7 @@ def _document(doc: DocumentLike, number: int) -> Document:
     """A document without its id, checked."""
     place = f"docs[{number}]"
     if (key := _given_id(doc)) is not None:
-        place += f" (id {shown(key)})"
+        place += f" (id {format_value(key)})"
     if isinstance(doc, str):
         doc = Document("", abstract=doc)
     elif isinstance(doc, Mapping):
@@ -142,7 +143,7 @@ def _document(doc: DocumentLike, number: int) -> Document:
         doc = _from_object(doc, place)
     for name, text in doc.sections.items():
         if not isinstance(text, str):
-            raise InputError(f"{place}: the {name} is {shown(text)}; expected a string.")
+            raise InputError(f"{place}: the {name} is {format_value(text)}; expected a string.")
     _check_scores(doc, place)
     return doc
 
@@ -186,13 +187,14 @@ def _present(doc: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_scores(document: Document, place: str) -> None:
     if not isinstance(document.scores, Mapping):
-        raise InputError(f"{place}: scores is {shown(document.scores)}; expected numbers by name.")
+        raise InputError(f"{place}: scores is {format_value(document.scores)}; expected numbers by name.")
     if odd := [name for name in document.scores if not isinstance(name, str)]:
-        raise InputError(f"{place}: a score is called {shown(odd[0])}; expected a string.")
+        raise InputError(f"{place}: a score is called {format_value(odd[0])}; expected a string.")
     for name, score in {"": document.score, **document.scores}.items():
         if (name or score is not None) and not is_finite(score):
             raise InputError(
-                f"{place} has the score {name and f'{shown(name)} '}{shown(score)}; expected a finite number, or none."
+                f"{place} has the score {name and f'{format_value(name)} '}{format_value(score)}; expected a finite "
+                "number, or none."
             )
 
 
@@ -201,13 +203,15 @@ def _check_even_scores(documents: Sequence[Document]) -> None:
         if odd := sorted(set(document.scores) ^ set(documents[0].scores)):
             lacks = number if odd[0] not in document.scores else 0
             raise InputError(
-                f"docs[{lacks}] (id {shown(documents[lacks].id)}) has no score {shown(odd[0])} though others have one; "
+                f"docs[{lacks}] (id {format_value(documents[lacks].id)}) has no score {format_value(odd[0])} though "
+                "others have one; "
                 "give every document the same scores."
             )
     scored = [document.score is not None for document in documents]
     if any(scored) and not all(scored):
         number = scored.index(False)
         raise InputError(
-            f"docs[{number}] (id {shown(documents[number].id)}) has no first-stage score though others have one; give "
+            f"docs[{number}] (id {format_value(documents[number].id)}) has no first-stage score though others have "
+            "one; give "
             "every document a score, or none and mpir computes BM25 itself."
         )

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from mpir.corpora.trec import run_line
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.rank.blend import Blend, blend, document_order, listed
 from mpir.rank.candidates import Candidates
 from mpir.rank.explain import explain
-from mpir.rank.question import unread
+from mpir.rank.query_truncation import unread
 from mpir.rank.tables import document_table, sentence_table
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
-from mpir.values import is_finite, one_of, whole_number
+from mpir.validation import check_choice, is_finite, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -127,7 +127,7 @@ class Ranking:
         for document in self.documents:
             if str(document.id) == which:
                 return document
-        raise KeyError(f"no ranked document has the id {shown(which)}")
+        raise KeyError(f"no ranked document has the id {format_value(which)}")
 
     def top(self, k: int) -> Ranking:
         """The ranking of the k best documents only (all of them where there are fewer).
@@ -201,7 +201,7 @@ class Ranking:
                 bool(values.get("single", False)),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"ranking: this is not what to_dict gives ({shown(str(error))}).") from error
+            raise InputError(f"ranking: this is not what to_dict gives ({format_value(str(error))}).") from error
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as a JSON text that can be written: half a surrogate pair, which cannot, is U+FFFD there."""
@@ -215,7 +215,7 @@ class Ranking:
         """
         import pandas
 
-        one_of("level", level, ("documents", "sentences"))
+        check_choice("level", level, ("documents", "sentences"))
         if level == "documents":
             names = list(self.documents[0].scores) if self.documents else []
             heads = ["rank", "id", "index", "title", "score", *names]

@@ -8,16 +8,22 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
+from mpir.models.cancellation import in_thread
 from mpir.models.options import device_names, precision_name
-from mpir.models.wanted import in_thread
 from mpir.perspectives import Perspective, ScoreCache, open_bundle, score_pairs
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Level
 from mpir.perspectives.bundle import Bundle
+from mpir.rank.calibration import Relevance
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share
-from mpir.rank.checks import (
+from mpir.rank.columns import Floats, Layout
+from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
+from mpir.rank.prepare import BM25, gather
+from mpir.rank.ranking import Ranking, rank
+from mpir.rank.score import fill_documents, fill_sentences, report_passages
+from mpir.rank.validation import (
     a_cache,
     a_pair,
     all_beside,
@@ -28,18 +34,12 @@ from mpir.rank.checks import (
     check_several,
     several,
 )
-from mpir.rank.choose import Given, check_models, choose_weights
-from mpir.rank.columns import Floats, Layout
-from mpir.rank.fill import fill_documents, fill_sentences, report_passages
-from mpir.rank.gather import BM25, gather
-from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
-from mpir.rank.ranking import Ranking, rank
-from mpir.rank.relevance import Relevance
+from mpir.rank.weight_selection import Given, check_models, choose_weights
 from mpir.rank.weights import Weights
 from mpir.text import Document
 from mpir.text.split import Style
 from mpir.text.types import Pair
-from mpir.values import one_of, perhaps_whole
+from mpir.validation import check_choice, optional_whole_number
 
 PAIRS_AT_ONCE = 16_384
 
@@ -98,7 +98,7 @@ class Reranker:
                 not trusted, or a model's option beside `perspectives`, which have their models already.
         """
         self.cascade = check_share(cascade)
-        self.pairs_at_once = perhaps_whole("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
+        self.pairs_at_once = optional_whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = {"device": device, "precision": precision, "tokens_per_batch": tokens_per_batch}
         check_options(perspectives, options)
         opened = open_bundle(bundle) if perspectives is None else None
@@ -109,11 +109,11 @@ class Reranker:
             self.perspectives = opened.perspectives(
                 device=device_names(device),
                 precision=precision_name(precision),
-                tokens_per_batch=perhaps_whole("tokens_per_batch", tokens_per_batch),
+                tokens_per_batch=optional_whole_number("tokens_per_batch", tokens_per_batch),
                 trust_code=trust_code,
             )
         self.perspectives += tuple(one for one, _ in all_beside(beside))
-        one_of("style", style, get_args(Style))
+        check_choice("style", style, get_args(Style))
         self.style = style
         if agreement is None and opened is not None:
             agreement = opened.agreement
@@ -242,7 +242,7 @@ class Reranker:
         progress: bool = False,
     ) -> list[Ranking]:
         """`rerank` for many queries in one call, each with its own documents; the models see all pairs together."""
-        top_k = perhaps_whole("top_k", top_k)
+        top_k = optional_whole_number("top_k", top_k)
         asked = several("queries", queries)
         documents = list(documents_of_each(several("docs", docs)))  # all of them before anything is scored
         check_even(asked, documents)
@@ -264,7 +264,7 @@ class Reranker:
         Raises:
             InputError: as `rerank`, once it comes to the query; at once for a single query in place of several.
         """
-        top_k = perhaps_whole("top_k", top_k)
+        top_k = optional_whole_number("top_k", top_k)
         check_several("queries", queries)
         check_several("docs", docs)
         scored = self._stream(queries, documents_of_each(docs), progress, blended=True)
@@ -300,7 +300,7 @@ class Reranker:
             if docs is None:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
-                raise InputError(f"query {number} is {shown(query)}; expected a string.")
+                raise InputError(f"query {number} is {format_value(query)}; expected a string.")
             waiting.append(gather(query, docs, self.cascade, self.style))
             if blended:
                 self._check_columns(waiting[-1].columns.layout.documents)

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
 from mpir.rank.columns import Layout
-from mpir.values import one_of, real_number
+from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
 BEFORE = "beta_bm25"
@@ -73,14 +73,14 @@ class Weights:
         for name, kind in kinds:
             if not isinstance(getattr(self, name), kind):
                 form = "a list of numbers" if name == "w" else "an object"
-                raise InputError(f"weights: {name} is {shown(getattr(self, name))}; expected {form}.")
+                raise InputError(f"weights: {name} is {format_value(getattr(self, name))}; expected {form}.")
         for name in ("alpha", "beta", "single", "made_by"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, MappingProxyType(dict(value)))
         object.__setattr__(self, "w", tuple(self.w))
         for name in ("perspectives", "derived"):
             if not isinstance(found := self.made_by.get(name, {}), Mapping):
-                raise InputError(f"weights: made_by has {name} {shown(found)}; expected an object.")
+                raise InputError(f"weights: made_by has {name} {format_value(found)}; expected an object.")
         self._check_names()
         self._check_numbers()
         if self.context == "fixpoint" and self.feedback >= 1:
@@ -101,13 +101,17 @@ class Weights:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
         for odd in (name for name in (*self.alpha, *self.beta, *(self.single or ())) if not isinstance(name, str)):
-            raise InputError(f"weights: a column is called {shown(odd)}; expected a string.")
+            raise InputError(f"weights: a column is called {format_value(odd)}; expected a string.")
         for odd in sorted(set(self.single or ()) - set(self.beta)):
-            raise InputError(f"weights: single names {shown(odd)}, which is no column of beta; name one of those.")
+            raise InputError(
+                f"weights: single names {format_value(odd)}, which is no column of beta; name one of those."
+            )
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
-            raise InputError(f"weights: a column is called {shown(name)}, which means another column; rename it.")
-        one_of("weights: context", self.context, (*self.beta, *RECURSIVE))
-        one_of("weights: normalise", self.normalise, get_args(Normalise))
+            raise InputError(
+                f"weights: a column is called {format_value(name)}, which means another column; rename it."
+            )
+        check_choice("weights: context", self.context, (*self.beta, *RECURSIVE))
+        check_choice("weights: normalise", self.normalise, get_args(Normalise))
 
     def _check_numbers(self) -> None:
         values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
@@ -144,7 +148,8 @@ class Weights:
         if expected < found:
             name = sorted(found - expected)[0]
             raise InputError(
-                f"{source}: {shown(name)} has the weight {self.alpha[name]:.4g}, but the scores have no such column; "
+                f"{source}: {format_value(name)} has the weight {self.alpha[name]:.4g}, but the scores have no such "
+                "column; "
                 "score with a bundle that has it, or use the weights that belong to this one."
             )
         if expected != found:
@@ -162,7 +167,7 @@ class Weights:
         used = {name for name, value in self.beta.items() if value} | {self.context} - set(RECURSIVE)
         if missing := sorted(used - set(layout.documents)):
             raise InputError(
-                f"weights: the weights take the document column {shown(missing[0])}, but the documents have "
+                f"weights: the weights take the document column {format_value(missing[0])}, but the documents have "
                 f"{', '.join(layout.documents) or 'none'}; use the weights that belong to the bundle and first stage."
             )
 
@@ -187,13 +192,17 @@ class Weights:
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
         """Weights from what `to_dict` gave. Raises InputError naming `source` and the unknown or missing key."""
         if not isinstance(values, Mapping):
-            raise InputError(f"{source}: they are {shown(values)}; expected an object such as to_dict gives.")
+            raise InputError(f"{source}: they are {format_value(values)}; expected an object such as to_dict gives.")
         if BEFORE in values:  # as it was when BM25 was the only column of documents
             values = {**values, "beta": {"bm25": values[BEFORE], **values.get("beta", {})}}
             del values[BEFORE]
         unknown = set(values) - {item.name for item in fields(cls)}
         if unknown or not isinstance(values.get("alpha"), Mapping):
-            fault = f"unknown key {shown(min(map(str, unknown)))}" if unknown else "no alpha of the form {name: number}"
+            fault = (
+                f"unknown key {format_value(min(map(str, unknown)))}"
+                if unknown
+                else "no alpha of the form {name: number}"
+            )
             known = ", ".join(item.name for item in fields(cls))
             raise InputError(f"{source}: {fault}; a weights file has the keys {known}.")
         try:
@@ -212,7 +221,7 @@ class Weights:
             return PUBLISHED[str(which)]
         if not isinstance(which, str | Path) or found_file(which) is None:
             raise InputError(
-                f"weights {shown(str(which))}: no such file; give a JSON file or one of {', '.join(PUBLISHED)}."
+                f"weights {format_value(str(which))}: no such file; give a JSON file or one of {', '.join(PUBLISHED)}."
             )
         return cls.from_dict(read_json(which), str(which))
 

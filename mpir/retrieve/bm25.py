@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpir.values import real_number
+from mpir.validation import real_number
 
 DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4

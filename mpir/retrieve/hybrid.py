@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
-from mpir.values import one_of, whole_number
+from mpir.validation import check_choice, whole_number
 
 FUSIONS = ("rrf", "sum")
 DEPTH = 100
@@ -50,12 +50,13 @@ class HybridRetriever:
         names = [one.name for one in retrievers]
         if len(names) < 2 or len(set(names)) < len(names):
             raise InputError(f"hybrid search fuses two or more different first stages, not {', '.join(names)}.")
-        one_of("fusion", fusion, FUSIONS)
+        check_choice("fusion", fusion, FUSIONS)
         depth = whole_number("depth", depth)
         chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]
         if len(chosen) != len(names) or not all(0 <= weight < math.inf for weight in chosen) or not sum(chosen):
             raise InputError(
-                f"weights is {shown(weights)}; expected a number of 0 or more for each of {', '.join(names)}, and not "
+                f"weights is {format_value(weights)}; expected a number of 0 or more for each of {', '.join(names)}, "
+                "and not "
                 "0 for all."
             )
         self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth

@@ -13,17 +13,17 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mpir.errors import InputError, OutputError, RepeatedIdError, shown
+from mpir.errors import InputError, OutputError, RepeatedIdError, format_value
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.retrieve.analyzer import indexing_options
-from mpir.retrieve.dense.workplace import sources_in
+from mpir.retrieve.dense.build_dir import sources_in
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record
 from mpir.text.terms import StopWords, stop_words_of
 from mpir.text.types import Document
-from mpir.values import perhaps_whole
+from mpir.validation import optional_whole_number
 
 BATCH = 1000
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def build_index(
         InputError: no documents, an id that occurs twice, less than one thread, or stop words that are no choice.
         OutputError: the folder cannot be written, or holds something other than an index of mpir.
     """
-    threads = perhaps_whole("threads", threads)
+    threads = optional_whole_number("threads", threads)
     target = Path(folder)
     stop_words_of(stop_words)
     _refuse_foreign(target)
@@ -118,8 +118,9 @@ def _write(documents: Iterable[Document], lucene: Path, target: Path, options: l
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
                 raise OutputError(
-                    f"{target}: Lucene took {added} of the {len(batch)} documents from id {shown(batch[0].id)} to "
-                    f"{shown(batch[-1].id)}; check free space, and for an id of more than 32,766 bytes."
+                    f"{target}: Lucene took {added} of the {len(batch)} documents from id "
+                    f"{format_value(batch[0].id)} to "
+                    f"{format_value(batch[-1].id)}; check free space, and for an id of more than 32,766 bytes."
                 )
             count += added
     return count
@@ -155,7 +156,8 @@ def _check(lucene: Path, count: int, target: Path) -> None:
             name = _first_repeated(terms)
             raise RepeatedIdError(
                 name,
-                f"the document id {shown(name)} occurs more than once in the corpus ({count - terms.size()} documents "
+                f"the document id {format_value(name)} occurs more than once in the corpus ({count - terms.size()} "
+                "documents "
                 "too many); every document needs an id of its own.",
             )
     finally:

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from mpir.errors import ArtefactError, shortened, shown
+from mpir.errors import ArtefactError, format_value, shortened
 from mpir.extras import missing, needs
 
 MINIMUM_JAVA = 21
@@ -119,7 +119,7 @@ def _start() -> Any:
         logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
         logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
     except Exception as error:
-        options = shown(os.environ.get(OPTIONS_VARIABLE, ""))
+        options = format_value(os.environ.get(OPTIONS_VARIABLE, ""))
         raise ArtefactError(
             f"{home}: Java with Anserini did not start ({shortened(reason(error))}); check {OPTIONS_VARIABLE} "
             f"({options}) and JAVA_HOME, and that no other library started Java first."

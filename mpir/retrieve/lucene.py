@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, InputError, shortened, shown
+from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.io.files import check_files
 from mpir.retrieve.analyzer import analyzer
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
@@ -22,7 +22,7 @@ from mpir.retrieve.record import from_record
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 BATCH = 64
 _MAXIMUM_TERMS = 1_000_000
@@ -98,7 +98,9 @@ class LuceneIndex:
         with _reading(self._folder):
             record = self._searcher.doc_raw(without_surrogates(id))
             if record is None:
-                raise InputError(f"{self._folder}: holds no document with id {shown(id)}; check the id and the corpus.")
+                raise InputError(
+                    f"{self._folder}: holds no document with id {format_value(id)}; check the id and the corpus."
+                )
             return from_record(record)
 
     def __len__(self) -> int:

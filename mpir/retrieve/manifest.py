@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.files import are_files, check_files, list_files
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
@@ -101,7 +101,7 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
     for name, known in expected.items():
         if values.get(name) not in known:
             raise ArtefactError(
-                f"{folder}: its {name} is {shown(values.get(name))}, and this mpir reads "
+                f"{folder}: its {name} is {format_value(values.get(name))}, and this mpir reads "
                 f"{' or '.join(map(repr, known))}; build it again with `mpir index PATH… --index DIR`."
             )
     values = {"files": {}, **values}

@@ -20,11 +20,11 @@ from mpir.errors import InputError
 from mpir.serve import schema
 from mpir.serve.body import Arriving, parse_body
 from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of, telling
-from mpir.serve.found import read_search, search_answer
 from mpir.serve.pages import add_pages
+from mpir.serve.requests import read_wanted, tokens_of
+from mpir.serve.search import read_search, search_answer
 from mpir.serve.service import Service, unless_gone
 from mpir.serve.settings import Refusal
-from mpir.serve.wanted import read_wanted, tokens_of
 from mpir.version import __version__
 
 log = logging.getLogger("mpir.serve")

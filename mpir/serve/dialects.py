@@ -14,9 +14,9 @@ from typing import Any
 
 from mpir.integrations.common import details
 from mpir.rank.ranking import Ranking
-from mpir.serve.details import spans
+from mpir.serve.requests import Wanted
 from mpir.serve.settings import Refusal
-from mpir.serve.wanted import Wanted
+from mpir.serve.spans import spans
 
 
 @dataclass(frozen=True, slots=True)

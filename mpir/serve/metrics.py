@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from mpir.serve.scoring import Job
+from mpir.serve.batcher import Job
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
-from mpir.serve.found import read_search
+from mpir.serve.requests import read_wanted, tokens_of
+from mpir.serve.search import read_search
 from mpir.serve.service import Service
-from mpir.serve.wanted import read_wanted, tokens_of
 
 if TYPE_CHECKING:
     from mpir.serve.app import Exchange

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.serve.app import create_app
 from mpir.serve.service import Service
 
@@ -41,7 +41,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = "no host has such a name" if isinstance(error, UnicodeError) else error.strerror or error
         raise InputError(
-            f"cannot listen on {shown(host)} port {port} ({reason}); "
+            f"cannot listen on {format_value(host)} port {port} ({reason}); "
             "choose another --port (0 takes a free one) or --host."
         ) from error
     return found

@@ -12,12 +12,12 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from mpir.errors import shown
+from mpir.errors import format_value
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
+from mpir.serve.batcher import Job, Scoring
 from mpir.serve.metrics import Metrics
-from mpir.serve.scoring import Job, Scoring
 from mpir.serve.settings import Refusal, Settings
 from mpir.text import Document
 
@@ -78,10 +78,12 @@ class Service:
         """Raise Refusal for a model that is not served."""
         model, known = body.get("model"), self.settings.models
         if model is not None and not isinstance(model, str):
-            raise Refusal(400, f"model is {shown(model)}; expected a string.")
+            raise Refusal(400, f"model is {format_value(model)}; expected a string.")
         if model is not None and known and model not in known:
             names = ", ".join(sorted(known))
-            raise Refusal(404, f"model {shown(model)} is not served here; ask for one of {names}, or name no model.")
+            raise Refusal(
+                404, f"model {format_value(model)} is not served here; ask for one of {names}, or name no model."
+            )
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
         """The ranking of a query's documents, once its turn has come. Raises Refusal (429) where the queue is full."""
@@ -100,7 +102,7 @@ class Service:
         if not self.indexes:
             raise Refusal(404, "this server has no index to search; start it with --index DIR.")
         if mode not in self.indexes:
-            raise Refusal(400, f"mode is {shown(mode)}; expected one of {', '.join(self.indexes)}.")
+            raise Refusal(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
             raise Refusal(429, "too many searches wait; try again in 1 s.", retry_after=1)
         found = self._searching.submit(self.indexes[mode].search, query, k)

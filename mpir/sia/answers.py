@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora.bioasq import read_questions
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import read_json
 from mpir.text.terms import terms
 
@@ -47,7 +47,8 @@ def _answer(record: dict[str, Any], path: str | Path) -> Answer:
     value, several = record.get("exact_answer"), record["type"] == "list"
     if value is not None and not _is_answer(value):
         raise InputError(
-            f"{path}: question {shown(record['id'])}: exact_answer is {shown(value)}; expected a string, or a list of "
+            f"{path}: question {format_value(record['id'])}: exact_answer is {format_value(value)}; expected a "
+            "string, or a list of "
             "strings or of lists of strings."
         )
     if isinstance(value, str):

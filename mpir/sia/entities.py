@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.extras import needs
 
 EntitySpan = tuple[int, int]
@@ -47,11 +47,12 @@ class SpacyEntities:
                 else f"install it with: pip install {RELEASE.format(name=name)}"
             )
             raise InputError(
-                f"entities: the spaCy pipeline {shown(name)} cannot be loaded; {install}, or use --entities terms."
+                f"entities: the spaCy pipeline {format_value(name)} cannot be loaded; {install}, or use --entities "
+                "terms."
             ) from error
         if not {"ner", "entity_ruler", "span_ruler"} & set(self._pipeline.pipe_names):
             raise InputError(
-                f"entities: the pipeline {shown(name)} finds no entities; choose one with a component for them."
+                f"entities: the pipeline {format_value(name)} finds no entities; choose one with a component for them."
             )
         self._name = name
 
@@ -118,5 +119,5 @@ def entity_finder(choice: str) -> EntityFinder:
     if kind == "scispacy" and name:
         return SpacyEntities(name)
     raise InputError(
-        f"entities: {shown(choice)} is unknown; choose terms, or scispacy:NAME such as scispacy:en_core_sci_sm."
+        f"entities: {format_value(choice)} is unknown; choose terms, or scispacy:NAME such as scispacy:en_core_sci_sm."
     )

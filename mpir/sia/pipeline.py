@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_collection, read_questions
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.hash import sha256
 from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
@@ -30,7 +30,7 @@ from mpir.sia.vectors import Neighbours
 from mpir.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
-from mpir.values import real_number, whole_number
+from mpir.validation import real_number, whole_number
 from mpir.version import __version__
 
 NEAR = 10
@@ -46,7 +46,7 @@ class Generation:
         """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
         real_number("--probability", settings.probability, SHARE, is_share)
-        whole_number("--seed", settings.seed, least=0)
+        whole_number("--seed", settings.seed, minimum=0)
         self._training = Training(checkpoint=settings.writer, **settings.training)
         self._decoding = Decoding(**settings.decoding)
         self._answers = self._load_answers() if {"graded", "coverage"} & set(self.steps) else {}
@@ -273,7 +273,7 @@ class Generation:
             self._perspectives = {perspective.name: perspective for perspective in loaded}
         if name not in self._perspectives:
             raise InputError(
-                f"bundle {shown(self.settings.bundle)}: has no perspective {shown(name)} "
+                f"bundle {format_value(self.settings.bundle)}: has no perspective {format_value(name)} "
                 f"(only {', '.join(self._perspectives)}); choose a bundle with one."
             )
         return self._perspectives[name]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.extras import needs
 from mpir.io.read import read_json_lines
 from mpir.sia.rows import Item, one_line
@@ -41,7 +41,8 @@ class BadRowError(InputError):
 
     def __init__(self, place: str, field: str, found: Any) -> None:
         super().__init__(
-            f"{place}: {field} is {shown(found)}; expected a text as in QASC, so correct the row or pass --skip-bad."
+            f"{place}: {field} is {format_value(found)}; expected a text as in QASC, so correct the row or pass "
+            "--skip-bad."
         )
         self.field = field
 

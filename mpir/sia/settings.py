@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.sia.filters import Filters
-from mpir.values import real_number, whole_number
+from mpir.validation import real_number, whole_number
 
 STEPS = {
     "combined": ("qasc",),
@@ -101,7 +101,7 @@ class GenerationSettings:
         """The steps to run, in order. Raises InputError for an unknown one, or one whose input is missing."""
         for name in self.steps:
             if name not in STEPS:
-                raise InputError(f"--methods: {shown(name)} is unknown; choose from {', '.join(STEPS)}.")
+                raise InputError(f"--methods: {format_value(name)} is unknown; choose from {', '.join(STEPS)}.")
             for need in STEPS[name]:
                 if not getattr(self, need):
                     raise InputError(f"--methods: {name} needs --{need}; give it, or leave the method out.")

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from mpir.io.journal import Journal
 from mpir.rank.blend import blend, document_order
 from mpir.rank.candidates import Candidates, is_record_of
-from mpir.rank.gather import BM25
+from mpir.rank.prepare import BM25
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever

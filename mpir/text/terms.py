@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, get_args
 
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 StopWords = Literal["english", "not-no", "none"]
 NEGATING = frozenset({"no", "not"})
@@ -31,7 +31,7 @@ def stop_words_of(name: StopWords) -> frozenset[str]:
     """The words that a choice of stop words leaves out. Raises InputError for another name."""
     from bm25s.stopwords import STOPWORDS_EN
 
-    one_of("stop_words", name, get_args(StopWords))
+    check_choice("stop_words", name, get_args(StopWords))
     words = frozenset(STOPWORDS_EN)
     return {"english": words, "not-no": words - NEGATING, "none": frozenset[str]()}[name]
 

@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 from mpir.errors import ArtefactError, InputError
 from mpir.io.write import atomic_folder
 from mpir.train.pretrained import count_outputs, load, load_model
-from mpir.values import real_number
+from mpir.validation import real_number
 
 
 def average(before: str | Path, after: str | Path, folder: str | Path, share: float = 0.5) -> None:

@@ -12,12 +12,12 @@ from scipy.special import expit
 
 from mpir.errors import InputError
 from mpir.evaluate.calibration import calibration_error, fit_platt
+from mpir.train.examples import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
-from mpir.train.rows import Example, read_rows
 
 if TYPE_CHECKING:
-    from mpir.train.data import Task
-    from mpir.train.loop import FineTuner
+    from mpir.train.mixture import Task
+    from mpir.train.trainer import FineTuner
 
 Rows = Mapping[str, Sequence[Example]]
 """Labelled rows by the perspective that they are for."""

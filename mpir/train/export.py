@@ -17,7 +17,7 @@ from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
-from mpir.train.data import Task
+from mpir.train.mixture import Task
 from mpir.train.pretrained import output_layer
 from mpir.train.settings import TrainingSettings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.text.normalise import normalise
 
 
@@ -25,6 +25,7 @@ class EvaluationQuestions:
         """Raise InputError if the question is kept for evaluation."""
         if self.holds(identifier, text):
             raise InputError(
-                f"question {shown(identifier)}: {shown(text)} is kept for evaluation and may not be trained on; "
+                f"question {format_value(identifier)}: {format_value(text)} is kept for evaluation and may not be "
+                "trained on; "
                 "remove it from the training data."
             )

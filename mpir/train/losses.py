@@ -10,7 +10,7 @@ from functools import partial
 
 from torch import Tensor
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.train import loss_functions as functions
 from mpir.train.metrics import Metric, mean_average_precision, pearson, pearson_of_cosines, spearman
 
@@ -102,16 +102,17 @@ def loss_named(text: str) -> Loss:
     """
     found = re.fullmatch(r"([a-z0-9-]+)(?:\((.*)\))?", str(text).strip())
     if not found or found[1] not in LOSSES:
-        raise InputError(f"the loss is {shown(text)}; choose from {', '.join(LOSSES)}.")
+        raise InputError(f"the loss is {format_value(text)}; choose from {', '.join(LOSSES)}.")
     loss = LOSSES[found[1]]
     values = dict(loss.parameters)
     for part in filter(None, (part.strip() for part in (found[2] or "").split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in values:
             raise InputError(
-                f"loss {shown(text)}: no parameter {shown(name)}; {loss.name} has {', '.join(values) or 'none'}."
+                f"loss {format_value(text)}: no parameter {format_value(name)}; {loss.name} has "
+                f"{', '.join(values) or 'none'}."
             )
         if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value) or not 0 < float(value) < math.inf:
-            raise InputError(f"loss {shown(text)}: {name} is {shown(value)}; expected a number above 0.")
+            raise InputError(f"loss {format_value(text)}: {name} is {format_value(value)}; expected a number above 0.")
         values[name] = float(value)
     return replace(loss, parameters=tuple(values.items()))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
 if TYPE_CHECKING:
-    from mpir.train.rows import Example
+    from mpir.train.examples import Example
 
 Metric = Callable[["list[Example]", np.ndarray[Any, Any]], float]
 """Of dev rows (N) and their values (N,)."""

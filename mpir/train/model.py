@@ -20,15 +20,15 @@ from mpir.models.device import choose_budget, choose_device
 from mpir.models.encoder import positions_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
+from mpir.models.output_heads import token_reading
 from mpir.models.pooling import Pooling, padded_vectors
-from mpir.models.reading import token_reading
 from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
-from mpir.train.apart import ByToken, ByVector, Compared
-from mpir.train.data import Task, allot, outputs_needed
+from mpir.train.examples import Example
+from mpir.train.mixture import Task, allot, outputs_needed
 from mpir.train.pretrained import load_encoder, width_of
-from mpir.train.rows import Example
 from mpir.train.settings import TrainingSettings
+from mpir.train.two_tower import ByToken, ByVector, Compared
 
 PARTS = ("input_ids", "token_type_ids")
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}

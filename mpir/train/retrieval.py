@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import read_corpus
-from mpir.corpora.texts import read_queries
+from mpir.corpora.text_store import read_queries
 from mpir.corpora.trec import read_qrels
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.evaluate.ir import Qrels, evaluate_run
 from mpir.text.types import Document
-from mpir.train.declared import one_path, paths
-from mpir.values import whole_number
+from mpir.train.mixture_schema import one_path, paths
+from mpir.validation import whole_number
 
 KEYS = ("questions", "qrels", "corpus", "sample")
 SAMPLE = 5000
@@ -56,7 +56,8 @@ class Retrieval:
         absent = [key for key in ("questions", "corpus") if key not in declared]
         if unknown or absent:
             raise InputError(
-                f"{place}: dev is {shown(dict(declared))}; expected questions and corpus, and perhaps qrels and a "
+                f"{place}: dev is {format_value(dict(declared))}; expected questions and corpus, and perhaps qrels "
+                "and a "
                 "sample."
             )
         size = whole_number(f"{place}: dev: sample", declared.get("sample", SAMPLE))

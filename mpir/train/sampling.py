@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mpir.train.matrices import same
-from mpir.values import one_of, whole_number
+from mpir.train.batch_layout import same
+from mpir.validation import check_choice, whole_number
 
 if TYPE_CHECKING:
-    from mpir.train.rows import Example
+    from mpir.train.examples import Example
 
 Negatives = Literal["random", "hard"]
 Floats = npt.NDArray[np.floating[Any]]
@@ -38,8 +38,8 @@ class Sampling:
     among: int = 128
 
     def __post_init__(self) -> None:
-        one_of("sampling: negatives", self.negatives, get_args(Negatives))
-        whole_number("sampling: among", self.among, least=2)
+        check_choice("sampling: negatives", self.negatives, get_args(Negatives))
+        whole_number("sampling: among", self.among, minimum=2)
 
     def __str__(self) -> str:
         return f"{self.negatives} negatives among {self.among}"

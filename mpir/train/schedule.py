@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.io.hash import fingerprint
-from mpir.train.data import Task
-from mpir.train.rows import Example
+from mpir.train.examples import Example
+from mpir.train.mixture import Task
 from mpir.train.sampling import Sampling
 from mpir.train.triples import TripleFile
 

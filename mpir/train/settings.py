@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.read import read_json
-from mpir.values import one_of, real_number, whole_number
+from mpir.validation import check_choice, real_number, whole_number
 
 PRECISIONS = ("bf16", "fp32", "fp16")
 
@@ -52,7 +52,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.checkpoint, str) or not self.checkpoint.strip():
-            raise InputError(f"setting checkpoint is {shown(self.checkpoint)}; expected a folder or a hub name.")
+            raise InputError(f"setting checkpoint is {format_value(self.checkpoint)}; expected a folder or a hub name.")
         for item in fields(self):
             value, least = getattr(self, item.name), item.metadata.get("least")
             if least is None or (value is None and item.default is None):
@@ -60,8 +60,8 @@ class TrainingSettings:
             if item.type == "float":
                 real_number(f"setting {item.name}", value, f"a number of at least {least}", partial(operator.le, least))
             else:
-                whole_number(f"setting {item.name}", value, least=least)
-        one_of("setting precision", self.precision, PRECISIONS)
+                whole_number(f"setting {item.name}", value, minimum=least)
+        check_choice("setting precision", self.precision, PRECISIONS)
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:
@@ -74,7 +74,9 @@ class TrainingSettings:
         known = {item.name for item in fields(cls)}
         if not isinstance(declared, dict) or set(declared) - known:
             fault = sorted(set(declared) - known)[0] if isinstance(declared, dict) else declared
-            raise InputError(f"{path}: settings: {shown(fault)} is no setting; choose from {', '.join(sorted(known))}.")
+            raise InputError(
+                f"{path}: settings: {format_value(fault)} is no setting; choose from {', '.join(sorted(known))}."
+            )
         values = declared | {name: value for name, value in overrides.items() if value is not None}
         if "checkpoint" not in values:
             raise InputError(f"{path}: declares no checkpoint to start from; name one with --checkpoint.")

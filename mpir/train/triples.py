@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from mpir.corpora.texts import Texts
+from mpir.corpora.text_store import Texts
 from mpir.corpora.triples import KEYS, Triple, read_triples
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.io.hash import sha256
-from mpir.train.rows import Example
+from mpir.train.examples import Example
 
 BLOCK = 65_536
 """Triples that are shuffled at once."""
@@ -137,7 +137,8 @@ class TripleFile:
             if not found.get(identifier, "").strip():
                 fault = "has no text" if identifier in found else "is none of its ids"
                 raise InputError(
-                    f"{self.path}:{line}: the {key} {shown(identifier)} {fault} in {texts.source}; correct the line, "
+                    f"{self.path}:{line}: the {key} {format_value(identifier)} {fault} in {texts.source}; correct "
+                    "the line, "
                     "or name the files that the ids are of."
                 )
         return found

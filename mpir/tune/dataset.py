@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Floats, Integers
-from mpir.rank.gather import BM25
+from mpir.rank.prepare import BM25
 from mpir.text import Question
 from mpir.tune.formats import BEFORE, FORMAT, question_to_dict, read_gold, today
 from mpir.version import __version__
@@ -68,7 +68,7 @@ class Dataset:
         if len(keys) and counts.max() > 1:
             number, name = str(names[counts.argmax()]).split(" ", 1)
             question = self.questions[int(number)].id
-            message = f"question {question}: the document {shown(name)} is twice among its candidates; keep one."
+            message = f"question {question}: the document {format_value(name)} is twice among its candidates; keep one."
             raise InputError(message)
 
     @classmethod
@@ -134,7 +134,8 @@ class Dataset:
             )
         if manifest.get("format") not in (*BEFORE, FORMAT):
             raise ArtefactError(
-                f"{root}: its format is {shown(manifest.get('format'))}, expected {FORMAT}; score the questions again."
+                f"{root}: its format is {format_value(manifest.get('format'))}, expected {FORMAT}; score the "
+                "questions again."
             )
         for name, expected in manifest["files"].items():
             if not (root / name).is_file() or sha256(root / name) != expected:
@@ -218,7 +219,7 @@ class Dataset:
         mine, theirs = ({question.id for question in one.questions} for one in (self, other))
         if [question.id for question in self.questions] != [question.id for question in other.questions]:
             odd = sorted(mine ^ theirs)
-            example = f" ({shown(odd[0])} is in one of them only)" if odd else " (their order differs)"
+            example = f" ({format_value(odd[0])} is in one of them only)" if odd else " (their order differs)"
             raise InputError(f"the columns are of different question sets{example}; score the same questions for both.")
         places = ("documents", "sections", "begin", "end")
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in places):
@@ -228,11 +229,12 @@ class Dataset:
             )
         both = set(self.columns.layout.sentences) & set(other.columns.layout.sentences)
         if both:
-            raise InputError(f"both sets have the perspective {shown(min(both))}; give each column once.")
+            raise InputError(f"both sets have the perspective {format_value(min(both))}; give each column once.")
         shared = set(self.columns.layout.documents) & set(other.columns.layout.documents) - {BM25}
         if odd := sorted(name for name in shared if not self._same_documents(other, name)):
             raise InputError(
-                f"both sets have the document column {shown(odd[0])}, by other models or with other values; give each "
+                f"both sets have the document column {format_value(odd[0])}, by other models or with other values; "
+                "give each "
                 "column once."
             )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
 from mpir.rank.columns import Floats, Integers
 from mpir.tune.submissions import Submissions
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 Measure = Callable[[Submissions], Floats]
 """Submissions to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
@@ -85,8 +85,8 @@ OF_DOCUMENTS = {"document-map", "document-f1"}
 
 def measure(name: str, version: int) -> Measure:
     """A built-in measure by its name. Raises InputError for an unknown name or version."""
-    one_of("the measure", name, MEASURES)
-    one_of("the version of the BioASQ measures", version, DIVISORS)
+    check_choice("the measure", name, MEASURES)
+    check_choice("the version of the BioASQ measures", version, DIVISORS)
     return lambda answers: MEASURES[name](answers, version)
 
 

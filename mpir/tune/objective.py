@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -81,6 +81,7 @@ def _check_columns(scored: Dataset) -> None:
         if len(wrong):
             question = scored.questions[owner[wrong[0]]].id
             raise InputError(
-                f"the column {shown(name)} holds {values[wrong[0]]} for question {question}; expected finite scores, "
+                f"the column {format_value(name)} holds {values[wrong[0]]} for question {question}; expected finite "
+                "scores, "
                 "so score the questions again."
             )

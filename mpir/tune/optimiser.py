@@ -16,7 +16,7 @@ import numpy as np
 
 from mpir.extras import needs
 from mpir.rank.columns import Floats
-from mpir.values import one_of, whole_number
+from mpir.validation import check_choice, whole_number
 
 Acquisition = Literal["EI", "PI", "LCB"]
 
@@ -87,7 +87,7 @@ class Bayesian:
 
     def __post_init__(self) -> None:
         whole_number("the number of initial points", self.initial)
-        one_of("the acquisition", self.acquisition, get_args(Acquisition))
+        check_choice("the acquisition", self.acquisition, get_args(Acquisition))
 
     def __call__(self, dimensions: int, calls: int, seed: list[int]) -> Optimiser:
         """A search of its own. Raises MissingExtraError where scikit-optimize is not installed."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.errors import InputError, shown
+from mpir.errors import InputError, format_value
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns, Floats, Integers
 from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
-from mpir.values import one_of
+from mpir.validation import check_choice
 
 CONTEXT = "context"
 LARGEST_FEEDBACK = 0.99
@@ -62,12 +62,13 @@ class Space:
         unknown = set(given) - {*alpha, *beta}
         if unknown:
             raise InputError(
-                f"bounds: there is no weight {shown(min(unknown))}; the weights are {', '.join((*alpha, *beta))}."
+                f"bounds: there is no weight {format_value(min(unknown))}; the weights are "
+                f"{', '.join((*alpha, *beta))}."
             )
         if context == "fixpoint":
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
         units = _units(columns, normalise)
-        one_of("context", context, (*layout.documents, *RECURSIVE))
+        check_choice("context", context, (*layout.documents, *RECURSIVE))
         alone = None if single is None else {name: single[name] for name in layout.documents if name in single}
         mixtures = Simplex.of(alpha, given), Simplex.of(beta, given)
         return cls(*mixtures, len(layout.documents), units, context, normalise, alone)
@@ -128,7 +129,8 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
         units[name] = _deviation(np.asarray(values, np.float64), owner)
         if units[name] < 1e-9:
             raise InputError(
-                f"the column {shown(name)} is constant inside every question, so no weight of it changes a ranking; "
+                f"the column {format_value(name)} is constant inside every question, so no weight of it changes a "
+                "ranking; "
                 "leave it out or score it again."
             )
     return units

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
-from mpir.annotate.partial import PartialMatcher
 from mpir.annotate.phrases import canonical, fold
 from mpir.errors import InputError
 from mpir.text import Document

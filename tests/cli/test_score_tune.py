@@ -13,7 +13,7 @@ from mpir.cli.tune import _log_beside
 from mpir.io.write import write_json
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import RELEVANCE, declare, seal
-from mpir.rank.relevance import Relevance
+from mpir.rank.calibration import Relevance
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mpir.corpora.texts import Texts, read_queries
+from mpir.corpora.text_store import Texts, read_queries
 from mpir.corpora.triples import Triple, read_triples
 from mpir.errors import InputError
 

@@ -12,7 +12,7 @@ import pytest
 
 from mpir.cli import main as cli
 from mpir.cli.first_stage import open_dense
-from mpir.corpora.texts import Texts
+from mpir.corpora.text_store import Texts
 from mpir.errors import InputError
 from mpir.train.clicks import triples_of
 from mpir.train.triples import TripleFile

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.train.rows import Example
+from mpir.train.examples import Example
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports scripts beside it

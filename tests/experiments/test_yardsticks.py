@@ -14,7 +14,7 @@ from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.rank.gather import gather
+from mpir.rank.prepare import gather
 from mpir.text import Document, Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge

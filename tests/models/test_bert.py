@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, BertTokenizer
 
 from mpir.models.bert import open_bert
 from mpir.models.encoder import Encoder
-from mpir.models.fast import FastTokenizer, open_tokenizer
+from mpir.models.fast_tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.tokenise import find_template, read_alone
 from mpir.perspectives.bundle import SHIPPED
 

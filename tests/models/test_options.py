@@ -13,7 +13,7 @@ from mpir.errors import InputError
 from mpir.models.encoder import Encoder
 from mpir.models.lazy import LazyEncoder
 from mpir.models.options import device_names, precision_name
-from mpir.values import perhaps_whole, whole_number
+from mpir.validation import optional_whole_number, whole_number
 
 REFUSED = """
 import sys
@@ -39,7 +39,7 @@ def test_what_is_plain_is_accepted(tiny_checkpoint: Path) -> None:
     assert device_names(torch.device("cuda", 1)) == "cuda:1"
     assert precision_name(None) == "auto"
     assert whole_number("top_k", np.int64(2)) == 2
-    assert perhaps_whole("top_k", None) is None
+    assert optional_whole_number("top_k", None) is None
     for device in (None, torch.device("cpu")):
         assert Encoder(tiny_checkpoint, device=device, precision=None).outputs([("a", "b")])[0].shape == (1, 3)  # type: ignore[arg-type]
         assert LazyEncoder(str(tiny_checkpoint), device=device, precision=None).outputs_count == 3  # type: ignore[arg-type]

@@ -14,10 +14,10 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
 from mpir.models.late import FORMS
 from mpir.models.tk import MUS, Kernels, TKModel, positions
-from mpir.models.tk_start import make_tk
+from mpir.models.tk_init import make_tk
 from mpir.perspectives import Loading, score_pairs
 from mpir.perspectives.base import build
-from mpir.perspectives.late import LatePerspective
+from mpir.perspectives.late_interaction import LatePerspective
 from mpir.rank.reranker import Reranker
 
 WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "the", "of", "a", "gene", "cell", "il-2"]

@@ -121,7 +121,7 @@ def test_another_format_is_refused(bundle: Path) -> None:
 
 def test_an_option_that_a_kind_does_not_take(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "cross-encoder", "checkpoint": "model", "colour": "red"}])
-    with pytest.raises(ArtefactError, match=r"'x' is declared wrongly.*colour"):
+    with pytest.raises(ArtefactError, match=r"'x' is invalid.*colour"):
         open_bundle(bundle).perspectives()
 
 

@@ -13,7 +13,7 @@ from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import spans
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
-from mpir.perspectives.scales import to_scale
+from mpir.perspectives.normalization import to_scale
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 LONG = ("does aspirin thin blood", " ".join(WORDS.split() * 9))

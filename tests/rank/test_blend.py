@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.perspectives.scales import minmax, zscores
+from mpir.perspectives.normalization import minmax, zscores
 from mpir.rank.blend import best_of, best_sentences, blend, document_order, scaled, slots
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import PUBLISHED, Normalise, Weights

@@ -21,7 +21,7 @@ from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.perspectives.bundle import seal
 from mpir.perspectives.cache import SMALLEST, ScoreCache
-from mpir.rank import kept
+from mpir.rank import api as kept
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking, rank
 

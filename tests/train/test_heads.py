@@ -19,13 +19,13 @@ from transformers import (
 
 from mpir.errors import ArtefactError
 from mpir.models.encoder import Encoder
-from mpir.train.data import Task
+from mpir.train.examples import Example
 from mpir.train.export import declare, export_bundle
-from mpir.train.loop import FineTuner
 from mpir.train.losses import LOSSES
+from mpir.train.mixture import Task
 from mpir.train.pretrained import output_layer
-from mpir.train.rows import Example
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 
 SIZE: dict[str, Any] = {
     "hidden_size": 16,

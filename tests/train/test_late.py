@@ -12,14 +12,14 @@ import torch
 from mpir.errors import InputError
 from mpir.models.interaction import maxsim
 from mpir.models.late import LateInteraction
-from mpir.models.tk_start import make_tk
+from mpir.models.tk_init import make_tk
 from mpir.perspectives import open_bundle
-from mpir.train.apart import ByToken
+from mpir.train.batch_layout import Places
 from mpir.train.bundle import make_bundle
-from mpir.train.data import allot, outputs_needed, read_mixture
-from mpir.train.loop import FineTuner
-from mpir.train.matrices import Places
+from mpir.train.mixture import allot, outputs_needed, read_mixture
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
+from mpir.train.two_tower import ByToken
 
 QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"
 PLAIN = {"width": 6, "masked": False, "markers": None}

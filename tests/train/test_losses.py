@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import tensor
 
 from mpir.errors import InputError
+from mpir.train.batch_layout import batch_places, known_positives, own_places
+from mpir.train.examples import Example
 from mpir.train.losses import LOSSES, loss_named
-from mpir.train.matrices import batch_places, known_positives, own_places
-from mpir.train.rows import Example
 
 LOGITS = tensor([2.0, 0.0, 1.0, 3.0])
 LABELS = tensor([1.0, 0.0, 0.0, 1.0])

@@ -13,11 +13,11 @@ import torch
 from mpir import Reranker
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.train.data import Task, read_mixture
-from mpir.train.loop import FineTuner
+from mpir.train.examples import Example
 from mpir.train.losses import LOSSES
-from mpir.train.rows import Example
+from mpir.train.mixture import Task, read_mixture
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 
 make_checkpoint = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["make_checkpoint"]
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mpir.errors import InputError
-from mpir.train.data import read_mixture
-from mpir.train.loop import FineTuner
+from mpir.train.mixture import read_mixture
 from mpir.train.retrieval import Retrieval
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from mpir.errors import InputError
-from mpir.train.data import read_mixture
-from mpir.train.loop import FineTuner
-from mpir.train.matrices import known_positives
-from mpir.train.rows import Example
+from mpir.train.batch_layout import known_positives
+from mpir.train.examples import Example
+from mpir.train.mixture import read_mixture
 from mpir.train.sampling import Sampling, allowed, choose, triplets
 from mpir.train.schedule import Batch, Schedule, schedule
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 
 
 def pair(question: str, sentence: str) -> Example:

@@ -8,10 +8,10 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.models.late import LateInteraction
-from mpir.train.data import read_mixture
 from mpir.train.export import declare
-from mpir.train.loop import FineTuner
+from mpir.train.mixture import read_mixture
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 
 MIXTURES = Path(__file__).parents[2] / "experiments/mixtures"
 QUESTION, GOOD, BAD = "does aspirin thin blood", "aspirin does thin the blood", "the cell is in a gene"

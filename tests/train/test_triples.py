@@ -12,11 +12,11 @@ import torch
 
 from mpir.corpora.triples import read_triples
 from mpir.errors import ArtefactError, InputError
-from mpir.train.data import read_mixture
-from mpir.train.loop import FineTuner
-from mpir.train.rows import Example
+from mpir.train.examples import Example
+from mpir.train.mixture import read_mixture
 from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
+from mpir.train.trainer import FineTuner
 from mpir.train.triples import TripleFile
 
 QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"

@@ -20,7 +20,7 @@ from transformers import (
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
-from mpir.models.fast import open_tokenizer
+from mpir.models.fast_tokenizer import open_tokenizer
 from mpir.train.vocabulary import keep_tokens
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

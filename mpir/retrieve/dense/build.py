@@ -16,13 +16,13 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.io.files import Files, list_files
-from mpir.io.seen import Seen
-from mpir.retrieve.dense import engine
-from mpir.retrieve.dense.engine import FLAT, FLAT_UP_TO, Floats
+from mpir.io.hash_set import Seen
+from mpir.retrieve.dense import faiss_backend as engine
+from mpir.retrieve.dense.build_dir import DONE, LOCK, building, new_shard, writing
+from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO, Floats
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
 from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
-from mpir.retrieve.dense.workplace import DONE, LOCK, building, new_shard, writing
 from mpir.text.types import Document
 
 ROWS_AT_ONCE = 65_536

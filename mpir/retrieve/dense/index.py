@@ -13,21 +13,21 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.files import allow_open, check_files
 from mpir.io.read import read_json
 from mpir.io.write import write_json
-from mpir.retrieve.dense import engine
+from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
-from mpir.retrieve.dense.engine import Floats
+from mpir.retrieve.dense.build_dir import DONE, LOCK, new_shard, writing
+from mpir.retrieve.dense.faiss_backend import Floats
+from mpir.retrieve.dense.id_lookup import Places
 from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.places import Places
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
-from mpir.retrieve.dense.workplace import DONE, LOCK, new_shard, writing
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
-from mpir.values import whole_number
+from mpir.validation import whole_number
 
 QUERIES_AT_ONCE = 256
 REMOVED = "removed.json"
@@ -92,7 +92,7 @@ class DenseIndex:
         for name, numbers in removed.items():
             count = len(load(self.folder / name / IDS)) if name in self.info.segments else 0
             if not isinstance(numbers, list) or not all(isinstance(i, int) and 0 <= i < count for i in numbers):
-                raise ArtefactError(f"{path}: is damaged (segment {shown(name)}); {REMEDY}.")
+                raise ArtefactError(f"{path}: is damaged (segment {format_value(name)}); {REMEDY}.")
         return removed
 
     def __len__(self) -> int:
@@ -219,7 +219,7 @@ class DenseIndex:
         texts = split_sentences(segment.document(number))
         if len(texts) != len(scores):
             raise InputError(
-                f"{self.folder}: document {shown(id)} has {len(texts)} sentences and vectors of "
+                f"{self.folder}: document {format_value(id)} has {len(texts)} sentences and vectors of "
                 f"{len(scores)}, as an older version split it otherwise; build the index anew."
             )
         return [(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")]
@@ -323,4 +323,4 @@ class DenseIndex:
         places, numbers = self._places.of([id])
         if places[0] >= 0:
             return self.segments[places[0]], int(numbers[0])
-        raise InputError(f"{self.folder}: holds no document with id {shown(id)}; check the id and the corpus.")
+        raise InputError(f"{self.folder}: holds no document with id {format_value(id)}; check the id and the corpus.")

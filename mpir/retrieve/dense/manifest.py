@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import ArtefactError, InputError, shown
+from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.files import Files, are_files, check_files
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
@@ -83,7 +83,7 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
         raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
     if values.get("format") != FORMAT:
         raise ArtefactError(
-            f"{folder}: its format is {shown(values.get('format'))}, and this mpir reads {FORMAT}; {REMEDY}."
+            f"{folder}: its format is {format_value(values.get('format'))}, and this mpir reads {FORMAT}; {REMEDY}."
         )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(DenseInfo) if item.name not in values]

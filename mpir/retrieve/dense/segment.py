@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import ArtefactError
-from mpir.retrieve.dense.engine import Floats, read_index, reconstruct, set_parameters
+from mpir.retrieve.dense.faiss_backend import Floats, read_index, reconstruct, set_parameters
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.errors import InputError, RepeatedIdError, shown
-from mpir.io.seen import Seen
-from mpir.retrieve.dense.engine import Floats
+from mpir.errors import InputError, RepeatedIdError, format_value
+from mpir.io.hash_set import Seen
+from mpir.retrieve.dense.build_dir import finished_shard, new_shard
+from mpir.retrieve.dense.faiss_backend import Floats
 from mpir.retrieve.dense.segment import (
     FIRST,
     FIRST_PASSAGE,
@@ -25,7 +26,6 @@ from mpir.retrieve.dense.segment import (
     load,
     write_records,
 )
-from mpir.retrieve.dense.workplace import finished_shard, new_shard
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document
 
@@ -88,7 +88,9 @@ def save(shard: Path, names: Sequence[str], vectors: Floats, first: npt.NDArray[
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         name = names[int(np.searchsorted(first, broken[0], side="right")) - 1]
-        raise InputError(f"The vector of document {shown(name)} has values that are no finite numbers; correct it.")
+        raise InputError(
+            f"The vector of document {format_value(name)} has values that are no finite numbers; correct it."
+        )
     np.save(shard / IDS, encoded(names))
     np.save(shard / FIRST, np.asarray(first, np.int64))
     np.save(shard / VECTORS, vectors)
@@ -99,7 +101,7 @@ def check_unique(names: Sequence[str], others: Collection[str] = ()) -> None:
     seen = set(others)
     for name in names:
         if name in seen:
-            message = f"the document id {shown(name)} occurs more than once; every document needs its own."
+            message = f"the document id {format_value(name)} occurs more than once; every document needs its own."
             raise RepeatedIdError(name, message)
         seen.add(name)
 
@@ -117,7 +119,8 @@ def _batches(stream: Iterator[Document]) -> Iterator[list[Document]]:
 def _check_same(shard: Path, names: Sequence[str]) -> None:
     if not np.array_equal(load(shard / IDS), encoded(names)):
         raise InputError(
-            f"{shard.parent}: the documents from {shown(names[0])} on are not those that the interrupted build began "
+            f"{shard.parent}: the documents from {format_value(names[0])} on are not those that the interrupted "
+            "build began "
             "with; what it made is removed, so run this again to build the index anew."
         )
 

@@ -1,0 +1,119 @@
+"""Nearly the phrases of a lexicon: words that share most of their beginnings, near each other, in any order.
+
+After the "longest common suffix" of Shi, Syeda-Mahmood & Baldwin (2022), who find the largest set of a phrase's words
+that a sentence has: "opacity in the left lung" mentions "left lung opacities".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any
+
+from mpir.annotate.lexicon import Entry, Lexicon
+from mpir.annotate.match import ExactMatcher, Match
+from mpir.annotate.phrases import ANY_ENDING, canonical, fold, outside
+from mpir.validation import real_number, whole_number
+
+GAP = 3
+LIKENESS = 0.6
+_WORD = re.compile(r"\w+")
+Token = tuple[int, int]
+
+
+class PartialMatcher:
+    """A phrase of W words is mentioned where W + `gap` words in a row have a partner for each of them.
+
+    Words are partners if the length of their longest common beginning, over the length of the longer one, is above
+    `threshold`. A phrase's ``*`` plays no part. A match whose words another match has, too, gives way to it.
+    """
+
+    name = "partial"
+
+    def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS, gap: int = GAP) -> None:
+        """Raises InputError unless 0 <= threshold < 1 and gap >= 0."""
+        real_number("threshold", threshold, "a number from 0 to below 1", lambda one: 0 <= one < 1)
+        whole_number("gap", gap, minimum=0)
+        self.threshold, self.gap = threshold, gap
+        self._phrases = [(entry, _WORD.findall(phrase.rstrip(ANY_ENDING))) for phrase, entry in lexicon.phrases.items()]
+        self._by_word: dict[str, list[int]] = {}
+        for number, (_, words) in enumerate(self._phrases):
+            for word in dict.fromkeys(words):
+                self._by_word.setdefault(word, []).append(number)
+        self._partners = self._remembered()
+        self._exact = ExactMatcher(lexicon)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the memory of words, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_partners"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._partners = self._remembered()
+
+    def _remembered(self) -> Callable[[str], tuple[str, ...]]:
+        return lru_cache(maxsize=2**15)(self._find_partners)
+
+    def find(self, text: str) -> list[Match]:
+        """The mentions of a text, in reading order; those of different concepts may overlap."""
+        tokens = [match.span() for match in _WORD.finditer(fold(text))]
+        places = self._places(text, tokens)
+        seen = Counter(number for word in places for number in self._by_word[word])
+        found: list[tuple[Entry, tuple[int, ...]]] = []
+        for number, count in seen.items():
+            entry, words = self._phrases[number]
+            if count == len(set(words)):
+                found += [(entry, group) for group in self._groups(words, places)]
+        matches = [Match(tokens[group[0]][0], tokens[group[-1]][1], entry) for entry, group in _widest(found)]
+        return self._exact.without_excluded(text, sorted(matches, key=lambda match: match[:2]))
+
+    def _places(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
+        """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
+        near = {token: words for token in tokens if (words := self._partners(canonical(text[slice(*token)])))}
+        kept, places = set(outside(text, list(near))), dict[str, list[int]]()
+        for number, token in enumerate(tokens):
+            for word in near[token] if token in kept else ():
+                places.setdefault(word, []).append(number)
+        return places
+
+    def _find_partners(self, token: str) -> tuple[str, ...]:
+        return tuple(word for word in self._by_word if _likeness(word, token) > self.threshold)
+
+    def _groups(self, words: Sequence[str], places: dict[str, list[int]]) -> Iterator[tuple[int, ...]]:
+        """The shortest runs of tokens that have all words, none of them used twice."""
+        needed = Counter(words)
+        window: deque[tuple[int, str]] = deque()
+        for place, word in sorted((place, one) for one in needed for place in places[one]):
+            window.append((place, word))
+            while place - window[0][0] >= len(words) + self.gap or _is_spare(window, needed):
+                window.popleft()
+            group = dict.fromkeys(one for one, _ in window)
+            if len(group) >= len(words) and Counter(one for _, one in window) >= needed:
+                yield tuple(group)
+                window.clear()
+
+
+def _is_spare(window: deque[tuple[int, str]], needed: Counter[str]) -> bool:
+    """Whether the first token of a window stands for a word that the window has often enough without it."""
+    return sum(word == window[0][1] for _, word in window) > needed[window[0][1]]
+
+
+def _likeness(one: str, other: str) -> float:
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in alike) / max(len(one), len(other))
+
+
+def _widest(found: list[tuple[Entry, tuple[int, ...]]]) -> list[tuple[Entry, tuple[int, ...]]]:
+    """Without the groups whose tokens are all in a wider group, or in an equal one before them."""
+    kept: list[tuple[Entry, tuple[int, ...]]] = []
+    inside: dict[int, list[set[int]]] = {}
+    for entry, group in sorted(found, key=lambda item: -len(item[1])):
+        tokens = set(group)
+        if not any(tokens <= other for other in inside.get(group[0], ())):
+            kept.append((entry, group))
+            for token in group:
+                inside.setdefault(token, []).append(tokens)
+    return kept

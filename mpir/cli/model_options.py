@@ -1,0 +1,202 @@
+"""Perspectives on the command line: the options that choose them, their weights and cache, and what they ask for."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.annotate import NOT_FOR_CLINICAL_USE, add_annotation_options
+from mpir.errors import InputError, OutputError, format_value
+from mpir.io.write import cache_folder
+
+if TYPE_CHECKING:
+    from mpir.perspectives import ScoreCache
+    from mpir.perspectives.negation import NegationPerspective
+    from mpir.rank.reranker import Reranker
+    from mpir.rank.weights import Weights
+
+log = logging.getLogger(__name__)
+
+
+def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
+    """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
+    from mpir.rank.cascade import DEFAULT_SHARE
+
+    parser.add_argument(
+        "--bundle",
+        default="default",
+        metavar="PATH|NAME",
+        help="trained perspectives: ./DIR, default or fast (%(default)s)",
+    )
+    parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    if weights:
+        _add_weight_options(parser)
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE[,DEVICE…]",
+        help="auto (a GPU where there is one), cpu, cuda, cuda:1 …; of a list, such as cuda:0,cuda:1 or cpu,cpu, "
+        "each gets a process of its own (default: auto)",
+    )
+    parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
+    parser.add_argument(
+        "--tokens-per-batch", type=int, metavar="N", help="size of a batch, with padding (default: as the device likes)"
+    )
+    _add_cache_options(parser)
+    parser.add_argument(
+        "--cascade",
+        nargs="?",
+        type=_share,
+        const=DEFAULT_SHARE,
+        metavar="SHARE",
+        help="score only this share of a question's sentences, those that a first pass finds promising "
+        "(without SHARE: %(const)s; default: score all)",
+    )
+    _add_lexicon_options(parser)
+
+
+def _add_cache_options(parser: argparse.ArgumentParser) -> None:
+    keeping = parser.add_mutually_exclusive_group()
+    keeping.add_argument(
+        "--cache",
+        metavar="DIR",
+        help="folder where scores are kept between runs (default: mpir's folder for caches; of serve and explain none)",
+    )
+    keeping.add_argument("--no-cache", action="store_true", help="score everything anew, and keep nothing")
+    parser.add_argument("--cache-limit", type=int, metavar="BYTES", help="the most that the cache may take (1 GiB)")
+
+
+def _add_lexicon_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("yes and no", "a column for whether a document affirms or denies what is asked")
+    group.add_argument(
+        "--lexicon",
+        metavar="FILE",
+        help="concepts and their phrases; adds the document column negation, and splits documents as reports",
+    )
+    add_annotation_options(group)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{format_value(text)} is no share; give a number above 0 and at most 1, and put a QUERY before --cascade"
+        ) from None
+
+
+def _add_weight_options(parser: argparse.ArgumentParser) -> None:
+    from mpir.rank.weights import PUBLISHED
+
+    names = ", ".join(PUBLISHED)
+    parser.add_argument("--weights", metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}")
+    parser.add_argument(
+        "--context",
+        metavar="COLUMN",
+        help="what S_CONTEXT is: a document column, document or fixpoint (default: as the weights say)",
+    )
+    parser.add_argument(
+        "--beta",
+        action="append",
+        type=_column_weight,
+        metavar="COLUMN=NUMBER",
+        help="the weight of a document column instead of the weights' own, such as dense=1; may be given several times",
+    )
+
+
+def _column_weight(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is no column with a number, such as dense=1") from None
+
+
+def check_options(arguments: argparse.Namespace) -> None:
+    """Refuse model options that are wrong by their form, before anything is read or loaded. Raises InputError."""
+    from mpir.models.options import device_names, precision_name
+    from mpir.rank.cascade import check_share
+    from mpir.validation import optional_whole_number
+
+    for name in ("top_k", "sentences", "tokens_per_batch"):
+        optional_whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
+    device_names(arguments.device)
+    precision_name(arguments.precision)
+    check_share(arguments.cascade)
+
+
+def load_reranker(arguments: argparse.Namespace) -> Reranker:
+    """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
+    from mpir.perspectives.scoring import PAIRS_AT_ONCE
+    from mpir.rank.reranker import Reranker
+
+    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
+    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
+    if given := getattr(arguments, "beta", None):
+        chosen["weights"] = _with_beta(arguments, dict(given))
+    if polarity := _load_negation(arguments):
+        from mpir.perspectives.negation import WEIGHT
+
+        print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
+        chosen |= {"beside": [(polarity, WEIGHT)], "style": "report"}
+    # Results come, and are kept, as often as the cache keeps scores.
+    return Reranker(arguments.bundle, **chosen, cache=_open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
+
+
+def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weights:
+    """The weights of the options or of the bundle, with those of some document columns changed."""
+    from mpir.perspectives.bundle import open_bundle
+    from mpir.rank.weights import Weights
+
+    if arguments.weights:
+        weights = Weights.load(arguments.weights)
+    else:
+        bundle = open_bundle(arguments.bundle)
+        if not bundle.weights:
+            raise InputError(f"bundle {arguments.bundle} has no weights that --beta could change; give --weights, too.")
+        weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
+    return replace(weights, beta={**weights.beta, **given})
+
+
+def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
+    """The negation column that the options ask for, None without a lexicon.
+
+    Raises:
+        InputError: a wrong file, or how to search a lexicon that is not given.
+    """
+    if arguments.lexicon is None:
+        for name in ("triggers", "partial"):
+            if getattr(arguments, name, None) is not None:
+                raise InputError(f"--{name} is for a --lexicon, but there is none; give one, or leave it out.")
+        return None
+    from mpir.annotate import Lexicon, NegEx
+    from mpir.perspectives.negation import NegationPerspective
+
+    negation = NegEx.load(*arguments.triggers or ())
+    polarity = NegationPerspective(Lexicon.load(arguments.lexicon), negation=negation, likeness=arguments.partial)
+    polarity.level = "document"
+    return polarity
+
+
+def _open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
+    """The cache that the model options ask for; None where there is none, or mpir's own folder cannot be written.
+
+    Raises:
+        InputError: a limit that is too small.
+        OutputError: the folder that was asked for cannot be written.
+    """
+    from mpir.perspectives.cache import LIMIT, ScoreCache
+
+    if arguments.no_cache:
+        return None
+    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
+    try:
+        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
+    except OutputError as error:
+        if arguments.cache:
+            raise
+        log.warning("%s", error)
+        return None

@@ -1,0 +1,25 @@
+"""Whole numbers of the command line: one that cannot be is refused before anything is read or written."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import suppress
+
+from mpir.errors import format_value
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """What argparse makes whole numbers with, from `least` on."""
+
+    def number(text: str) -> int:
+        with suppress(ValueError):
+            if (found := int(text)) >= least:
+                return found
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is given; expected a whole number of at least {least}")
+
+    return number
+
+
+positive = at_least(1)
+not_negative = at_least(0)

@@ -1,0 +1,141 @@
+"""Full papers in JATS (ANSI/NISO Z39.96), as PMC's open subset, PMC's efetch and Europe PMC give them.
+
+Read are title, abstract, the body's paragraphs and lists, and the captions of figures and tables. Left out is what
+answers no question: headings, labels, cells of tables, formulas on lines of their own, references, their raised
+numbers, and all else that comes after the body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.corpora.identifiers import names_of
+from mpir.corpora.xml import read_elements, text_of, white_normal
+from mpir.text.types import Document
+
+PAPERS = ("article", "articles", "pmc-articleset")
+_ARTICLE = ("article",)
+_IDS = {"pmid": "", "pmcid": "PMC", "pmc": "PMC", "doi": ""}
+"""Kinds of ids, the best first, and what their values begin with here."""
+_OTHER_ABSTRACTS = ("graphical", "toc", "teaser", "summary", "plain-language-summary", "key-points", "precis")
+_BLOCKS = {
+    *("p", "sec", "caption", "title", "list", "list-item", "def-list", "def-item", "def", "term", "disp-quote"),
+    *("boxed-text", "fig", "fig-group", "table-wrap", "table-wrap-group", "statement", "supplementary-material"),
+}
+"""What begins on a line of its own."""
+_SILENT = {
+    *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
+    *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
+    *("annotation", "annotation-xml"),
+}
+"""What answers no question."""
+_BREAK = "\0"  # which no XML holds
+_MARKS = ("xref", "fn")
+_POWER = re.compile(r"\s*[-−–]?\d")
+"""A raised number: behind another one it is its exponent, or a reference's."""
+
+
+def read_papers(path: str | Path) -> Iterator[Document]:
+    """Stream the papers of one file: ``<article>``, or several in ``<pmc-articleset>`` or ``<articles>``.
+
+    Abstract and body are the document's `abstract`, a blank line between paragraphs; a structured abstract's parts
+    begin with their headings in capitals, as PubMed's do. The id is the PMID, else the PMCID, else the DOI, else the
+    file's name, which of several papers ends with their number. An abstract for another purpose (an author summary, a
+    graphical one) counts only where there is no other.
+
+    Raises:
+        InputError: malformed XML (file, line and column are named), or other XML.
+    """
+    for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
+        meta = article.find("front/article-meta")
+        ids = _ids(meta)
+        identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
+        blocks = _abstract(meta) + [text for part in ("body", "floats-group") for text in _blocks(article.find(part))]
+        names = names_of(ids.get("pmid", ""), [ids.get("doi", "")])
+        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=names)
+
+
+def _ids(meta: ET.Element | None) -> dict[str, str]:
+    """The ids of a paper by their kinds."""
+    return {} if meta is None else {one.get("pub-id-type", ""): text_of(one) for one in meta.findall("article-id")}
+
+
+def _identity(found: Mapping[str, str]) -> str:
+    """The best id of a paper, or "" for none."""
+    return next((start + found[kind].removeprefix(start) for kind, start in _IDS.items() if found.get(kind)), "")
+
+
+def _abstract(meta: ET.Element | None) -> list[str]:
+    """The abstract's paragraphs; the first of a section with a heading begins with it."""
+    every = [] if meta is None else meta.findall("abstract")
+    chosen = [one for one in every if one.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
+    return [text for one in chosen for part in _sections(one) for text in _headed(part)]
+
+
+def _sections(abstract: ET.Element) -> list[ET.Element]:
+    """What stands before or between the sections of an abstract, and the sections, which it loses."""
+    sections = abstract.findall("sec")
+    for section in sections:
+        abstract.remove(section)
+    return [abstract, *sections]
+
+
+def _headed(part: ET.Element) -> list[str]:
+    """The paragraphs of an abstract or a section of it, the first of which begins with the section's heading."""
+    heading = text_of(part.find("title")).rstrip(":.") if part.tag == "sec" else ""
+    texts = _blocks(part)
+    return [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
+
+
+def _title(meta: ET.Element | None) -> str:
+    """The title and the subtitle, without the marks of their footnotes."""
+    group = None if meta is None else meta.find("title-group")
+    parts = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
+    for part in (part for part in parts if part is not None):
+        for mark in [one for one in part.iter() if one.tag in _MARKS]:
+            _silence(mark)
+        _clean(part)
+    return ": ".join(text for part in parts if (text := text_of(part)))
+
+
+def _blocks(part: ET.Element | None) -> list[str]:
+    """The paragraphs of a part in their order, white space normal, but for what is silent or a section's heading.
+
+    The part is changed.
+    """
+    if part is None:
+        return []
+    _clean(part)
+    return [text for block in "".join(part.itertext()).split(_BREAK) if (text := white_normal(block))]
+
+
+def _clean(part: ET.Element) -> None:
+    """Silence what answers no question, and set a break where one belongs; without recursion, as XML may be deep."""
+    for parent in list(part.iter()):
+        before = parent.text or ""
+        for child in parent:
+            if _is_silent(child, parent):
+                _silence(child)
+            if child.tag in _BLOCKS:
+                child.text, child.tail = f"{_BREAK}{child.text or ''}", f"{_BREAK}{child.tail or ''}"
+            elif child.tag == "break":
+                child.text = " "
+            elif child.tag == "sup" and before[-1:].isdigit() and _POWER.match(child.text or ""):
+                child.text = f"^{child.text}"  # 10^5 cells are not 105, nor is IL-2 with a reference IL-24
+            before = child.tail or child.text or ""
+
+
+def _is_silent(child: ET.Element, parent: ET.Element) -> bool:
+    """Whether an element answers no question: by its name, as a section's heading, or as a raised reference."""
+    raised = child.tag == "sup" and (parent.tag == "xref" or child.find(".//xref") is not None)
+    heading = child.tag == "title" and parent.tag != "caption"
+    return raised or heading or child.tag in _SILENT
+
+
+def _silence(element: ET.Element) -> None:
+    """Take out what an element holds, and leave what follows it."""
+    element.text = None
+    del element[:]

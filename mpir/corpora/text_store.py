@@ -1,0 +1,147 @@
+"""Texts by their ids, on disk: those of a corpus or of questions, of which only what is asked for is in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mpir.corpora.bioasq import is_bioasq, read_questions
+from mpir.corpora.corpus import corpus_fingerprint, read_corpus
+from mpir.corpora.tripclick import read_topics
+from mpir.errors import InputError, format_value
+from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import STDIN, read_json_lines
+from mpir.io.write import atomic_folder, cache_folder
+from mpir.version import __version__
+
+QUESTION_KEYS = ("question", "query", "body", "text")
+AT_ONCE = 500
+"""Ids that one look asks for."""
+
+
+class Texts:
+    """The texts of a corpus or of questions, by id. They are put on disk once, where mpir keeps what it can make again.
+
+    Attributes:
+        source: the files that they come from, for messages.
+        identity: what they are made of.
+    """
+
+    def __init__(self, source: str, identity: str, texts: Iterable[tuple[str, str]]) -> None:
+        """Open the texts (id, text) of an identity, or put them there.
+
+        Raises:
+            InputError: an id that comes twice, and what reading `texts` raises.
+            OutputError: the cache cannot be written.
+        """
+        self.source, self.identity = source, identity
+        folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files otherwise
+        if not folder.is_dir():
+            with atomic_folder(folder) as temporary:
+                _write(temporary / "texts.sqlite", texts, source)
+        place = (folder / "texts.sqlite").resolve().as_uri()
+        self._database = sqlite3.connect(f"{place}?mode=ro", uri=True)
+
+    @classmethod
+    def of_corpus(cls, paths: Sequence[str | Path]) -> Texts:
+        """Title and abstract of every document.
+
+        Raises:
+            InputError: as `read_corpus`, an id that comes twice, or standard input, which nothing tells from another.
+        """
+        if STDIN in map(str, paths):
+            raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
+        texts = ((document.id, document.text) for document in read_corpus(paths))
+        return cls(", ".join(map(str, paths)), fingerprint(corpus_fingerprint(paths)), texts)
+
+    @classmethod
+    def of_questions(cls, path: str | Path) -> Texts:
+        """Every question of a file. Raises InputError as `read_queries`, or for an id that comes twice."""
+        queries = read_queries(path)  # refuses a file that is not there
+        return cls(str(path), fingerprint([Path(path).name, sha256(path)]), queries)
+
+    def find(self, ids: Collection[str]) -> dict[str, str]:
+        """The texts of those ids that are there."""
+        wanted, found = list(ids), dict[str, str]()
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            question = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(part))})"
+            found |= dict(self._database.execute(question, part))
+        return found
+
+    def names(self, places: Collection[int]) -> list[str]:
+        """The ids at some places, 0 to `len` − 1 in the order in which they came; ascending."""
+        wanted, found = sorted(place + 1 for place in places), list[str]()
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            question = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(part))}) ORDER BY rowid"
+            found += [name for (name,) in self._database.execute(question, part)]
+        return found
+
+    def __len__(self) -> int:
+        return int(self._database.execute("SELECT count(*) FROM texts").fetchone()[0])
+
+
+def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The (id, text) of every question of a file: BioASQ's JSON, JSON lines, `id ⇥ text`, or TREC's topics.
+
+    A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is, and where there
+    is none, as of BioASQ's test files, the content.
+
+    Raises:
+        InputError: a file that cannot be read as its suffix promises, a line without an id or a text, an id that comes
+            twice, or not one question.
+    """
+    name = str(path).removesuffix(".gz")
+    if name.endswith(".jsonl"):
+        return _json_lines(path)
+    questions = read_questions(path) if is_bioasq(path) else read_topics(path)
+    if not questions:
+        raise InputError(f"{path}: there is not one question; give a file that has some.")
+    return ((question.id, question.body) for question in questions)
+
+
+def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for number, record in read_json_lines(path):
+        identifier, text = _query(record, f"{path}:{number}")
+        if identifier in seen:
+            raise InputError(
+                f"{path}:{number}: the id {format_value(identifier)} is there a second time; give every question its "
+                "own."
+            )
+        seen.add(identifier)
+        yield identifier, text
+    if not seen:
+        raise InputError(f"{path}: there is not one question; give a file that has some.")
+
+
+def _query(record: Mapping[str, Any], place: str) -> tuple[str, str]:
+    text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
+    identifier = record.get("id", record.get("_id"))
+    if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
+        raise InputError(
+            f"{place}: the id is {format_value(identifier)} and the text is {format_value(text)}; expected an id, "
+            "and a text under "
+            f"one of {', '.join(QUESTION_KEYS)}."
+        )
+    return str(identifier), text
+
+
+def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:
+    database = sqlite3.connect(path)
+    try:
+        database.execute("PRAGMA synchronous = OFF")  # the folder takes its place only when it is whole
+        database.execute("CREATE TABLE texts (id TEXT PRIMARY KEY, text TEXT NOT NULL)")
+        for identifier, text in texts:
+            try:
+                database.execute("INSERT INTO texts VALUES (?, ?)", (identifier, text))
+            except sqlite3.IntegrityError as error:
+                raise InputError(
+                    f"{source}: the id {format_value(identifier)} is there twice; keep one of them."
+                ) from error
+        database.commit()
+    finally:
+        database.close()

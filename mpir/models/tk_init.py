@@ -1,0 +1,78 @@
+"""A TK model to train from: word vectors, and all else as it begins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from mpir.errors import ArtefactError
+from mpir.io.word_vectors import read_word_vectors
+from mpir.io.write import atomic_folder
+from mpir.models.tk import TKConfig, TKModel
+from mpir.validation import whole_number
+
+PADDING, UNKNOWN = "[PAD]", "[UNK]"
+WORD = r"[^\W_]+(?:-[^\W_]+)*"
+"""A word, as data_scripts/train_word_vectors.py sees it."""
+POSITIONS = 512
+
+
+def make_tk(
+    vectors: str | Path, folder: str | Path, *, heads: int = 10, layers: int = 2, feed_forward: int = 300, seed: int = 1
+) -> Path:
+    """Write a checkpoint whose words are those of word2vec vectors, and whose layers are random.
+
+    Texts are lower-cased where the vectors have no capitals; words without a vector share one of zeros, to be learned.
+
+    Raises:
+        ArtefactError: the vectors cannot be read, or their width is no multiple of the heads.
+        InputError: heads, layers or a feed-forward width below 1.
+        OutputError: the folder cannot be written.
+    """
+    for name, value in (("heads", heads), ("layers", layers), ("feed_forward", feed_forward)):
+        whole_number(name, value)
+    found = read_word_vectors(vectors)
+    if found.vector_size % heads:
+        raise ArtefactError(
+            f"{vectors}: the vectors are {found.vector_size} wide, which {heads} heads cannot share; give vectors of "
+            "another width, or another number of heads."
+        )
+    torch.manual_seed(seed)
+    words = [word for word in found.index_to_key if word not in (PADDING, UNKNOWN)]
+    model = TKModel(
+        TKConfig(
+            vocab_size=len(words) + 2,
+            hidden_size=found.vector_size,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            intermediate_size=feed_forward,
+            max_position_embeddings=POSITIONS,
+        )
+    )
+    with torch.no_grad():
+        model.encoder.words.weight[:2] = 0.0
+        model.encoder.words.weight[2:] = torch.from_numpy(found.vectors[[found.key_to_index[word] for word in words]])
+    with atomic_folder(folder, marker="config.json") as temporary:
+        model.save_pretrained(temporary)
+        _tokenizer(words).save_pretrained(temporary)
+    return Path(folder)
+
+
+def _tokenizer(words: list[str]) -> Any:
+    vocabulary = {word: number for number, word in enumerate([PADDING, UNKNOWN, *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
+    if not any(re.search("[A-Z]", word) for word in words):
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "removed", invert=True)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PADDING,
+        unk_token=UNKNOWN,
+        model_max_length=POSITIONS,
+        model_input_names=["input_ids", "attention_mask"],
+    )

@@ -1,0 +1,161 @@
+"""Late interaction as a perspective: every token of the question looks for its like among the tokens of the text.
+
+Question and text are read apart, so a text is read once for all questions, and its token vectors stay at hand for the
+next ones. How two texts' vectors are compared is the model's: ColBERT's MaxSim, or TK's kernels.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.errors import InputError, format_value
+from mpir.models.late import LateInteraction
+from mpir.models.lazy import EncoderLike
+from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, by_question, register
+from mpir.perspectives.cross_encoder import shared_encoder
+from mpir.perspectives.lru_cache import Kept
+from mpir.text.legible import legible
+from mpir.text.types import Pair
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+log = logging.getLogger(__name__)
+PAIRS_PER_PASS = 1024
+"""Pairs whose texts' vectors are held together: at 200 tokens of 768 single-precision numbers, 600 MB at the most."""
+
+
+class Match(NamedTuple):
+    """A token of the question, and the token of the text that is most like it.
+
+    `legible(question)[slice(*asked_at)]` is the one, `legible(text)[slice(*found_at)]` the other, since that form
+    (mpir/text/legible.py) is what models read; special tokens stand nowhere: (0, 0).
+    """
+
+    asked: str
+    asked_at: tuple[int, int]
+    found: str
+    found_at: tuple[int, int]
+    similarity: float
+
+
+class LatePerspective(Perspective):
+    """The sum of what the question's tokens find in the text: a ``logit``, without bounds."""
+
+    def __init__(self, name: str, encoder: EncoderLike, late: LateInteraction = LateInteraction()) -> None:  # noqa: B008
+        """Read texts by an encoder, whose outputs from `late.output` on project its tokens' states.
+
+        Raises:
+            InputError: the checkpoint has fewer outputs than that.
+        """
+        needed = late.output + (1 if late.width is None else late.width)
+        if late.width != 0 and encoder.outputs_count < max(2, needed):
+            raise InputError(
+                f"perspective {format_value(name)}: {encoder.checkpoint} has {encoder.outputs_count} outputs, "
+                f"too few to project tokens to {late.width or 'several'} dimensions; give a checkpoint that was "
+                'trained for late interaction, or "form": "states" for an encoder as it is.'
+            )
+        self.name, self.encoder, self.late = name, encoder, late
+        self._kept: Kept[list[Tensor]] = Kept(_bytes)
+
+    def score(self, question: str, sentences: Sequence[str]) -> Floats:
+        """Score each text for the question: (N,)."""
+        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
+
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, Booleans]:
+        """Scores (N,) of pairs, and which (N,) have a question or a text in several passages: the best ones count."""
+        values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)
+        long: set[str] = set()
+        for start in range(0, len(pairs), PAIRS_PER_PASS):
+            part = pairs[start : start + PAIRS_PER_PASS]
+            questions = self._vectors([question for question, _ in part], question=True, progress=progress)
+            texts = self._vectors([text for _, text in part], question=False, progress=progress)
+            for question, rows in by_question(part):
+                found = self._meet(questions[question], [texts[part[row][1]] for row in rows])
+                values[start + rows] = found
+            in_passages[start : start + len(part)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in part]
+            long.update(question for question, passages in questions.items() if len(passages) > 1)
+        if long:
+            message = "%s: %d questions are longer than %d tokens, are read in passages and count with the best"
+            log.warning(message, self.name, len(long), self.late.query_length)
+        return values, in_passages
+
+    def _vectors(self, texts: Sequence[str], *, question: bool, progress: bool) -> dict[str, list[Tensor]]:
+        """The token vectors (T, W) of each text's passages: of a document those that are at hand, or from the model."""
+        distinct = list(dict.fromkeys(texts))
+        found = {} if question else self._kept.look_up(distinct)
+        if missing := [text for text in distinct if text not in found]:
+            vectors, text_of = self.encoder.token_vectors(missing, self.late, question=question, progress=progress)
+            fresh: dict[str, list[Tensor]] = {text: [] for text in missing}
+            for number, one in zip(text_of.tolist(), vectors, strict=True):
+                fresh[missing[number]].append(one)
+            found |= fresh
+            if not question:
+                self._kept.keep(fresh)
+        return found
+
+    def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> Floats:
+        """Scores (N,) of texts for a question, of several passages the best."""
+        import torch
+
+        from mpir.models.interaction import scores
+
+        passages = [one for passages in texts for one in passages]
+        lengths, flat = torch.tensor([len(one) for one in passages]), torch.cat(passages)
+        with torch.inference_mode():
+            found = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
+        first = np.cumsum([0, *(len(passages) for passages in texts)])[:-1]
+        best: npt.NDArray[np.float64] = np.maximum.reduceat(found.double().numpy(), first)
+        return best
+
+    def matches(self, question: str, text: str) -> list[Match]:
+        """What each token of the question found in the text, in the question's order; of passages the best ones'."""
+        sides = [(question, True), (text, False)]
+        left, right = (self._vectors([one], question=asks, progress=False)[one] for one, asks in sides)
+        names = [self.encoder.token_names(legible(one), self.late, question=asks) for one, asks in sides]
+        score = {(i, j): self._meet([q], [[d]])[0] for i, q in enumerate(left) for j, d in enumerate(right)}
+        i, j = max(score, key=lambda pair: score[pair])
+        likeness, place = (left[i].float() @ right[j].float().T).max(dim=1)
+        best = (names[1][j][one] for one in place.tolist())
+        pairs = zip(names[0][i], best, likeness.tolist(), strict=True)
+        return [Match(asked, at, found, there, like) for (asked, at), (found, there), like in pairs]
+
+    def explain(self, question: str, text: str) -> list[str]:
+        """The same in words, such as ``aspirin: aspirin 0.93``, without special tokens."""
+        found = (one for one in self.matches(question, text) if one.asked_at != (0, 0))
+        return [f"{one.asked}: {one.found} {one.similarity:.2f}" for one in found]
+
+    def close(self) -> None:
+        """End the processes of the encoder's devices, and let go of the vectors."""
+        self._kept.clear()
+        self.encoder.close()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The encoder's identity, and what its token vectors are."""
+        return {"name": self.name, **self.encoder.identity, "late": asdict(self.late)}
+
+
+def _bytes(_: str, vectors: Sequence[Tensor]) -> int:
+    """What a text's vectors take in memory, beside which the text is nothing."""
+    return sum(one.nbytes for one in vectors)
+
+
+@register("colbert")
+def load_colbert(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    encoder, reading = shared_encoder(options, loading)
+    return LatePerspective(name, encoder, LateInteraction.from_options(reading))
+
+
+@register("tk")
+def load_tk(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry. It computes in single precision, as its kernels are narrow."""
+    encoder, reading = shared_encoder(options, replace(loading, precision="fp32"))
+    return LatePerspective(name, encoder, LateInteraction.from_options({"form": "words", **reading}))

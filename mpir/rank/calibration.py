@@ -1,0 +1,83 @@
+"""From a blended score to a probability: the monotone map that `relevance_score` means, as a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from mpir.errors import ArtefactError, format_value
+from mpir.io.hash import fingerprint
+from mpir.rank.weights import Weights
+from mpir.validation import is_finite
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """1 / (1 + exp(-(slope·score + intercept))) in float64: Platt's map, strictly increasing for a positive slope."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not is_finite(value):
+                raise ArtefactError(f"relevance: {name} is {format_value(value)}; expected a finite number.")
+        if self.slope <= 0:
+            raise ArtefactError(f"relevance: slope is {self.slope}; expected a number above 0, or the order turns.")
+
+    def __call__(self, score: float) -> float:
+        """The probability of a score."""
+        logit = self.slope * score + self.intercept
+        small = math.exp(-abs(logit))
+        return 1 / (1 + small) if logit >= 0 else small / (1 + small)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """The maps of S_DOC and of S_SENT to [0, 1]; `made_by` says what they were fitted on.
+
+    A bundle without fitted maps has the plain logistic of the blend: monotone and in [0, 1], but 0.5 means nothing.
+    """
+
+    document: Logistic = Logistic()
+    sentence: Logistic = Logistic()
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the maps were fitted on judged questions."""
+        return bool(self.made_by)
+
+    def fits(self, weights: Weights) -> bool:
+        """Whether the maps were fitted to scores that were blended with these weights."""
+        return self.made_by.get("weights") == fingerprint_of(weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary; `from_dict` gives the same maps back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Relevance:
+        """The maps of what `to_dict` gave. Raises ArtefactError naming `source` for another form."""
+        form = "expected document and sentence, each with slope and intercept, and made_by"
+        if unknown := sorted(set(values) - {item.name for item in fields(cls)}):
+            raise ArtefactError(f"{source}: unknown key {format_value(unknown[0])}; {form}.")
+        try:
+            maps = {name: Logistic(**values[name]) for name in ("document", "sentence")}
+            return cls(**maps, made_by=dict(values.get("made_by", {})))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtefactError(f"{source}: {form}, found {format_value(dict(values))}.") from error
+        except ArtefactError as error:
+            raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error
+
+
+def fingerprint_of(weights: Weights) -> str:
+    """What a blended score depends on: the weights that are not 0, and how they are read.
+
+    What they say of single sentences is left out: it changes no score of documents, which the maps are for.
+    """
+    values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "single")}
+    used = {half: {name: float(one) for name, one in values[half].items() if one} for half in ("alpha", "beta")}
+    return fingerprint({**values, **used, "w": list(map(float, weights.w))})

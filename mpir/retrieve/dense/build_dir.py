@@ -1,0 +1,91 @@
+"""Where a dense index is built: a folder beside it, whose finished shards outlive an interrupt."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError, OutputError
+from mpir.io.hash import fingerprint
+from mpir.io.lock import alone
+from mpir.io.read import read_json
+from mpir.io.write import check_replaceable, replace_folder, write_json
+from mpir.retrieve.dense.faiss_backend import TooFewVectorsError
+from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
+
+STATE, DONE, LOCK = "building.json", "done", "writing.lock"
+
+
+@contextmanager
+def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) -> Iterator[Path]:
+    """The folder in which an index is built; it takes the index's place once the block ends without an error.
+
+    What an interrupted build of the same settings left there is kept, but for mistakes in the input. Vectors that are
+    too few for one kind of index are no such mistake: with `resume` they wait for another.
+
+    Raises:
+        OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
+    """
+    check_replaceable(folder, MANIFEST)
+    part, made_by = part_of(folder), fingerprint(dict(settings))
+    with writing(folder.with_name(f"{folder.name}.part.lock")):
+        try:
+            if not (resume and _made_by(part) == made_by):
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir()
+                write_json(part / STATE, {"settings": made_by, "source": dict(settings).get("source", {})})
+            yield part
+            (part / STATE).unlink()
+            replace_folder(part, folder)
+        except InputError as error:
+            if not (resume and isinstance(error, TooFewVectorsError)):
+                shutil.rmtree(part, ignore_errors=True)
+            raise
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
+
+
+def _made_by(part: Path) -> str | None:
+    """The settings of the build that was interrupted in a folder."""
+    try:
+        return str(read_json(part / STATE)["settings"])
+    except (InputError, KeyError):
+        return None
+
+
+def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """The corpora of all dense indexes that stand in a folder, whole or half built, by their names there.
+
+    One that nobody can read, or that was made of nobody knows what, has an empty corpus.
+    """
+    found = {}
+    for place in sorted(path for name in (MANIFEST, STATE) for path in folder.glob(f"*/{name}")):
+        source: Any = None
+        with suppress(InputError):
+            source = read_json(place).get("source")
+        found[place.parent.name] = corpus_of(source) if isinstance(source, dict) else {}
+    return found
+
+
+def writing(path: Path) -> AbstractContextManager[None]:
+    """Be the only process that writes an index; see `mpir.io.lock`. Raises OutputError where another does."""
+    return alone(path, "writing the index")
+
+
+@contextmanager
+def new_shard(part: Path, number: int) -> Iterator[Path]:
+    """A new folder of a shard; it counts once the block ends without an error."""
+    folder = part / f"{number:06d}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    yield folder
+    (folder / DONE).touch()
+
+
+def finished_shard(part: Path, number: int) -> Path | None:
+    """The folder of a shard, if it is whole."""
+    folder = part / f"{number:06d}"
+    return folder if (folder / DONE).exists() else None

@@ -1,0 +1,175 @@
+"""What a request asks for, checked by hand: one sentence says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.corpora.jsonl import BODY_KEYS
+from mpir.errors import InputError, RepeatedIdError, format_value, shortened
+from mpir.integrations.common import SENTENCES
+from mpir.rank.inputs import as_documents
+from mpir.rank.query_truncation import as_read
+from mpir.serve.settings import Limits, Refusal
+from mpir.text import TITLE, Document
+from mpir.validation import is_finite, optional_whole_number
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What Cohere calls relevant spans: the sentences at or above a threshold, the best ones first."""
+
+    threshold: float
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A checked request. `given` are the documents as the client sent them, `documents` as mpir reads them."""
+
+    query: str
+    given: tuple[Any, ...]
+    documents: tuple[Document, ...]
+    best: int | None
+    with_documents: bool
+    raw_scores: bool
+    spans: Spans | None
+    sentences: int
+
+    @property
+    def tokens(self) -> int:
+        """What it costs to score."""
+        return tokens_of(self.query, self.documents)
+
+
+def tokens_of(query: str, documents: Sequence[Document]) -> int:
+    """What documents cost to score, estimated: four characters a token, and the query again for every sentence."""
+    characters = sum(len(document.title) + len(document.abstract) for document in documents)
+    sentences = len(documents) + characters // 120
+    return 1 + (characters + sentences * len(as_read(query))) // 4
+
+
+def read_wanted(
+    body: Mapping[str, Any], limits: Limits, *, documents: str, best: str, returned: bool = False
+) -> Wanted:
+    """The request of a body, whose documents and number of results go by these names; unknown fields are ignored.
+
+    `returned` says whether documents come back where the body does not say.
+
+    Raises:
+        Refusal: 400 for a value that is not as expected, 413 for too much of it.
+    """
+    given = _given(body, documents, limits)
+    return Wanted(
+        read_query(body, limits),
+        tuple(given),
+        _documents(given, documents, body.get("rank_fields"), limits),
+        whole_number(body, best, minimum=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
+        _flag(body, "return_documents", returned) or _flag(body, "return_text"),
+        _flag(body, "raw_scores"),
+        _spans(body),
+        _sentences(body),
+    )
+
+
+def read_query(body: Mapping[str, Any], limits: Limits) -> str:
+    """The query, a string that is not blank. Raises Refusal."""
+    query = body.get("query")
+    if not isinstance(query, str) or not query.strip():
+        raise Refusal(400, f"query is {format_value(query)}; expected a string that is not empty.")
+    if len(query) > limits.query:
+        raise Refusal(413, f"query has {len(query)} characters; expected at most {limits.query}.")
+    return query
+
+
+def whole_number(body: Mapping[str, Any], name: str, *, minimum: int = 1) -> int | None:
+    """A field that is a whole number of at least `minimum`, or missing. Raises Refusal."""
+    try:
+        return optional_whole_number(name, body.get(name), minimum=minimum)
+    except InputError as error:
+        raise Refusal(400, str(error)) from None
+
+
+def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
+    given = body.get(name)
+    if not isinstance(given, list) or not given:
+        raise Refusal(400, f"{name} is {format_value(given)}; expected a list of one or more documents.")
+    if len(given) > limits.documents:
+        raise Refusal(
+            413, f"{name} has {len(given)} entries; expected at most {limits.documents}: send several requests."
+        )
+    return given
+
+
+def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
+    _check_fields(fields, given)
+    read = [_by_fields(document, fields) for document in given]
+    try:
+        documents = _with_places(read)
+    except InputError as error:
+        raise Refusal(400, str(error).replace("docs[", f"{name}[")) from None
+    for number, document in enumerate(documents):
+        if (length := len(document.text)) > limits.document:
+            raise Refusal(
+                413, f"{name}[{number}] has {length} characters; expected at most {limits.document}: split it."
+            )
+    return tuple(documents)
+
+
+def _with_places(given: list[Any]) -> list[Document]:
+    """The documents; where some share an id, as passages of one paper do, by their places, as answers name them."""
+    try:
+        return as_documents(given)
+    except RepeatedIdError:
+        return as_documents(given, doc_ids=range(len(given)))
+
+
+def _check_fields(fields: Any, given: list[Any]) -> None:
+    if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
+        raise Refusal(400, f"rank_fields is {format_value(fields)}; expected a list of the names of fields.")
+    known = {key for document in given if isinstance(document, Mapping) for key in document}
+    if fields and known and known.isdisjoint(fields):
+        choices = shortened(", ".join(sorted(known)))
+        raise Refusal(
+            400, f"rank_fields is {format_value(fields)}, but no document has any of these; choose from {choices}."
+        )
+
+
+def _by_fields(document: Any, fields: list[str] | None) -> Any:
+    """A dictionary with only Cohere's rank_fields: a title and a body, or several as one text; all else as it is."""
+    if not isinstance(document, Mapping) or not fields:
+        return document
+    found = {name: document[name] for name in fields if document.get(name) is not None}
+    kept = {key: value for key, value in document.items() if key in ("id", "score")}
+    if found.keys() <= {TITLE, *BODY_KEYS} and len(found.keys() - {TITLE}) <= 1:
+        return {**kept, "text": "", **found}
+    return {**kept, "text": "\n".join(f"{name}: {value}" for name, value in found.items())}
+
+
+def _flag(body: Mapping[str, Any], name: str, default: bool = False) -> bool:
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise Refusal(400, f"{name} is {format_value(value)}; expected true or false.")
+    return default if value is None else value
+
+
+def _spans(body: Mapping[str, Any]) -> Spans | None:
+    asked = body.get("relevant_spans")
+    if asked is None:
+        return None
+    if not isinstance(asked, Mapping) or asked.get("mode", "enabled") not in ("enabled", "disabled"):
+        raise Refusal(400, f'relevant_spans is {format_value(asked)}; expected an object with the mode "enabled".')
+    threshold = asked.get("threshold", 0.1)
+    if not is_finite(threshold) or not 0 <= threshold <= 1:
+        raise Refusal(400, f"relevant_spans.threshold is {format_value(threshold)}; expected a number from 0 to 1.")
+    most = whole_number(asked, "max_spans")
+    return Spans(float(threshold), most) if asked.get("mode", "enabled") == "enabled" else None
+
+
+def _sentences(body: Mapping[str, Any]) -> int:
+    asked = body.get("mpir")
+    if asked is not None and not isinstance(asked, Mapping):
+        raise Refusal(400, f'mpir is {format_value(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
+    found = whole_number(asked or {}, "sentences", minimum=0)
+    return SENTENCES if found is None else found

@@ -1,0 +1,80 @@
+"""Labelled rows: what every perspective is trained on and chosen by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError, error_context, format_value
+from mpir.io.read import read_json_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One labelled (question, sentence) pair; `group` is the question's id, `teacher` a better model's raw output."""
+
+    group: str
+    question: str
+    sentence: str
+    label: float
+    teacher: float | None = None
+    kind: str = ""
+
+
+def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
+    """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `distilled`.
+
+    A kind or a teacher's score that is null is none.
+
+    Raises:
+        InputError: a row that is none of that (file and line are named).
+    """
+    rows = []
+    for number, item in read_json_lines(path):
+        with error_context(f"{path}:{number}"):
+            row = _row(item)
+            _check(row, top, distilled=distilled)
+        rows.append(row)
+    return rows
+
+
+def _row(item: Mapping[str, Any]) -> Example:
+    """A line's object as a row. Raises InputError for a missing key, an id that is none, or a label of another type."""
+    if "id" in item and not _is_id(item["id"]):
+        raise InputError(
+            f"the id is {format_value(item['id'])}; expected a string or a whole number that names the question."
+        )
+    try:
+        teacher, kind = item.get("teacher"), item.get("kind")
+        return Example(
+            str(item["id"]),
+            item["question"],
+            item["sentence"],
+            float(item["label"]),
+            None if teacher is None else float(teacher),
+            "" if kind is None else str(kind),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        message = f"expected id, question, sentence and a numeric label; {error} is at fault."
+        raise InputError(message) from error
+
+
+def _is_id(value: Any) -> bool:
+    """Whether it tells questions apart. As texts, all that is null would be one question, "None"."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+
+
+def _check(row: Example, top: float, *, distilled: bool) -> None:
+    for name, text in (("question", row.question), ("sentence", row.sentence)):
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"the {name} is {format_value(text)}; expected a text in quotation marks.")
+    if not 0.0 <= row.label <= top:
+        raise InputError(f"label {row.label} is outside 0 to {top:g}; correct the label.")
+    if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
+        raise InputError(
+            f"the teacher's score is {format_value(row.teacher)}, but a loss learns from it; add scores with "
+            "data_scripts/teacher_scores.py, or choose other losses."
+        )

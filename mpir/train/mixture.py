@@ -1,0 +1,311 @@
+"""A mixture: which files train which perspective, declared in one small JSON file.
+
+    {"perspectives": [
+      {"name": "relevance", "losses": ["bce", "listwise"], "dev": "relevance.dev.jsonl",
+       "train": [{"file": "relevance.train.jsonl", "epochs": 1}, {"file": "in_document.train.jsonl", "epochs": 3}]},
+      {"name": "sts", "losses": ["mse5"], "dev": "sts.dev.jsonl", "train": [{"file": "sts.train.jsonl", "epochs": 3}]}]}
+
+Paths are relative to the folder of the data. Rows are {"id", "question", "sentence", "label"}, one JSON object a line;
+they may have a "kind", by which they can be left out, and the raw output of a "teacher", which some losses learn from.
+The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
+cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" apart, for the product of their
+vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are, or
+"late" that texts are compared token by token: "projected", "wide", "states", "words" (for TK), or an object of that
+"form" and what else differs (models/late.py). See losses.py for all losses. With "sampling": {"negatives": "hard",
+"among": 128} the rows of such a perspective are positive pairs, and a negative is found for each while it trains
+(sampling.py). With "level": "document" a bundle reads whole documents by it. "epochs" may be a fraction: 0.5 is a
+sample of half of the questions.
+
+Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
+files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
+"epochs": 0.5}; "block" says how many are in memory, to be shuffled. A bi-encoder may be chosen by a search instead of
+dev rows: "dev": {"questions": "dev.json", "qrels": "dev.qrels", "corpus": ["docs.jsonl"], "sample": 5000}
+(retrieval.py).
+
+The mixture may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from mpir.errors import InputError, error_context, format_value
+from mpir.models.late import LateInteraction
+from mpir.models.pooling import MEAN, Pooling
+from mpir.perspectives.base import Level
+from mpir.train.examples import Example, read_rows
+from mpir.train.losses import Loss, loss_named
+from mpir.train.mixture_schema import paths, read_declared
+from mpir.train.retrieval import Retrieval
+from mpir.train.sampling import Sampling
+from mpir.train.triples import BLOCK, TripleFile
+from mpir.validation import check_choice, real_number, whole_number
+
+log = logging.getLogger(__name__)
+Groups = list[list[Example]]
+"""Rows by their question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
+
+    `pooling` is what the vectors of texts are that are read apart; with `sampling`, negatives are found while it
+    trains. `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best
+    checkpoint is the one that searches best, and there are no dev rows. `level` is what a bundle reads by it.
+    """
+
+    name: str
+    losses: tuple[Loss, ...]
+    train: tuple[tuple[Groups, float], ...]
+    dev: list[Example]
+    pooling: Pooling | LateInteraction = MEAN
+    sampling: Sampling | None = None
+    triples: tuple[tuple[TripleFile, float], ...] = ()
+    retrieval: Retrieval | None = None
+    level: Level = "sentence"
+
+    @property
+    def is_bi_encoder(self) -> bool:
+        """Whether the two texts are read apart, and compared by their vectors."""
+        return self.losses[0].apart
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether every question needs a row with a positive label and one without."""
+        return any(loss.ranking for loss in self.losses)
+
+    @property
+    def is_chosen_by_dev(self) -> bool:
+        """Whether the figure on dev tells checkpoints apart: it differs for the right scores and the opposite."""
+        if self.retrieval is not None:
+            return True
+        labels, metric = np.array([row.label for row in self.dev]), self.losses[0].metric
+        return metric(self.dev, labels) != metric(self.dev, -labels)
+
+
+def read_mixture(
+    path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
+) -> list[Task]:
+    """Read a mixture and all of its files, which are in `folder` or else beside it; triples are only checked.
+
+    `without` names what is left out, for an ablation: a perspective, a file, a kind of row, or ``file:kind``. Where
+    the loss ranks, a question that has lost all of its positives or negatives by that goes, too.
+
+    Raises:
+        InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
+            is taken, a label out of range or no teacher for a loss that wants one (file and line named), no positives,
+            something left out that is not there, or dev rows that tell no checkpoint from another.
+    """
+    declared = read_declared(path)
+    root = Path(path).parent if folder is None else Path(folder)
+    reader = _Reader(root, set(without), set(), progress)
+    tasks = [_task(item, reader, str(path)) for item in declared]
+    absent = sorted(set(without) - reader.names)
+    if absent:
+        raise InputError(
+            f"{path}: there is no {format_value(absent[0])} to leave out; choose from "
+            f"{', '.join(sorted(reader.names))}."
+        )
+    kept = [task for task in tasks if task.name not in without]
+    if not kept:
+        raise InputError(f"{path}: no perspective is left to train; leave fewer out.")
+    if all(task.level == "document" for task in kept):
+        raise InputError(f"{path}: all perspectives read documents, but a bundle reads sentences, too; change a level.")
+    _check_choice(kept, str(path))
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the files of a mixture, less those `without`; whatever can be left out is added to `names`."""
+
+    folder: Path
+    without: set[str]
+    names: set[str]
+    progress: bool
+
+    def rows(self, file: str, losses: tuple[Loss, ...], top: float) -> list[Example]:
+        """A file's rows, less those that are left out."""
+        rows = read_rows(self.folder / file, top, distilled=any(loss.distilled for loss in losses))
+        if not rows:
+            raise InputError(f"{self.folder / file}: has no rows; add some, or take the file out of the mixture.")
+        self.names.update({file}, *({row.kind, f"{file}:{row.kind}"} for row in rows if row.kind))
+        if file in self.without:
+            return []
+        kept = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & self.without]
+        if len(kept) == len(rows) or not any(loss.ranking for loss in losses):
+            return kept
+        return [row for group in _groups(kept) for row in group if len({r.label > 0 for r in group}) == 2]
+
+    def triples(self, file: dict[str, Any], losses: tuple[Loss, ...], name: str, place: str) -> TripleFile | None:
+        """A file of triples, checked, unless it is left out; its texts are in files of the same folder."""
+        self.names.add(file["triples"])
+        if {file["triples"], name} & self.without:
+            return None
+        graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
+        if graded:
+            raise InputError(f"{place}: {graded[0]} learns grades, which triples have none of; choose another loss.")
+        block = whole_number(f"{place}: {file['triples']}: block", file.get("block", BLOCK))
+        return TripleFile(
+            self.folder / file["triples"],
+            questions=self.folder / file["questions"] if "questions" in file else None,
+            corpus=[self.folder / one for one in paths(f"{place}: corpus", file.get("corpus", []))],
+            block=block,
+            distilled=any(loss.distilled for loss in losses),
+            progress=self.progress,
+        )
+
+
+def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
+    """One perspective's task."""
+    name, place = item["name"], f"{place}: {item['name']}"
+    losses, pooling = _how(item, place)
+    reader.names.add(name)
+    top = min(loss.top for loss in losses)
+    declared = [(file, _epochs(file, place)) for file in item["train"]]
+    train = tuple(
+        (_groups(rows), epochs)
+        for file, epochs in declared
+        if "triples" not in file and (rows := reader.rows(file["file"], losses, top))
+    )
+    triples = tuple(
+        (found, epochs)
+        for file, epochs in declared
+        if "triples" in file and (found := reader.triples(file, losses, name, place))
+    )
+    dev, retrieval = _dev(item["dev"], reader.folder, losses, place)
+    level = item.get("level", "sentence")
+    check_choice(f"{place}: level", level, get_args(Level))
+    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples, retrieval, level)
+    if name not in reader.without:
+        _check(task, place)
+    return task
+
+
+def _dev(declared: Any, folder: Path, losses: tuple[Loss, ...], place: str) -> tuple[list[Example], Retrieval | None]:
+    """The rows that the best checkpoint is chosen on, or what is searched for that."""
+    if isinstance(declared, dict):
+        if not losses[0].apart:
+            raise InputError(f"{place}: only what reads texts apart can search; name a file of rows for dev.")
+        return [], Retrieval.read(declared, folder, place)
+    rows = read_rows(folder / declared, min(loss.top for loss in losses))
+    if not rows:
+        raise InputError(f"{folder / declared}: has no rows, and the best checkpoint is chosen on them; add some.")
+    return rows, None
+
+
+def _check(task: Task, place: str) -> None:
+    if not task.triples and not any(row.label > 0 for groups, _ in task.train for group in groups for row in group):
+        raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
+    if task.triples and task.sampling:
+        raise InputError(f"{place}: triples have negatives, so there is nothing to sample; leave one of them out.")
+    if task.is_ranking and task.sampling is None:
+        _check_rivals(task.train, place)
+
+
+def _check_choice(tasks: Sequence[Task], place: str) -> None:
+    """Say whose dev rows choose no checkpoint. Raises InputError where none do, and the first one would be kept."""
+    blind = [task.name for task in tasks if not task.is_chosen_by_dev]
+    if not blind:
+        return
+    message = (
+        f"{place}: the dev rows of {' and '.join(blind)} give every checkpoint the same figure, so none is chosen by "
+        "them; add rows of other labels, in a ranking to the same questions."
+    )
+    if len(blind) == len(tasks):
+        raise InputError(message)
+    log.warning(message)
+
+
+def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
+    """What a perspective is trained by, and what its vectors are."""
+    with error_context(place):
+        losses = tuple(loss_named(text) for text in item["losses"])
+        pooling = _pooling(item)
+    if len({loss.apart for loss in losses}) == 2:
+        raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
+    if isinstance(pooling, LateInteraction) and not losses[0].apart:
+        raise InputError(f"{place}: {losses[0]} reads two texts together; choose a loss of texts apart, as ranknet is.")
+    return losses, pooling
+
+
+def _pooling(item: dict[str, Any]) -> Pooling | LateInteraction:
+    late = item.get("late")
+    if late is None:
+        return Pooling(item.get("pooling", MEAN.kind), item.get("similarity", MEAN.similarity))
+    if not isinstance(late, str | dict) or {"pooling", "similarity"} & set(item):
+        raise InputError(
+            f"late is {format_value(late)}; expected a form or an object, and neither pooling nor similarity."
+        )
+    return LateInteraction.from_options({"form": late} if isinstance(late, str) else late)
+
+
+def allot(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, those of late interaction with outputs of their own behind the cross-encoders', which have one each.
+
+    Raises:
+        InputError: one that takes all outputs that are left is not the last.
+    """
+    place: int | None = sum(not task.is_bi_encoder for task in tasks)
+    found = []
+    for task in tasks:
+        if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0:
+            if place is None:
+                raise InputError(f"{task.name}: no output is left to project to; give the wide one before it a width.")
+            found.append(replace(task, pooling=replace(task.pooling, output=place)))
+            place = None if task.pooling.width is None else place + task.pooling.width
+        else:
+            found.append(task)
+    return found
+
+
+def outputs_needed(tasks: Sequence[Task], width: Callable[[], int]) -> int:
+    """How many outputs a model needs for all tasks, at least 1; `width` is asked for where one is as wide as it."""
+    late = [task.pooling for task in tasks if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0]
+    ends = [one.output + (width() if one.width is None else one.width) for one in late]
+    return max(1, sum(not task.is_bi_encoder for task in tasks), *ends)
+
+
+def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sampling | None:
+    declared = item.get("sampling")
+    if declared is None:
+        return None
+    if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].apart:
+        raise InputError(
+            f'{place}: sampling is {format_value(declared)}; expected {{"negatives": "hard", "among": 128}}, for a '
+            "loss that "
+            "reads texts apart."
+        )
+    with error_context(place):
+        return Sampling(**declared)
+
+
+def _epochs(file: dict[str, Any], place: str) -> float:
+    name = f"{place}: {file.get('triples') or file['file']}: epochs"
+    return real_number(name, file.get("epochs", 1), "a number above 0", lambda epochs: epochs > 0)
+
+
+def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: str) -> None:
+    for group in (group for groups, _ in train for group in groups):
+        if len({row.label > 0 for row in group}) < 2:
+            lacks = "negative" if group[0].label > 0 else "positive"
+            raise InputError(
+                f"{place}: the question {format_value(group[0].group)} has no {lacks} row, which a ranking loss needs; "
+                "add one, leave the question out, or use bce alone."
+            )
+
+
+def _groups(rows: list[Example]) -> list[list[Example]]:
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    return list(groups.values())

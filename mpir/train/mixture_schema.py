@@ -1,0 +1,105 @@
+"""What a mixture declares of its perspectives: its form is checked as a whole before any of its files is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import InputError, format_value
+from mpir.io.read import read_json
+from mpir.perspectives.agreement import Agreement
+from mpir.rank.prepare import BM25
+from mpir.rank.weights import RESERVED
+from mpir.validation import check_choice
+
+KEYS = ("settings", "perspectives")
+FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "name": (str, "a string"),
+    "losses": (list, "a list of one or more"),
+    "train": (list, "a list of files"),
+    "dev": ((str, dict), "a file of rows, or what is searched for what"),
+}
+"""What a mixture says of each perspective."""
+OPTIONAL = ("pooling", "similarity", "late", "sampling", "level")
+"""What it may say, too."""
+ROWS, TRIPLES = ("file", "epochs"), ("triples", "epochs", "questions", "corpus", "block")
+"""Keys of a file of rows, and of one of triples."""
+TAKEN = {*RESERVED, BM25, Agreement.name}
+"""What a bundle has as other columns, so that no perspective of it may be called so."""
+
+
+def read_declared(path: str | Path) -> list[dict[str, Any]]:
+    """What a mixture declares of each perspective, of the right form; none of its files is opened.
+
+    Raises:
+        InputError: a missing, unknown or misspelt key, a value of another type, two perspectives of one name, or one
+            whose name means another column of a bundle.
+    """
+    declared = read_json(path)
+    for key in declared:
+        check_choice(f"{path}: a key", key, KEYS)
+    try:
+        perspectives = declared["perspectives"]
+        if not isinstance(perspectives, list):
+            raise InputError(f"{path}: perspectives is {format_value(perspectives)}; expected a list of objects.")
+        for item in perspectives:
+            _check_perspective(item, str(path))
+    except KeyError as error:
+        raise InputError(f"{path}: the key {error} is missing; see the example in mpir/train/mixture.py.") from error
+    check_names([item["name"] for item in perspectives], str(path))
+    return perspectives
+
+
+def one_path(name: str, value: Any) -> str:
+    """A path as it is. Raises InputError for what is none."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise InputError(f"{name} is {format_value(value)}; expected a path.")
+    return value
+
+
+def paths(name: str, value: Any) -> list[str]:
+    """One path or a list of them, as a list. Raises InputError for anything else."""
+    if not isinstance(value, str | list):
+        raise InputError(f"{name} is {format_value(value)}; expected a path or a list of paths.")
+    return [one_path(name, one) for one in ([value] if isinstance(value, str) else value)]
+
+
+def _check_perspective(item: Any, place: str) -> None:
+    """Raise InputError for another form, and KeyError for a missing key."""
+    if not isinstance(item, dict):
+        raise InputError(
+            f"{place}: a perspective is {format_value(item)}; expected an object with its name and losses."
+        )
+    place = f"{place}: {format_value(item['name'])}"
+    for key in item:
+        check_choice(f"{place}: a key", key, (*FORM, *OPTIONAL))
+    for key, (kind, form) in FORM.items():
+        if not item[key] or not isinstance(item[key], kind):
+            raise InputError(f"{place}: {key} is {format_value(item[key])}; expected {form}.")
+    for file in item["train"]:
+        _check_file(file, place)
+    if isinstance(item["dev"], str):
+        one_path(f"{place}: dev", item["dev"])
+
+
+def _check_file(file: Any, place: str) -> None:
+    if not isinstance(file, dict) or not isinstance(file.get("triples", file.get("file")), str):
+        raise InputError(f'{place}: a file is {format_value(file)}; expected an object such as {{"file": "a.jsonl"}}.')
+    for key in file:
+        check_choice(f"{place}: train: a key", key, TRIPLES if "triples" in file else ROWS)
+    for key in ("file", "triples", "questions"):
+        if key in file:
+            one_path(f"{place}: train: {key}", file[key])
+    paths(f"{place}: train: corpus", file.get("corpus", []))
+
+
+def check_names(names: Sequence[str], place: str) -> None:
+    """Raise InputError where two perspectives of a bundle have one name, or one has that of another column."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{place}: two perspectives are called {format_value(name)}; rename one.")
+        if name in TAKEN:
+            raise InputError(
+                f"{place}: a perspective is called {format_value(name)}, which means another column; rename it."
+            )

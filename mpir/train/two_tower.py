@@ -1,0 +1,68 @@
+"""How texts that were read apart are compared while a model trains: by a vector each, or by their tokens' vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from mpir.models.interaction import Interaction, scores
+from mpir.train.batch_layout import Places
+
+
+class Compared(Protocol):
+    """N questions and N texts, those of as many rows."""
+
+    def pairs(self) -> Tensor:
+        """Scores (N,) of each row's question and text."""
+
+    def products(self, places: Places) -> Tensor:
+        """Scores (Q, C) of every question in the rows' places with every candidate there."""
+
+
+class ByVector(NamedTuple):
+    """A vector (N, W) for each question and each text, which are compared by their product."""
+
+    left: Tensor
+    right: Tensor
+
+    def pairs(self) -> Tensor:
+        """See `Compared`."""
+        return (self.left * self.right).sum(dim=1)
+
+    def products(self, places: Places) -> Tensor:
+        """See `Compared`."""
+        return places.products(self.left, self.right)
+
+
+class ByToken(NamedTuple):
+    """The token vectors (T, W) of each question and each text, which are compared by an interaction.
+
+    Rows of the same text hold the same tensor.
+    """
+
+    left: Sequence[Tensor]
+    right: Sequence[Tensor]
+    interaction: Interaction
+
+    def pairs(self) -> Tensor:
+        """See `Compared`."""
+        rows: dict[int, list[int]] = {}
+        for row, question in enumerate(self.left):
+            rows.setdefault(id(question), []).append(row)
+        found = [self.all([self.left[own[0]]], own)[0] for own in rows.values()]
+        order = torch.tensor([row for own in rows.values() for row in own], device=found[0].device)
+        return torch.cat(found)[order.argsort()]
+
+    def products(self, places: Places) -> Tensor:
+        """See `Compared`."""
+        questions, candidates = places.firsts()
+        return self.all([self.left[row] for row in questions], candidates)
+
+    def all(self, questions: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:
+        """Scores (Q, C) of questions and the texts of rows."""
+        texts = [self.right[row] for row in candidates]
+        lengths = torch.tensor([len(text) for text in texts], device=texts[0].device)
+        return scores(self.interaction, questions, torch.cat(texts), lengths)

@@ -1,0 +1,238 @@
+"""Whether new weights are better than old ones on questions that they were not tuned on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.evaluate.significance import bootstrap_interval, randomisation_test
+from mpir.io.journal import Journal
+from mpir.io.read import read_json
+from mpir.perspectives.bundle import MANIFEST, check_sealed, seal_one
+from mpir.rank.calibration import Relevance
+from mpir.rank.columns import Floats, Integers
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+from mpir.tune.search import Found, Plan, check_reachable, reachable, search, sought
+from mpir.tune.space import Space
+from mpir.validation import real_number, whole_number
+from mpir.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison of two systems over the same questions: means, their difference with its interval, and p.
+
+    `interval` is the bootstrap interval of the difference at 1 − `level`; `p` is two-sided, from the paired
+    randomisation test. The new one has not seen the questions; `seen` says that the old one was fitted on them.
+    """
+
+    questions: int
+    new: float
+    old: float
+    interval: tuple[float, float]
+    p: float
+    level: float
+    seen: bool = False
+
+    @property
+    def difference(self) -> float:
+        """How much better the new one is."""
+        return self.new - self.old
+
+    @property
+    def better(self) -> bool:
+        """Whether the new one is better at the level."""
+        return self.difference > 0 and self.p < self.level
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        seen = ", which the old weights were fitted on" if self.seen else ""
+        return (
+            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions{seen}: "
+            f"{self.difference:+.4f} ({1 - self.level:.0%} interval {low:+.4f} to {high:+.4f}, p = {self.p:.4f})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dictionary."""
+        return {**asdict(self), "interval": list(self.interval), "difference": self.difference, "better": self.better}
+
+
+def compare(new: Floats, old: Floats, *, level: float = 0.05, seen: bool = False) -> Comparison:
+    """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
+
+    `seen` says that the old one was fitted on them.
+
+    Raises:
+        InputError: a level outside 0 to 1, or no question that counts in both.
+    """
+    both = ~(np.isnan(new) | np.isnan(old))
+    new, old = new[both], old[both]
+    interval = bootstrap_interval(new - old, level=1 - level)
+    return Comparison(
+        len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level, seen
+    )
+
+
+def split(questions: int, count: int, seed: int) -> list[Integers]:
+    """Random numbers of the questions in `count` folds of even size.
+
+    Raises:
+        InputError: fewer than two folds, or fewer questions than folds.
+    """
+    if questions < whole_number("the number of folds", count, minimum=2):
+        raise InputError(
+            f"{questions} question{'s' * (questions != 1)} cannot be held out in {count} folds; score at least {count} "
+            "questions, or ask for fewer folds."
+        )
+    order = np.random.default_rng(seed).permutation(questions)
+    return [np.sort(part).astype(np.int64) for part in np.array_split(order, count)]
+
+
+def folds_of(scored: Dataset, count: int, seed: int) -> list[Integers]:
+    """The numbers of a set's questions in folds; one that is there several times, among other candidates, stays whole.
+
+    Raises:
+        InputError: fewer than two folds, or fewer questions than folds.
+    """
+    numbers = same_question(scored)
+    parts = split(int(numbers.max()) + 1, count, seed)
+    return [np.flatnonzero(np.isin(numbers, part)) for part in parts]
+
+
+def same_question(scored: Dataset) -> Integers:
+    """A number for each question of a set (Q,), in order of first sight; equal for those of one id."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(question.id, len(seen)) for question in scored.questions], np.int64)
+
+
+def by_question(values: Floats, numbers: Integers) -> Floats:
+    """The mean of the values (Q,) of each question, since a test of pairs wants pairs that don't hang together."""
+    counted = ~np.isnan(values)
+    counts = np.bincount(numbers, counted)
+    sums = np.bincount(numbers, np.where(counted, values, 0.0))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def held_out(
+    objective: Objective, parts: list[Integers], fit: Callable[[Objective, int], Weights]
+) -> tuple[Floats, list[Weights]]:
+    """The measure of every question (Q,) with weights that `fit` found without it, and each fold's weights.
+
+    `fit` gets the objective of the other folds, and the number of the fold that is held out.
+    """
+    values, found = np.full(len(objective.scored.questions), np.nan), []
+    for number, part in enumerate(parts):
+        rest = np.setdiff1d(np.arange(len(values)), part)
+        found.append(fit(objective.restricted(rest), number))
+        # Of all questions: a fold by itself may have no gold, or none that counts.
+        values[part] = objective.per_question(found[-1])[part]
+    return values, found
+
+
+def cross_validate(
+    objective: Objective,
+    space: Space,
+    plan: Plan,
+    old: Weights,
+    *,
+    folds: int = 5,
+    level: float = 0.05,
+    journal: Journal | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Compare tuning with the weights in place, every question measured by weights that were tuned without it.
+
+    Raises:
+        InputError: as `check_folds`.
+    """
+    check_folds(objective, folds, level, plan.seed)
+    parts, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
+
+    def fit(part: Objective, number: int) -> Weights:
+        label = f"fold {number + 1} of {folds}"
+        return search(part, space, plan, journal=journal, label=label, progress=progress).weights
+
+    seen = not objective.scored.contents.isdisjoint(_sets_of(old))
+    new = by_question(held_out(objective, parts, fit)[0], numbers)
+    return compare(new, by_question(objective.per_question(old), numbers), level=level, seen=seen)
+
+
+def _sets_of(weights: Weights) -> list[str]:
+    """The fingerprints of what weights were fitted on; a file of the user's may hold anything there."""
+    data, sets = (weights.made_by.get(key) for key in ("data", "sets"))
+    return [one for one in (data, *(sets if isinstance(sets, list | tuple) else ())) if isinstance(one, str)]
+
+
+def check_folds(objective: Objective, folds: int, level: float, seed: int) -> None:
+    """Refuse what `cross_validate` would, before a journal is opened or a trial made.
+
+    Raises:
+        InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing golden is among
+            the candidates, so that there is nothing to tune on.
+    """
+    real_number("the level of significance", level, "a number between 0 and 1, such as 0.05", lambda one: 0 < one < 1)
+    parts = folds_of(objective.scored, folds, seed)
+    check_reachable(objective)
+    golden = reachable(objective)
+    for number, part in enumerate(parts, 1):
+        if not np.delete(golden, part).any():
+            raise InputError(
+                f"the questions outside fold {number} of {folds} have no golden {sought(objective)} among their "
+                "candidates; use other --folds or --seed, or score more questions."
+            )
+
+
+def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
+    """The weights that were found, with what made them: `made_by` (see `search.settings`) and the evidence."""
+    facts = {
+        "mpir": __version__,
+        **made_by,
+        "questions": len(objective.scored.questions),
+        "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
+        "derived": dict(objective.scored.made_by.get("derived", {})),
+        "sets": list(objective.scored.made_by.get("sets", ())),
+        "value": found.value,
+        "trials": len(found.trials),
+        "held_out": evidence.to_dict(),
+    }
+    return replace(found.weights, made_by=facts)
+
+
+def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:
+    """Write weights, unless there are some already and the evidence does not support it; whether it was done.
+
+    A bundle whose weights they are gets their hash; what is damaged in it stays so.
+
+    Raises:
+        ArtefactError: another file of the bundle is damaged.
+        OutputError: the file cannot be written.
+    """
+    target = Path(path)
+    if target.exists() and not evidence.better:
+        return False
+    check_sealed(target.parent, but=target.name)
+    weights.save(target)
+    seal_one(target.parent, target.name)
+    return True
+
+
+def uncalibrated(path: str | Path, weights: Weights) -> bool:
+    """Whether weights, which are a bundle's, don't fit its map from scores to probabilities.
+
+    Raises:
+        ArtefactError: the bundle's map cannot be read.
+    """
+    target = Path(path)
+    manifest = target.parent / MANIFEST
+    declared = read_json(manifest) if manifest.is_file() else {}
+    if declared.get("weights") != target.name or not declared.get("relevance"):
+        return False
+    source = target.parent / declared["relevance"]
+    return not Relevance.from_dict(read_json(source), str(source)).fits(weights)

@@ -1,0 +1,80 @@
+"""Fit the maps from scores to probabilities (rank/calibration.py) on scored questions with gold (Platt, 1999).
+
+A candidate without a judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is
+that a candidate of such questions is golden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from mpir.errors import InputError
+from mpir.evaluate.calibration import fit_platt
+from mpir.rank.blend import blend
+from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
+from mpir.rank.columns import Floats
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.judgements import judge
+
+Booleans = npt.NDArray[np.bool_]
+
+
+def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") -> Relevance:
+    """The maps of S_DOC (golden documents) and S_SENT (sentences that share a character with a golden snippet).
+
+    `made_by` says what they were fitted on, and precision and recall at 0.5 on these same questions: a recall among the
+    candidates.
+
+    Raises:
+        InputError: weights for other columns, no gold, or scores that do not rise with relevance.
+    """
+    weights = weights.over(scored.columns.layout, source)
+    blended, judged = blend(scored.columns, weights), judge(scored)
+    labelled = {
+        "document": (blended.documents, judged.relevant),
+        "sentence": (blended.sentences, judged.overlaps),
+    }
+    maps = {name: platt(scores, relevant, name) for name, (scores, relevant) in labelled.items()}
+    made_by = {
+        "weights": fingerprint_of(weights),
+        "data": scored.data,
+        "questions": len(scored.questions),
+        **{name: _at_half(maps[name], scores, relevant) for name, (scores, relevant) in labelled.items()},
+    }
+    return Relevance(maps["document"], maps["sentence"], made_by)
+
+
+def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logistic:
+    """The logistic map of scores (N,) to how likely they are relevant (N,), by maximum likelihood.
+
+    Raises:
+        InputError: only one class, or relevant ones that don't score higher.
+    """
+    hits = int(relevant.sum())
+    if not 0 < hits < len(scores):
+        raise InputError(
+            f"{hits} of {len(scores)} {what}s are golden; a map needs some that are, and some that are not."
+        )
+    slope, intercept = fit_platt(scores, relevant)
+    if slope <= 0:
+        raise InputError(
+            f"golden {what}s don't score higher than others; use weights that were tuned on such questions."
+        )
+    return Logistic(slope, intercept)
+
+
+def _at_half(curve: Logistic, scores: Floats, relevant: Booleans) -> Mapping[str, Any]:
+    above = expit(curve.slope * scores + curve.intercept) >= 0.5
+    hits = int((above & relevant).sum())
+    return {
+        "judged": len(scores),
+        "golden": int(relevant.sum()),
+        "precision at 0.5": hits / max(1, int(above.sum())),
+        "recall at 0.5": hits / int(relevant.sum()),
+    }

@@ -1,0 +1,99 @@
+"""Learned rankers: classifiers over the columns in place of weighted sums, as the paper also tried (scikit-learn)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.extras import needs
+from mpir.perspectives.normalization import minmax
+from mpir.rank.blend import best_of, slots
+from mpir.rank.columns import Columns, Floats
+from mpir.rank.weights import RANKS
+from mpir.tune.objective import Objective
+from mpir.tune.submissions import Submissions
+from mpir.validation import check_choice
+
+Learner = Literal["logistic regression", "feed-forward net"]
+
+
+@dataclass(frozen=True)
+class LearnedRanker:
+    """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn.
+
+    `lowest` is the lowest score of a sentence in training (0 at most): that of sentences which a document lacks.
+    """
+
+    sentences: Any
+    documents: Any
+    lowest: float
+
+    @classmethod
+    def fit(cls, objective: Objective, learner: Learner, seed: int = 0) -> LearnedRanker:
+        """Train on the questions of an objective, whose measure plays no part.
+
+        Raises:
+            InputError: an unknown learner, or all sentences, or all documents, have the same label.
+        """
+        columns, judgements = objective.scored.columns, objective.pool.judgements
+        for name, golden in (("sentence", judgements.overlaps), ("document", judgements.relevant)):
+            if golden.all() or not golden.any():
+                raise InputError(f"every candidate {name} has the same label, so nothing can be learned from them.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an end by the number of steps, which serves well enough
+            sentences = _model(learner, seed).fit(sentence_features(columns), judgements.overlaps)
+            scores = _log_odds(sentences, sentence_features(columns))
+            lowest = float(scores.min(initial=0.0))
+            documents = _model(learner, seed).fit(document_features(columns, scores, lowest), judgements.relevant)
+        return cls(sentences, documents, lowest)
+
+    def answers(self, objective: Objective) -> Submissions:
+        """What the questions of an objective would submit."""
+        columns = objective.scored.columns
+        sentences = _log_odds(self.sentences, sentence_features(columns))
+        features = document_features(columns, sentences, self.lowest)
+        return objective.pool.answers(_log_odds(self.documents, features), sentences)
+
+
+def sentence_features(columns: Columns) -> Floats:
+    """Every column of sentences and of their documents, as it is and mapped to 0-1 in each question: (N, 2P + 2K)."""
+    of = columns.document_of
+    raw = np.column_stack([columns.sentences, columns.documents[of]])
+    return np.column_stack([raw, minmax(raw, columns.question_of[of])])
+
+
+def document_features(columns: Columns, sentences: Floats, lowest: float) -> Floats:
+    """The document columns raw and mapped to 0-1, the best sentence scores, and whether there are so many.
+
+    The features are (D, 2K + 2R); a sentence that a document lacks has the score `lowest`.
+    """
+    best = best_of(sentences, slots(columns.document_of, len(columns.documents)), RANKS)
+    top = np.append(sentences, lowest)[best]
+    own = columns.documents
+    return np.column_stack([own, minmax(own, columns.question_of), top, best >= 0])
+
+
+def _model(learner: Learner, seed: int) -> Any:
+    check_choice("the learner", learner, get_args(Learner))
+    with needs("tune", "a learned ranker"):
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+    if learner == "logistic regression":
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    # Full batches: with so few positives, the accuracy that mini-batches would be stopped by says nothing.
+    net = MLPClassifier((16,), solver="lbfgs", alpha=0.01, max_iter=200, random_state=seed)
+    return make_pipeline(StandardScaler(), net)
+
+
+def _log_odds(model: Any, features: Floats) -> Floats:
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(features), np.float64)
+    chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(chance / (1 - chance)), np.float64)

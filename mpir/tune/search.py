@@ -1,0 +1,219 @@
+"""The search for weights, half by half or all at once, with every trial logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from mpir.errors import InputError
+from mpir.io.hash import fingerprint
+from mpir.io.journal import Journal
+from mpir.rank.columns import Floats
+from mpir.rank.weights import Weights
+from mpir.tune.judgements import Booleans
+from mpir.tune.measures import MEASURES
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import Bayesian, MakeOptimiser
+from mpir.tune.space import Space
+from mpir.validation import real_number, whole_number
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to search: which coordinates move together, how long, and by which optimiser.
+
+    `halves` are searched in turn, `calls` evaluations each, `loops` times at most. The search ends before that when no
+    half of a loop improved the objective by more than `tolerance`. One half of all coordinates is a joint search.
+
+    Raises:
+        InputError: a budget without a single evaluation, or a tolerance or seed that is none.
+    """
+
+    halves: tuple[str, ...] = ("beta", "alpha")
+    calls: int = 25
+    loops: int = 3
+    tolerance: float = 1e-4
+    seed: int = 0
+    optimiser: MakeOptimiser = Bayesian()  # noqa: RUF009  (a value that cannot change)
+
+    def __post_init__(self) -> None:
+        for name, least in (("calls", 1), ("loops", 1), ("seed", 0)):
+            whole_number(name, getattr(self, name), minimum=least)
+        real_number("tolerance", self.tolerance, "a finite number, such as 0.0001")
+
+    @property
+    def budget(self) -> int:
+        """The most evaluations there can be, the start included."""
+        return 1 + self.calls * self.loops * len(self.halves)
+
+    def describe(self) -> dict[str, Any]:
+        """A JSON-able description."""
+        how = self.optimiser if isinstance(self.optimiser, Bayesian) else getattr(self.optimiser, "__name__", "")
+        rest = {name: getattr(self, name) for name in ("halves", "calls", "loops", "tolerance", "seed")}
+        return {**rest, "halves": list(self.halves), "optimiser": str(how)}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One evaluation: in which loop and half, at which point of the whole space, with which value."""
+
+    loop: int
+    half: str
+    point: tuple[float, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the best point, its weights and value, all trials in order, and the best point of each half.
+
+    `path` starts with the starting point; each later one is the best after another half.
+    """
+
+    point: Floats
+    weights: Weights
+    value: float
+    trials: tuple[Trial, ...]
+    path: tuple[Floats, ...]
+
+    @property
+    def best_so_far(self) -> Floats:
+        """The best value after each evaluation (T,)."""
+        return np.maximum.accumulate([trial.value for trial in self.trials])
+
+
+def search(
+    objective: Objective,
+    space: Space,
+    plan: Plan,
+    *,
+    journal: Journal | None = None,
+    label: str = "tuning",
+    progress: bool = False,
+) -> Found:
+    """Search the space for the weights with the highest objective, from equal weights on.
+
+    Every trial goes into the journal under `label` as it is made, and a trial that the journal holds is not made again,
+    so an interrupted search ends as an uninterrupted one.
+
+    Raises:
+        InputError: nothing golden is among the candidates, so that all weights are equally bad.
+    """
+    check_reachable(objective)
+    run = _Run(objective, space, plan, journal, label)
+    with tqdm(total=plan.budget, desc=label, unit="trial", disable=not progress) as bar:
+        for trial in run.trials():
+            run.made.append(trial)
+            bar.update()
+            bar.set_postfix_str(f"best {run.best:.4f}", refresh=False)
+    return Found(run.point, space.weights(run.point), run.best, tuple(run.made), tuple(run.path))
+
+
+class _Run:
+    """One search under way."""
+
+    def __init__(self, objective: Objective, space: Space, plan: Plan, journal: Journal | None, label: str) -> None:
+        self.objective, self.space, self.plan = objective, space, plan
+        self.journal, self.label = journal, label
+        self.point, self.best = space.equal(), -np.inf
+        self.made: list[Trial] = []
+        self.path: list[Floats] = []
+
+    def trials(self) -> Iterator[Trial]:
+        """Make one trial after the other, keeping the best."""
+        yield self._trial(0, "start", self.point)
+        self.path.append(self.point)
+        for loop in range(self.plan.loops):
+            improved = False
+            for number, half in enumerate(self.plan.halves):
+                before = self.best
+                yield from self._half(loop, number, half)
+                self.path.append(self.point)
+                improved |= self.best - before > self.plan.tolerance
+            if not improved:
+                return
+
+    def _half(self, loop: int, number: int, half: str) -> Iterator[Trial]:
+        """Search the coordinates of one half, with the others at the best point so far."""
+        block = self.space.blocks.get(half, slice(None))
+        base = self.point
+        optimiser = self.plan.optimiser(len(base[block]), self.plan.calls, [self.plan.seed, loop, number])
+        optimiser.tell(base[block], self.best, asked=False)
+        for _ in range(self.plan.calls):
+            logged = self._logged()
+            point = base.copy()
+            point[block] = optimiser.ask() if logged is None else np.array(logged["point"])[block]
+            trial = self._trial(loop, half, point)
+            optimiser.tell(point[block], trial.value)
+            yield trial
+
+    def _trial(self, loop: int, half: str, point: Floats) -> Trial:
+        logged = self._logged()
+        value = self.objective(self.space.weights(point)) if logged is None else float(logged["value"])
+        if logged is None and self.journal is not None:
+            record = {"loop": loop, "half": half, "point": point.tolist(), "value": value}
+            self.journal.add(self._name(), record)
+        if value > self.best:
+            self.point, self.best = point, value
+        return Trial(loop, half, tuple(point.tolist()), value)
+
+    def _logged(self) -> dict[str, Any] | None:
+        return None if self.journal is None else self.journal.records.get(self._name())
+
+    def _name(self) -> str:
+        return f"{self.label} {len(self.made)}"
+
+
+def check_reachable(objective: Objective) -> None:
+    """Raise InputError where nothing golden is among the candidates, so that no weights are better than others."""
+    if not reachable(objective).any():
+        raise InputError(
+            f"none of the {len(objective.scored.questions)} questions has a golden {sought(objective)} among its "
+            "candidates, so all weights are equally bad; retrieve more candidates, or check that corpus and gold "
+            "belong together."
+        )
+
+
+def reachable(objective: Objective) -> Booleans:
+    """Whether a question (Q,) has anything among its candidates that is golden to the measure."""
+    judgements, columns = objective.pool.judgements, objective.scored.columns
+    documents = columns.question_of[judgements.relevant]
+    snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
+    found = np.zeros(len(objective.scored.questions), bool)
+    if sought(objective) == "snippet":
+        found[snippets] = True
+    if sought(objective) == "document" or objective.name not in MEASURES:
+        found[documents] = True
+    return found
+
+
+def sought(objective: Objective) -> str:
+    """What has to be golden: a document or a snippet."""
+    return "document" if objective.name.startswith("document-") else "snippet"
+
+
+def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dict[str, Any]:
+    """Everything a search depends on, for the header of its journal.
+
+    `data` says which set was scored, `chosen` which of its questions are searched on, among which candidates.
+    """
+    scored, pool = objective.scored, objective.pool
+    return {
+        "data": scored.data,
+        "chosen": fingerprint([[question.id for question in scored.questions], scored.documents.tolist()]),
+        "limits": [pool.limit_documents, pool.limit_snippets],
+        "measure": [objective.name, objective.version],
+        "context": [space.context, space.normalise],
+        "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],
+        "plan": plan.describe(),
+        **({} if space.single is None else {"single": dict(space.single)}),
+        **more,
+    }
+
+
+def _bounds(*columns: Sequence[Any]) -> list[list[Any]]:
+    return [list(row) for row in zip(*columns, strict=True)]

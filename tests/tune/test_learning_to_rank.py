@@ -1,0 +1,61 @@
+"""Learned rankers: features by hand, questions that leave one another alone, a name that is none trains nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.rank.columns import Columns, Layout
+from mpir.tune.dataset import Dataset
+from mpir.tune.learning_to_rank import LearnedRanker, document_features, sentence_features
+from mpir.tune.objective import Objective
+
+
+def test_a_mistyped_learner_is_refused(learnable: Dataset) -> None:
+    with pytest.raises(InputError, match="the learner is 'feed-forwad net'; choose from logistic regression"):
+        LearnedRanker.fit(Objective(learnable), "feed-forwad net")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
+def test_a_question_is_answered_alone_as_among_others(learnable: Dataset, learner: Any) -> None:
+    """A document with fewer than three sentences has a stand-in for the others, which no other question may move."""
+    columns = learnable.columns  # without ties, which the rounding of a product over more or fewer rows may break
+    noise = np.random.default_rng(2).random(columns.documents.shape)
+    objective = Objective(replace(learnable, columns=replace(columns, documents=columns.documents + noise)))
+    ranker = LearnedRanker.fit(objective, learner)
+    together = objective.per_question(ranker.answers(objective))
+    for number in np.flatnonzero(together > 0):
+        alone = objective.restricted([int(number)])
+        np.testing.assert_allclose(alone.per_question(ranker.answers(alone)), together[[number]])
+
+
+def test_features_of_sentences_by_hand() -> None:
+    """Columns as they are, then from 0 to 1 among all of a question's sentences, of whatever document."""
+    columns = Columns(
+        Layout(("bm25",), ("a",)),
+        np.array([[4.0], [2.0], [7.0]]),
+        np.array([[0.0], [1.0], [4.0], [9.0]]),
+        np.array([0, 0, 1]),
+        np.array([0, 0, 1, 2]),
+        2,
+    )
+    assert sentence_features(columns).tolist() == [[0, 4, 0, 1], [1, 4, 0.25, 1], [4, 2, 1, 0], [9, 7, 0.5, 0.5]]
+
+
+def test_a_sentence_that_is_lacking_counts_as_the_worst_in_training(learnable: Dataset) -> None:
+    ranker = LearnedRanker.fit(Objective(learnable), "logistic regression")
+    assert ranker.lowest == ranker.sentences.decision_function(sentence_features(learnable.columns)).min() < 0
+
+
+def test_features_of_documents_by_hand() -> None:
+    columns = Columns(
+        Layout(("bm25",), ("a",)),
+        np.array([[4.0], [2.0]]),
+        np.zeros((5, 1)),
+        np.zeros(2, np.int64),
+        np.array([0, 1, 1, 1, 1]),
+    )
+    features = document_features(columns, np.array([0.5, 0.1, 0.4, 0.2, 0.3]), -7.0)
+    assert features.tolist() == [[4, 1, 0.5, -7, -7, 1, 0, 0], [2, 0, 0.4, 0.3, 0.2, 1, 1, 1]]

@@ -1,0 +1,99 @@
+"""Effects by their arithmetic, and pictures that are written."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.errors import OutputError
+from mpir.plots import tuning as plots
+from mpir.rank.columns import Layout
+from mpir.tune.dataset import Dataset
+from mpir.tune.learning_to_rank import LearnedRanker
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import RandomSearch
+from mpir.tune.partial_dependence import dependence, top_shares
+from mpir.tune.search import Plan, search
+from mpir.tune.space import Space
+
+
+def test_dependence_passes_through_the_best_point(learnable: Dataset) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    point = space.coordinates(np.array([0.5, 0.25, 0.25, 0.4, 0.2, 0.2, 0.2]))
+    effects = dependence(objective, space, point, steps=5, samples=4)
+    assert [effect.name for effect in effects] == list(space.names)
+    assert effects[0].shares.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert effects[0].at_best[2] == pytest.approx(objective(space.weights(point)))
+    assert (effects[0].low <= effects[0].high).all()
+    assert effects[0].mean[-1] > effects[0].mean[0]  # column a helps
+
+
+def test_the_band_of_random_points_is_between_their_quartiles(learnable: Dataset) -> None:
+    """Each number of samples has one point more than the one before it, whose values the means give away."""
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    found = [dependence(objective, space, space.equal(), steps=3, samples=number)[0] for number in range(1, 6)]
+    sums = np.array([number * one.mean for number, one in enumerate(found, 1)])
+    values = np.diff(sums, axis=0, prepend=0.0)
+    np.testing.assert_allclose([found[-1].low, found[-1].high], np.quantile(values, [0.25, 0.75], axis=0))
+
+
+@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
+def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
+    space = Space.of(learnable.columns, context=context)
+    shares = top_shares(Objective(learnable), space.weights(space.equal()))
+    assert set(shares) == {"bm25", "a", "b", "context"}
+    np.testing.assert_allclose(sum(shares.values())[:5], 1)
+    assert all((part >= -1e-12).all() for part in shares.values())
+
+
+def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> None:
+    layout = Layout(("bm25",), ("a", "b"), frozenset({"b"}))
+    scored = replace(learnable, columns=replace(learnable.columns, layout=layout))
+    space = Space.of(scored.columns)
+    shares = top_shares(Objective(scored), space.weights(space.equal()))
+    assert not shares["b"].any()
+    np.testing.assert_allclose(sum(shares.values())[:5], 1)
+
+
+@pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
+def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: str) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    answers = LearnedRanker.fit(objective, learner).answers(objective)
+    assert objective(answers) > objective(space.weights(space.coordinates(np.array([0, 1, 0, 0, 1, 0, 0.0]))))
+
+
+def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    found = search(objective, space, Plan(calls=4, loops=1, optimiser=RandomSearch))
+    plots.best_so_far(tmp_path / "best", {"one": [found.best_so_far] * 2, "two": [found.best_so_far]}, "MAP")
+    plots.weight_paths(tmp_path / "paths", space, found)
+    plots.partial_dependence(
+        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+    )
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    plots.bars(tmp_path / "bars", {"a": (0.1, -0.1, 0.2), "b": (0.0, -0.1, 0.1)}, "difference", zero=True)
+    plots.learning_curve(tmp_path / "curve", [5, 10], {"tuned": np.ones((2, 3)), "equal": np.ones(1)}, "MAP")
+    for name in ("best", "paths", "dependence", "shares", "bars", "curve"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="the picture cannot be written"):
+        plots.shares_at_the_top(tmp_path / "file" / "shares", {"a": np.ones(2)})
+
+
+def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path: Path) -> None:
+    generator, count = np.random.default_rng(0), len(learnable.columns.sentences)
+    more = {f"p{number}": generator.random(count) for number in range(7)}
+    scored = replace(learnable, columns=learnable.columns.with_sentences(more))
+    objective, space = Objective(scored), Space.of(scored.columns)
+    assert len(space.alpha.names) == 10  # nine perspectives, and context
+    found = search(objective, space, Plan(calls=2, loops=1, optimiser=RandomSearch))
+    plots.weight_paths(tmp_path / "paths", space, found)
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    plots.partial_dependence(
+        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+    )
+    assert all((tmp_path / f"{name}.png").is_file() for name in ("paths", "shares", "dependence"))
+    for look in (plots.look, plots.fill):
+        assert len({tuple(look(number).values()) for number in range(20)}) == 20

@@ -1,0 +1,190 @@
+"""Searching: optimisers on a known function, alternation, the log, resuming, and refusals."""
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.errors import InputError
+from mpir.io.journal import Journal
+from mpir.rank.columns import Floats, Layout
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+from mpir.tune.optimiser import Bayesian, GridSearch, MakeOptimiser, RandomSearch
+from mpir.tune.search import Plan, search, settings
+from mpir.tune.space import Space
+
+QUICK = Plan(calls=10, loops=2, tolerance=-1.0, seed=3, optimiser=Bayesian(initial=4))
+
+
+@pytest.fixture(scope="module")
+def objective(learnable: Dataset) -> Objective:
+    return Objective(learnable)
+
+
+@pytest.fixture(scope="module")
+def space(learnable: Dataset) -> Space:
+    return Space.of(learnable.columns)
+
+
+def maximise(make: MakeOptimiser, calls: int = 25) -> float:
+    optimiser = make(2, calls, [0])
+    for _ in range(calls):
+        point = optimiser.ask()
+        assert ((point >= 0) & (point <= 1)).all()
+        optimiser.tell(point, -float(((point - [0.31, 0.77]) ** 2).sum()))
+    return max(optimiser.values)
+
+
+def test_bayesian_search_finds_the_top_that_others_miss() -> None:
+    bayesian = maximise(Bayesian(initial=5))
+    assert bayesian > -1e-3
+    assert bayesian > max(maximise(RandomSearch), maximise(GridSearch))
+
+
+def test_grid_search_visits_every_point_once() -> None:
+    grid = GridSearch(2, 9, [1])
+    points = []
+    for _ in range(9):
+        points.append(tuple(grid.ask()))
+        grid.tell(np.array(points[-1]), 0.0)
+    assert sorted(points) == [(a / 2, b / 2) for a in range(3) for b in range(3)]
+    assert points != sorted(points)  # so that a part of them is spread evenly
+
+
+def test_alternation_finds_the_column_that_helps(objective: Objective, space: Space) -> None:
+    found = search(objective, space, QUICK)
+    assert found.value == max(trial.value for trial in found.trials) == found.best_so_far[-1]
+    assert found.value > found.trials[0].value + 0.03
+    assert objective(found.weights) == pytest.approx(found.value)
+    assert len(found.trials) == QUICK.budget == 41
+    assert [trial.half for trial in found.trials[1:21]] == ["beta"] * 10 + ["alpha"] * 10
+    shares = dict(zip(space.names, space.shares(found.point), strict=True))
+    assert shares["a"] > shares["b"]
+
+
+def test_a_half_moves_only_its_own_coordinates(objective: Objective, space: Space) -> None:
+    found = search(objective, space, QUICK)
+    blocks = space.blocks
+    for trial in found.trials[1:11]:
+        assert trial.point[blocks["alpha"]] == found.trials[0].point[blocks["alpha"]]
+    first_best = max(found.trials[:11], key=lambda trial: trial.value)
+    for trial in found.trials[11:21]:
+        assert trial.point[blocks["beta"]] == first_best.point[blocks["beta"]]
+
+
+def test_it_ends_when_no_half_improves(objective: Objective, space: Space) -> None:
+    found = search(objective, space, replace(QUICK, loops=9, tolerance=10.0, optimiser=RandomSearch))
+    assert len(found.trials) == 1 + 2 * QUICK.calls
+
+
+class OnlyFirst(RandomSearch):
+    """Searches the first half; of the second it asks for nothing but what it was told to be the best so far."""
+
+    def propose(self, number: int) -> Floats:
+        return self.points[0] if self.seed[-1] else super().propose(number)
+
+
+def test_it_goes_on_where_one_half_of_a_loop_improved(objective: Objective, space: Space) -> None:
+    found = search(objective, space, replace(QUICK, tolerance=1e-4, optimiser=OnlyFirst))
+    best = found.best_so_far
+    assert best[10] > best[0] + 1e-4
+    assert best[20] == best[10]
+    assert len(found.trials) == QUICK.budget
+
+
+def test_where_all_weights_are_equally_good_the_first_ones_stay(learnable: Dataset, space: Space) -> None:
+    found = search(Objective(learnable, lambda answers: np.ones(60)), space, replace(QUICK, optimiser=RandomSearch))
+    assert found.point.tolist() == space.equal().tolist()
+
+
+class Stopping(Objective):
+    """An objective that is interrupted after some evaluations."""
+
+    left = 10**9
+
+    def __call__(self, answers: object) -> float:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().__call__(answers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stop", [1, 3, 17, 33])
+def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
+    learnable: Dataset, space: Space, tmp_path: Path, stop: int
+) -> None:
+    expected = search(Objective(learnable), space, QUICK)
+    stopping = Stopping(learnable)
+    header = settings(stopping, space, QUICK)
+    stopping.left = stop
+    with pytest.raises(KeyboardInterrupt), Journal(tmp_path / "log", header) as journal:
+        search(stopping, space, QUICK, journal=journal)
+    journal = Journal(tmp_path / "log", header)
+    assert len(journal.records) == stop
+    counting = Stopping(learnable)
+    found = search(counting, space, QUICK, journal=journal)
+    assert found.trials == expected.trials
+    assert found.weights == expected.weights
+    assert 10**9 - counting.left == QUICK.budget - stop  # nothing was evaluated twice
+    assert search(counting, space, QUICK, journal=journal).trials == expected.trials
+    assert 10**9 - counting.left == QUICK.budget - stop
+
+
+def test_other_questions_or_limits_are_another_search(learnable: Dataset, space: Space) -> None:
+    """A journal of the one is never taken for the other's."""
+    whole = replace(learnable, data="0123")
+    half = whole.subset(range(30))
+    objectives = [Objective(whole), Objective(half), Objective(whole, documents=3), Objective(whole, snippets=3)]
+    headers = [settings(one, space, QUICK) for one in objectives]
+    assert all(one != other for one, other in combinations(headers, 2))
+    assert {header["data"] for header in headers} == {"0123"}
+    assert headers[0] == settings(Objective(whole.subset(range(60))), space, QUICK)
+
+
+def test_the_same_questions_among_other_candidates_are_another_search(learnable: Dataset, space: Space) -> None:
+    renamed = replace(learnable, documents=np.char.add(learnable.documents, "x"))
+    twice = Dataset.below([learnable, renamed])
+    one, other = (Objective(twice.subset(range(first, first + 60))) for first in (0, 60))
+    assert settings(one, space, QUICK) != settings(other, space, QUICK)
+
+
+def test_another_seed_searches_elsewhere(objective: Objective, space: Space) -> None:
+    one, other = (search(objective, space, replace(QUICK, loops=1, seed=seed)) for seed in (0, 1))
+    assert one.trials[1:] != other.trials[1:]
+
+
+def test_any_number_of_perspectives(learnable: Dataset) -> None:
+    columns = learnable.columns
+    for scores, names in ((columns.sentences[:, :1], ("a",)), (np.tile(columns.sentences, 3), tuple("abcdef"))):
+        scored = replace(learnable, columns=replace(columns, sentences=scores, layout=Layout(("bm25",), names)))
+        found = search(Objective(scored), Space.of(scored.columns), replace(QUICK, optimiser=RandomSearch))
+        assert set(found.weights.alpha) == set(names)
+
+
+def test_what_is_refused(learnable: Dataset, space: Space) -> None:
+    with pytest.raises(InputError, match="calls is 0; expected a whole number of at least 1"):
+        Plan(calls=0)
+    with pytest.raises(InputError, match="number of initial points is 0"):
+        Bayesian(initial=0)
+    with pytest.raises(InputError, match="the acquisition is 'UCB'; choose from EI, PI, LCB"):
+        Bayesian(acquisition="UCB")  # type: ignore[arg-type]
+    elsewhere = tuple(replace(question, documents=("99",), snippets=()) for question in learnable.questions)
+    for measure, what in (("document-map", "document"), ("snippet-f1", "snippet")):
+        objective = Objective(replace(learnable, questions=elsewhere), measure)
+        with pytest.raises(InputError, match=f"none of the 60 questions has a golden {what} among its candidates"):
+            search(objective, space, QUICK)
+
+
+def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset) -> None:
+    golden = Objective(learnable).pool.judgements.relevant.astype(float)
+    columns = learnable.columns.with_documents(
+        {"oracle": golden, "noise": np.random.default_rng(5).random(len(golden))}
+    )
+    scored = replace(learnable, columns=columns)
+    found = search(Objective(scored, "document-map"), Space.of(columns), replace(QUICK, calls=20))
+    best = Objective(scored)(Weights({"a": 0.0, "b": 0.0}, 0.0, {"bm25": 0.0, "oracle": 1.0, "noise": 0.0}, 0.0))
+    assert found.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))
