@@ -32,7 +32,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from measure import Timed, Worker, default_threads, describe, machine, show, spread, table
 from scipy.stats import kendalltau
 from tqdm import tqdm
@@ -42,8 +41,8 @@ from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.errors import MpirError
 from mpir.io.write import write_json
+from mpir.types import Float
 
-Outputs = npt.NDArray[np.floating]
 BASE, TOKENS = "transformers, fp32", 4096
 DOCUMENTS, CHARACTERS = 10_000, 1000
 BACKENDS = ("onnxruntime", "onnx", "onnxscript", "openvino")
@@ -200,14 +199,14 @@ def start_seconds(worker: Worker, first: Timed, turns: Sequence[Timed]) -> float
     return worker.started + max(0.0, first.seconds - median(turn.seconds for turn in turns))
 
 
-def agreement(outputs: Outputs, expected: Outputs) -> dict[str, float]:
+def agreement(outputs: Float, expected: Float) -> dict[str, float]:
     """How far outputs (N, K) are from those expected: as probabilities, and in the order that the first ones make."""
     difference = np.abs(_probabilities(outputs) - _probabilities(expected)).max()
     tau = kendalltau(outputs[:, 0], expected[:, 0]).statistic
     return {"max_difference": float(difference), "kendall_tau": float(tau)}
 
 
-def _probabilities(outputs: Outputs) -> Outputs:
+def _probabilities(outputs: Float) -> Float:
     return 1 / (1 + np.exp(-outputs.astype(np.float64)))
 
 

@@ -22,7 +22,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from peers import load_quietly
 from workload import read_documents
@@ -32,8 +31,8 @@ from mpir.cli.number_options import positive
 from mpir.io.write import write_json
 from mpir.models.checkpoint import open_checkpoint
 from mpir.text.split import sentences
+from mpir.types import F32
 
-Floats = npt.NDArray[np.float32]
 SHORT, FEW = 64, 8
 """The tokens and texts of a batch as a thesis timed it."""
 PEER, OWN = "sentence-transformers", "mpir"
@@ -102,12 +101,12 @@ def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
 class Made(NamedTuple):
     """Vectors (N, W), and the processor's seconds that they took: the program's and the system's."""
 
-    vectors: Floats
+    vectors: F32
     user: float
     system: float
 
 
-def watched(encode: Callable[[Sequence[str]], Floats]) -> Callable[[Sequence[str]], Made]:
+def watched(encode: Callable[[Sequence[str]], F32]) -> Callable[[Sequence[str]], Made]:
     """Makes vectors with an eye on the processor's time."""
 
     def run(texts: Sequence[str]) -> Made:

@@ -20,15 +20,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.io.write import write_json
+from mpir.types import F64
 
-Scores = npt.NDArray[np.float64]
 PEER, OWN = "MaxSim alone, sentence-transformers", "MaxSim alone, mpir"
 WIDTH = 300
 
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _figures(found: dict[str, Any], values: dict[str, Scores], pairs: int, peaks: dict[str, float]) -> dict[str, Any]:
+def _figures(found: dict[str, Any], values: dict[str, F64], pairs: int, peaks: dict[str, float]) -> dict[str, Any]:
     rates = {name: spread(pairs / timed.seconds for timed in times) for name, times in found.items()}
     figures: dict[str, Any] = {
         "pairs": pairs,
@@ -99,18 +98,18 @@ def _print(figures: dict[str, Any], notes: Sequence[str]) -> None:
     print("\n".join(["", *notes]))
 
 
-def cross_encoder(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+def cross_encoder(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     """Reads every pair."""
     encoder = _encoder(bundle, precision)
     return lambda questions: encoder.outputs([(q, text) for q in questions for text in texts])[0][:, 0].astype(float)
 
 
-def late(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+def late(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     """Has read the texts; reads the questions."""
     return _ready(_late(bundle, precision), texts)
 
 
-def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     """A model with random vectors of all words, that has read the texts."""
     from mpir.models.encoder import Encoder
     from mpir.models.late import FORMS
@@ -128,7 +127,7 @@ def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
 
 def maxsim_alone(
     bundle: str, precision: str, texts: Sequence[str], questions: Sequence[str], peer: bool
-) -> Callable[[Sequence[str]], Scores]:
+) -> Callable[[Sequence[str]], F64]:
     """Compares vectors that are all there, those of each text's first passage."""
     import torch
 
@@ -146,7 +145,7 @@ def maxsim_alone(
     lengths = torch.tensor([len(vector) for vector in found])
 
     @torch.inference_mode()
-    def run(_: Sequence[str]) -> Scores:
+    def run(_: Sequence[str]) -> F64:
         values = scores(one.encoder.interaction, queries, torch.cat(found), lengths)
         return np.asarray(values.numpy().astype(float))
 
@@ -169,7 +168,7 @@ def _late(bundle: str, precision: str) -> Any:
     return LatePerspective("late", _encoder(bundle, precision), FORMS["states"])
 
 
-def _ready(perspective: Any, texts: Sequence[str]) -> Callable[[Sequence[str]], Scores]:
+def _ready(perspective: Any, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     perspective.score("What is this?", texts)
     return lambda questions: perspective.score_pairs([(q, text) for q in questions for text in texts])[0]
 

@@ -24,15 +24,15 @@ from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import PairTokenizer, TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert
+from mpir.types import F32
 
-Outputs = npt.NDArray[np.float32]
 Settings = tuple[str, str, int, Mapping[str, Any]]
 """A maker's name, the precision of the model it gets, tokens of a batch, and what else the maker takes."""
-Forward = Callable[[Sequence[TokenSequence]], Outputs]
+Forward = Callable[[Sequence[TokenSequence]], F32]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], Outputs]:
+def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], F32]:
     """Reads the pairs, makes the forward pass, and gives back what runs it over all of them, longest batches first."""
     load_quietly()
     maker, precision, tokens, options = settings
@@ -42,7 +42,7 @@ def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> 
     forward: Forward = globals()[maker](cross, **options)
 
     @torch.inference_mode()
-    def run() -> Outputs:
+    def run() -> F32:
         outputs = np.empty((len(read.lengths), cross.outputs_count), np.float32)
         for rows, sequences in parts:
             outputs[rows] = forward(sequences)
@@ -51,7 +51,7 @@ def over_batches(settings: Settings, checkpoint: str, pairs: Sequence[Pair]) -> 
     return run
 
 
-def whole_call(precision: str, devices: str, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], Outputs]:
+def whole_call(precision: str, devices: str, checkpoint: str, pairs: Sequence[Pair]) -> Callable[[], F32]:
     """`Encoder.outputs`, which tokenises as well, on these devices."""
     load_quietly()
     cross = Encoder(checkpoint, device=devices, precision=precision)
@@ -166,9 +166,9 @@ def _unpadded(bert: UnpaddedBert) -> Forward:
 
 
 def _padded(cross: Encoder, model: Any) -> Forward:
-    def forward(sequences: Sequence[TokenSequence]) -> Outputs:
+    def forward(sequences: Sequence[TokenSequence]) -> F32:
         tensors = {name: torch.from_numpy(array) for name, array in _arrays(cross, sequences).items()}
-        outputs: Outputs = model(**tensors).logits.float().numpy()
+        outputs: F32 = model(**tensors).logits.float().numpy()
         return outputs
 
     return forward

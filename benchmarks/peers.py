@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from measure import THREAD_VARIABLES
 
 from mpir.io.read import read_json
+from mpir.types import F64
 
 Pair = tuple[str, str]
-Scores = npt.NDArray[np.float64]
-Score = Callable[[Sequence[Pair]], Scores]
+Score = Callable[[Sequence[Pair]], F64]
 
 
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
@@ -61,7 +60,7 @@ def sentence_transformers_score(
         pools = [model.start_multi_process_pool(["cpu"] * processes) for model in models]  # type: ignore[attr-defined]
         calls = [{**call, "pool": pool} for pool in pools]
 
-    def score(pairs: Sequence[Pair]) -> Scores:
+    def score(pairs: Sequence[Pair]) -> F64:
         found = [
             model.predict(list(pairs), **call) if isinstance(model, CrossEncoder) else cosines(model, pairs, call)
             for model, call in zip(models, calls, strict=True)
@@ -76,12 +75,12 @@ def reads_alone(checkpoint: Path) -> bool:
     return not any("Classification" in name for name in read_json(checkpoint / "config.json")["architectures"])
 
 
-def cosines(model: Any, pairs: Sequence[Pair], call: Mapping[str, Any]) -> Scores:
+def cosines(model: Any, pairs: Sequence[Pair], call: Mapping[str, Any]) -> F64:
     """What a SentenceTransformer says of pairs (N,), 0 to 1: each text is read once."""
     number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
     vectors = model.encode(list(number), normalize_embeddings=True, **call)
     left, right = (vectors[[number[pair[side]] for pair in pairs]] for side in (0, 1))
-    found: Scores = (left * right).sum(axis=1).astype(np.float64).clip(0.0, 1.0)
+    found: F64 = (left * right).sum(axis=1).astype(np.float64).clip(0.0, 1.0)
     return found
 
 
@@ -105,7 +104,7 @@ def rerankers_score(checkpoints: Sequence[Path], device: str | None) -> Score:
 def by_rank(model: Any) -> Score:
     """A rerankers model's probabilities (N, 1)."""
 
-    def score(pairs: Sequence[Pair]) -> Scores:
+    def score(pairs: Sequence[Pair]) -> F64:
         groups = [(question, [text for _, text in part]) for question, part in groupby(pairs, key=lambda pair: pair[0])]
         logits = np.array([logit for question, texts in groups for logit in rank(model, question, texts)], np.float64)
         return 1 / (1 + np.exp(-logits[:, None]))

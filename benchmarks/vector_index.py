@@ -22,6 +22,7 @@ from tabulate import tabulate
 from mpir.cli import guarded
 from mpir.retrieve.dense import DenseIndex
 from mpir.retrieve.dense import faiss_backend as engine
+from mpir.types import F32
 
 KINDS = {
     "Flat": "",
@@ -32,7 +33,6 @@ KINDS = {
     "HNSW32": "efSearch=128",
 }
 QUERIES, NOISE, DEPTHS = 300, 0.02, (10, 100)
-Floats = npt.NDArray[np.float32]
 
 
 def main() -> int:
@@ -58,13 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def stored(folder: Path) -> Iterator[Floats]:
+def stored(folder: Path) -> Iterator[F32]:
     """The vectors of an index, segment by segment."""
     for segment in DenseIndex(folder).segments:
         yield engine.reconstruct(segment.index, np.arange(segment.index.ntotal))
 
 
-def built(vectors: Floats, kind: str) -> Any:
+def built(vectors: F32, kind: str) -> Any:
     """An index of that kind."""
     index = engine.empty_index(vectors.shape[1], kind)
     engine.train(index, vectors, kind)
@@ -72,9 +72,7 @@ def built(vectors: Floats, kind: str) -> Any:
     return index
 
 
-def measured(
-    kind: str, parameters: str, vectors: Floats, queries: Floats, exact: npt.NDArray[np.int64]
-) -> list[object]:
+def measured(kind: str, parameters: str, vectors: F32, queries: F32, exact: npt.NDArray[np.int64]) -> list[object]:
     """What one kind finds, takes and costs."""
     started = time.process_time()
     index = built(vectors, kind)

@@ -34,13 +34,13 @@ from mpir.io.read import read_json
 from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
+from mpir.types import F32
 
 DOCUMENTS, BEST, OTHERS = 6, 8, 16
 """BM25's candidates of each question that are searched, and how many of their sentences are taken."""
 LONGEST = 600
 """Characters of a sentence."""
 SEARCHED = "searched"
-Vectors = npt.NDArray[np.float32]
 
 
 class Teacher:
@@ -65,7 +65,7 @@ class Teacher:
             found[places] = np.maximum(found[places], near)
         return found
 
-    def vectors(self, texts: list[str]) -> Vectors:
+    def vectors(self, texts: list[str]) -> F32:
         """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
         vectors, text_of = self.encoder.vectors(texts, progress=sys.stderr.isatty())
         return vectors[np.searchsorted(text_of, np.arange(len(texts)))]

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_write
+from mpir.types import F64
 
-Scores = npt.NDArray[np.float64]
 
-
-def keep(path: Path, rows: list[dict[str, Any]], found: Scores) -> None:
+def keep(path: Path, rows: list[dict[str, Any]], found: F64) -> None:
     """Add the scores (N,) of rows to a file: fingerprints `rows` (M,), ascending, and `scores` (M,) in fp16."""
     known = dict(zip(*read_kept(path), strict=True)) if path.exists() else {}
     known |= dict(zip(fingerprints(rows).tolist(), found.tolist(), strict=True))

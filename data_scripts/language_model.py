@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch.nn import functional
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
+from mpir.types import F64
+
 Pairs = Sequence[tuple[str, str]]
-Array = npt.NDArray[np.float64]
 BETWEEN, AFTER = "\nmeans the same as:\n", "\nsimilarity:"
 TOKENS = 100
 """Most tokens of a text."""
@@ -34,7 +34,7 @@ class LanguageModel:
         self.output = torch.nn.Linear(self.model.config.hidden_size, 1)
         self._between, self._after = self.tokenizer.encode(BETWEEN), self.tokenizer.encode(AFTER)
 
-    def tune(self, pairs: Pairs, labels: Array, seed: int) -> None:
+    def tune(self, pairs: Pairs, labels: F64, seed: int) -> None:
         """Train on pairs, in either order, and labels 0 to 5: mean squared error of the share of 5."""
         torch.manual_seed(seed)
         torch.nn.init.normal_(self.output.weight, std=0.01)
@@ -60,11 +60,11 @@ class LanguageModel:
         self.model.eval()
 
     @torch.inference_mode()
-    def score(self, pairs: Pairs) -> Array:
+    def score(self, pairs: Pairs) -> F64:
         """The likeness (N,) of each pair, 0 to 1: the mean of both orders, which are read differently."""
         return np.mean([self._score(pairs), self._score([(other, one) for one, other in pairs])], axis=0)
 
-    def _score(self, pairs: Pairs) -> Array:
+    def _score(self, pairs: Pairs) -> F64:
         rows = [self._ids(*pair) for pair in pairs]
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         values = np.zeros(len(rows))

@@ -41,10 +41,10 @@ from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.text import Question
 from mpir.text.normalise import normalise
+from mpir.types import F64
 
 Pairs = list[tuple[str, str]]
-Array = npt.NDArray[np.float64]
-Judge = Callable[[Pairs], Array]
+Judge = Callable[[Pairs], F64]
 LENGTH = 128
 NEAR = 3
 """New pairs of each sentence with its nearest neighbours, beside one with a random sentence."""
@@ -77,7 +77,7 @@ class BiEncoder:
         found = np.concatenate(parts)
         return found[np.argsort(order)]
 
-    def tune(self, pairs: Pairs, labels: Array, seed: int) -> None:
+    def tune(self, pairs: Pairs, labels: F64, seed: int) -> None:
         """Train on pairs and labels 0 to 5: mean squared error of the cosine from the label's fifth."""
         torch.manual_seed(seed)
         order = [
@@ -98,7 +98,7 @@ class BiEncoder:
             optimiser.zero_grad()
         self.model.eval()
 
-    def score(self, pairs: Pairs) -> Array:
+    def score(self, pairs: Pairs) -> F64:
         """The cosine (N,) of each pair; a repeated text is encoded once."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
         vectors = self.vectors(list(number))
@@ -109,27 +109,27 @@ class BiEncoder:
 class Teachers:
     """Judges of how alike two texts are, blended by least squares on STS-B dev."""
 
-    def __init__(self, judges: Mapping[str, Judge], dev: Pairs, labels: Array) -> None:
+    def __init__(self, judges: Mapping[str, Judge], dev: Pairs, labels: F64) -> None:
         self.judges = judges
         views = self._views(dev)
         self.weights = np.linalg.lstsq(views, labels, rcond=None)[0]
         self._print("STS-B dev", views, labels)
 
-    def report(self, name: str, pairs: Pairs, labels: Array) -> None:
+    def report(self, name: str, pairs: Pairs, labels: F64) -> None:
         """Print how each teacher, and the blend, correlate with people on a set."""
         self._print(name, self._views(pairs), labels)
 
-    def _print(self, name: str, views: Array, labels: Array) -> None:
+    def _print(self, name: str, views: F64, labels: F64) -> None:
         found = {teacher: views[:, column] for column, teacher in enumerate(self.judges)}
         found["all"] = views @ self.weights
         figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in found.items())
         print(f"Pearson on {name}: {', '.join(figures)}")
 
-    def _views(self, pairs: Pairs) -> Array:
+    def _views(self, pairs: Pairs) -> F64:
         """(N, teachers + 1): what each says of the pairs, and one."""
         return np.stack([*(judge(pairs) for judge in self.judges.values()), np.ones(len(pairs))], axis=1)
 
-    def label(self, pairs: Pairs) -> Array:
+    def label(self, pairs: Pairs) -> F64:
         """Labels (N,) from 0 to 5."""
         return np.clip(self._views(pairs) @ self.weights, 0.0, 5.0)
 
@@ -138,14 +138,14 @@ def crossing(checkpoint: str) -> Judge:
     """What a cross-encoder's first output says of pairs, 0 to 1."""
     cross = Encoder(checkpoint)
 
-    def score(pairs: Pairs) -> Array:
+    def score(pairs: Pairs) -> F64:
         logits = cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)
         return 1 / (1 + np.exp(-logits))
 
     return score
 
 
-def read_stsb(path: Path) -> tuple[Pairs, Array]:
+def read_stsb(path: Path) -> tuple[Pairs, F64]:
     """The pairs of an STS-B file and their labels, 0 to 5."""
     rows = list(sts_rows(path))
     return [(item["question"], item["sentence"]) for item in rows], np.array([item["label"] for item in rows])
@@ -184,7 +184,7 @@ def some(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
     return generator.sample(pairs, min(count, len(pairs)))
 
 
-def rows_of(pairs: Pairs, labels: Array, kind: str) -> Iterator[Example]:
+def rows_of(pairs: Pairs, labels: F64, kind: str) -> Iterator[Example]:
     """Training rows; each is its own group."""
     for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
         yield row(Question(f"{kind}-{number}", question), sentence, round(float(label), 3), kind)

@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
@@ -42,9 +41,9 @@ from mpir.io.write import atomic_write
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.perspectives.bi_encoder import COSINE, SCALES
 from mpir.perspectives.normalization import LOGIT, TOPS
+from mpir.types import F64
 from mpir.validation import check_choice, real_number, whole_number
 
-Scores = npt.NDArray[np.float64]
 STEEPNESS, KNOWN = 10.0, 2.0
 """Of a cosine, or a sum of them, as a logit; and what a label of 1 adds to that of encoders."""
 Row = dict[str, Any]
@@ -139,7 +138,7 @@ def some_of_each(rows: list[Row], count: int) -> list[Row]:
     return [rows[place] for place in sorted(kept)]
 
 
-def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], Scores]:
+def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], F64]:
     """The rows whose scores a file keeps, and those scores (N,).
 
     A question of which it knows none of the best rows is left out, or none of those with label 0, since ranking losses
@@ -187,7 +186,7 @@ def label(row: Row) -> float:
     return float(row.get("label", 0))
 
 
-def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
+def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> F64:
     """The logits (N,) of a bundle's perspective."""
     loaded = open_bundle(arguments.bundle).perspectives(device=arguments.device, precision=arguments.precision)
     teacher = next((one for one in loaded if one.name == arguments.perspective), None)
@@ -206,7 +205,7 @@ def scale_of(teacher: Perspective) -> str:
     return scale
 
 
-def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
+def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> F64:
     """Logits (N,) of the sum of encoders' cosines; of a text longer than an encoder, the beginning counts."""
     from mpir.models.encoder import Encoder
 
@@ -222,12 +221,12 @@ def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> Scores:
     return found
 
 
-def logits(values: Scores, scale: str) -> Scores:
-    """Scores (N,) on a scale as the logits that a sigmoid would carry there."""
+def logits(values: F64, scale: str) -> F64:
+    """F64 (N,) on a scale as the logits that a sigmoid would carry there."""
     if scale in (LOGIT, COSINE):
         return STEEPNESS * values if scale == COSINE else values
     shares = np.clip(values / TOPS[scale], EDGE, 1 - EDGE)
-    found: Scores = np.log(shares / (1 - shares))
+    found: F64 = np.log(shares / (1 - shares))
     return found
 
 

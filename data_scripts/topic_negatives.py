@@ -39,8 +39,8 @@ from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document, Question
 from mpir.text.normalise import normalise
 from mpir.text.split import sentences
+from mpir.types import F32
 
-Vectors = npt.NDArray[np.float32]
 DEPTH = 60
 """Nearest sentences that are looked at, by BM25 and by vectors each."""
 POSITIVES, NEAR, RANDOM = 12, 10, 2
@@ -58,7 +58,7 @@ class Pool:
     texts: list[str]
     owners: list[set[str]]
     index: MemoryIndex
-    vectors: Vectors
+    vectors: F32
 
     @classmethod
     def build(cls, owned: Iterable[tuple[str, str]], encoder: Encoder) -> Pool:
@@ -68,7 +68,7 @@ class Pool:
             found.setdefault(text, set()).add(owner)
         return cls(list(found), list(found.values()), MemoryIndex(list(found)), encode(encoder, list(found)))
 
-    def nearest(self, query: str, vector: Vectors) -> dict[str, list[int]]:
+    def nearest(self, query: str, vector: F32) -> dict[str, list[int]]:
         """The numbers of the sentences nearest to a query, best first, by way of search."""
         words = self.index.scores(query)
         return {"bm25": [i for i in top(words) if words[i] > 0], "vector": top(self.vectors @ vector)}
@@ -80,7 +80,7 @@ def top(scores: npt.NDArray[np.float32]) -> list[int]:
     return [int(i) for i in best[np.argsort(-scores[best], kind="stable")]]
 
 
-def encode(encoder: Encoder, texts: Sequence[str]) -> Vectors:
+def encode(encoder: Encoder, texts: Sequence[str]) -> F32:
     """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
     if not texts:
         return np.zeros((0, encoder.config.hidden_size), np.float32)
@@ -95,7 +95,7 @@ class Filter:
     same: float
     """Cosine with an own sentence from which on another says the same."""
     own: Sequence[str]
-    vectors: Vectors
+    vectors: F32
     alike: frozenset[str]
     """The owner itself and those that ask nearly the same."""
 
@@ -103,14 +103,14 @@ class Filter:
         """Whether a sentence of the pool is another matter."""
         return not pool.owners[number] & self.alike and self.differs(pool.texts[number], pool.vectors[number])
 
-    def differs(self, text: str, vector: Vectors) -> bool:
+    def differs(self, text: str, vector: F32) -> bool:
         """Whether a text, whose vector (W,) is given, says something else than the own sentences."""
         if may_be_golden(text, self.own):
             return False
         return not len(self.vectors) or float((self.vectors @ vector).max()) < self.same
 
 
-def negatives(question: Question, vector: Vectors, pool: Pool, keep: Filter, kind: str) -> Iterator[Example]:
+def negatives(question: Question, vector: F32, pool: Pool, keep: Filter, kind: str) -> Iterator[Example]:
     """The nearest sentences of others by each way of search, each once, without likely answers."""
     seen: set[int] = set()
     for way, numbers in pool.nearest(question.body, vector).items():

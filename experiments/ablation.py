@@ -41,13 +41,13 @@ from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.train.mixture_schema import paths, read_declared
 from mpir.train.settings import TrainingSettings
+from mpir.types import F64
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.train.examples import Example
     from mpir.train.trainer import FineTuner
 
-Floats = npt.NDArray[np.float64]
 PARTS = ("perspectives", "files", "kinds", "losses")
 LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -196,11 +196,11 @@ def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namesp
     return result
 
 
-def shares(tuner: FineTuner, rows: list[Example]) -> Floats:
+def shares(tuner: FineTuner, rows: list[Example]) -> F64:
     """The perspectives' scores (N, P) for rows, as shares of their scales."""
     outputs = tuner.outputs(rows, range(len(tuner.tasks))).astype(np.float64)
     cosines = [task.is_bi_encoder for task in tuner.tasks]
-    found: Floats = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
+    found: F64 = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
     return found
 
 
@@ -217,7 +217,7 @@ def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
     return {"files": found, "checkpoint": content_of(checkpoint)}
 
 
-def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> Floats:
+def blended(groups: Sequence[str], labels: Sequence[float], scores: F64) -> F64:
     """Average precision (Q,) of a weighted sum of the columns (N, P), its weights best for the other questions."""
     members: dict[str, list[int]] = {}
     for place, group in enumerate(groups):
@@ -235,7 +235,7 @@ def blended(groups: Sequence[str], labels: Sequence[float], scores: Floats) -> F
     return np.where(first, tried[best[0]], tried[best[1]])
 
 
-def precision(scores: Floats, wanted: npt.NDArray[np.bool_]) -> float:
+def precision(scores: F64, wanted: npt.NDArray[np.bool_]) -> float:
     """Average precision of a question's rows ranked by score."""
     ranks = np.flatnonzero(wanted[np.argsort(-scores, kind="stable")]) + 1
     return float((np.arange(1, len(ranks) + 1) / ranks).mean())

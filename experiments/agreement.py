@@ -27,19 +27,19 @@ from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.perspectives import open_bundle
 from mpir.perspectives.agreement import HEARD, Agreement, agreement
-from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
+from mpir.types import F64, I64
 
 AGREEMENT = Agreement.name
 COUNTS = (1, 3, 5, 10, 20, None)
 SHOWN = ("document-map", "sentence-map", "snippet-f1")
 GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
 IN_DOCUMENTS = "agreement, in documents too"
-Figures = dict[str, Floats]
-Part = tuple[slice, list[str], Integers, Floats]
+Figures = dict[str, F64]
+Part = tuple[slice, list[str], I64, F64]
 
 
 def main() -> int:
@@ -104,7 +104,7 @@ def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
         yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first[first:last])
 
 
-def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int | None) -> Floats:
+def column(scored: Dataset, questions: list[Part], relevance: F64, heard: int | None) -> F64:
     """Agreement (N,) with so many documents."""
     values = np.zeros(len(scored.begin))
     for part, said, document_of, bm25 in questions:
@@ -112,7 +112,7 @@ def column(scored: Dataset, questions: list[Part], relevance: Floats, heard: int
     return values
 
 
-def with_column(scored: Dataset, values: Floats, name: str) -> Dataset:
+def with_column(scored: Dataset, values: F64, name: str) -> Dataset:
     """The set with other values, and perhaps another name, in the place of agreement."""
     layout = scored.columns.layout
     place = layout.sentences.index(AGREEMENT)
@@ -134,7 +134,7 @@ def overall(found: dict[str, Figures]) -> list[list[str]]:
     return [[name, *cells(one, base)] for name, one in found.items()]
 
 
-def by_golden(name: str, one: Figures, base: Figures, golden: Integers) -> Iterator[list[str]]:
+def by_golden(name: str, one: Figures, base: Figures, golden: I64) -> Iterator[list[str]]:
     """A row for each range of golden documents among the candidates' corpus."""
     for low, high in GOLDEN:
         of = (golden >= low) & (golden <= high)

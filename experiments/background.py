@@ -29,8 +29,8 @@ from mpir.corpora import read_jsonl
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.background import pubmed
+from mpir.types import Float
 
-Scores = npt.NDArray[np.floating]
 WAYS = ("the collection's", "the candidates'", "PubMed's")
 
 
@@ -72,7 +72,7 @@ def dev(data: Path) -> TestSet:
     return TestSet("BioASQ dev", {q.id: q.body for q in questions}, pool, qrels, "AP")
 
 
-def figures(test: TestSet, texts: list[str], whole: Scores, candidates: npt.NDArray[np.int64]) -> list[Scores]:
+def figures(test: TestSet, texts: list[str], whole: Float, candidates: npt.NDArray[np.int64]) -> list[Float]:
     """The measure of every query (Q,) for each way to count words."""
     runs: list[dict[str, dict[str, float]]] = [{} for _ in WAYS]
     for (name, query), scores, part in zip(test.queries.items(), whole, candidates, strict=True):

@@ -38,17 +38,17 @@ from mpir.perspectives import open_bundle
 from mpir.plots.tuning import COLOURS, STYLE
 from mpir.rank.blend import blend, document_order
 from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
-from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
 from mpir.tune.dataset import OF_DOCUMENTS, PLACES, Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.submissions import Pool
+from mpir.types import F64, I64
 
-Promise = Callable[[Floats, Floats, Integers], Floats]
-Choose = Callable[[Floats, Floats, Integers], Integers]
-Figures = dict[str, Floats]
+Promise = Callable[[F64, F64, I64], F64]
+Choose = Callable[[F64, F64, I64], I64]
+Figures = dict[str, F64]
 SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1)
 SHOWN = ("document-map", "document-f1", "snippet-map", "snippet-f1", "sentence-map")
 DEPTHS = (5, 10, 20, 30, 50)
@@ -56,7 +56,7 @@ BOUND = 0.002
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
 
-def within_document(values: Floats, document_of: Integers) -> Integers:
+def within_document(values: F64, document_of: I64) -> I64:
     """Each sentence's rank (N,) by value inside its document, from 0; the earlier of equal ones first."""
     order = np.lexsort((-values, document_of))
     ranks = np.empty(len(values), np.int64)
@@ -164,7 +164,7 @@ class Curve:
         self.pool = Pool(scored)
         self.whole = self.measured(np.arange(len(scored.begin)))
 
-    def measured(self, rows: Integers) -> Figures:
+    def measured(self, rows: I64) -> Figures:
         """Each measure's values (Q,) if only these sentences had been scored."""
         columns = self.scored.columns
         part = replace(columns, document_of=columns.document_of[rows], sentences=columns.sentences[rows])
@@ -177,7 +177,7 @@ class Curve:
     def point(self, name: str, share: float) -> tuple[float, float, Figures]:
         """The share asked for, the share scored, and each measure's differences (Q,) from scoring everything."""
 
-        def choose(lexical: Floats, bm25: Floats, document_of: Integers) -> Integers:
+        def choose(lexical: F64, bm25: F64, document_of: I64) -> I64:
             values = FIRST_PASSES[name](lexical, bm25, document_of)
             return most_promising(values, document_of, part_of(share, len(document_of)))
 
@@ -190,7 +190,7 @@ class Curve:
         counted = {key: figures[key] - self.whole[key] for key in SHOWN}
         return len(rows) / len(self.scored.begin), {key: one[~np.isnan(one)] for key, one in counted.items()}
 
-    def kept(self, choose: Choose) -> Integers:
+    def kept(self, choose: Choose) -> I64:
         """The sentences that a first pass lets through, question by question as the reranker does it."""
         columns, kept = self.scored.columns, []
         documents = np.searchsorted(columns.question_of, np.arange(len(self.scored.questions) + 1))
@@ -234,12 +234,12 @@ def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
     return f"### {SHIPPED}, by candidates\n\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
 
 
-def p_column(differences: Sequence[Floats]) -> npt.NDArray[np.float64]:
+def p_column(differences: Sequence[F64]) -> npt.NDArray[np.float64]:
     """Holm-corrected p-values of the mean differences."""
     return holm([randomisation_test(one, np.zeros_like(one)) for one in differences])
 
 
-def cell(differences: Floats) -> str:
+def cell(differences: F64) -> str:
     """A mean difference and its 95 % interval."""
     low, high = bootstrap_interval(differences)
     return f"{differences.mean():+.4f} ({low:+.4f} to {high:+.4f})"

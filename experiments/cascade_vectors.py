@@ -29,8 +29,8 @@ from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write, check_folder
 from mpir.perspectives.normalization import minmax
-from mpir.rank.columns import Floats, Integers
 from mpir.tune.dataset import Dataset
+from mpir.types import F64, I64
 
 SHOWN = ("document-map", "snippet-f1", "sentence-map")
 ALONE = "sentence only"
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def question_of_sentences(scored: Dataset) -> Integers:
+def question_of_sentences(scored: Dataset) -> I64:
     """The number (N,) of each sentence's question, ascending."""
     return np.asarray(scored.columns.question_of)[np.asarray(scored.columns.document_of)]
 
@@ -102,7 +102,7 @@ def table_of(curve: Curve, name: str, first_pass: str) -> str:
     return f"### {name}, {first_pass}\n\n{table}\n\nSmallest shares: {best}"
 
 
-def low_end(differences: Floats) -> float:
+def low_end(differences: F64) -> float:
     """The low end of the 95 % interval of a mean difference."""
     return bootstrap_interval(differences)[0]
 

@@ -28,10 +28,10 @@ from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.evaluate import holm, randomisation_test
 from mpir.perspectives.normalization import zscores
-from mpir.rank.columns import Floats
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
+from mpir.types import F64
 
 FREE = (BM25, COSINE, SUMMED)
 PLAIN, BLEND = "blend, deviation as it is", "blend"
@@ -69,7 +69,7 @@ def kept(scored: Dataset, leave_out: Sequence[str]) -> Dataset:
     return scored.subset([number for number, one in enumerate(scored.questions) if one.id not in leave_out])
 
 
-def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, Floats]:
+def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
     """The measure of each question (Q,) by every system."""
     objective = Objective(scored, measure, version=VERSION)
     found = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
@@ -80,7 +80,7 @@ def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, Floats]:
     return {**found, PLAIN: plain.per_question(replace(weights, normalise="none"))}
 
 
-def tested(found: Sequence[dict[str, Floats]], against: Sequence[str]) -> list[str]:
+def tested(found: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:
     """The p-values of the blend against one system for each number of candidates, corrected over these."""
     pairs = [(one[BLEND], one[name]) for one, name in zip(found, against, strict=True)]
     counting = [(a[~np.isnan(a)], b[~np.isnan(a)]) for a, b in pairs]

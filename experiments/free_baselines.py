@@ -15,8 +15,8 @@ from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_write
 from mpir.models.encoder import Encoder
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
 BM25, COSINE = "BM25", "start encoder"
 SUMMED, FUSED = "BM25 + start, z-scores", "BM25 + start, RRF"
 FREE = (BM25, COSINE, SUMMED, FUSED)
@@ -53,20 +53,20 @@ class Start:
         rows = np.repeat(first[own] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         return vectors[rows], np.repeat(np.arange(len(texts)), counts)
 
-    def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
+    def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> F64:
         """Cosines (Q, N) of every query with every text, of a text in several passages the highest."""
         return self.to_vectors(queries, *self.vectors(texts))
 
     def to_vectors(
         self, queries: Sequence[str], vectors: npt.NDArray[np.float32], text_of: npt.NDArray[np.int64]
-    ) -> Floats:
+    ) -> F64:
         """The same with N texts whose `vectors` are known."""
         asked, query_of = self.vectors(queries)
         products = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
         first = np.flatnonzero(np.diff(text_of, prepend=-1))
         return np.maximum.reduceat(products, first, axis=1).astype(np.float64)
 
-    def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[Floats]:
+    def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[F64]:
         """The cosines (N,) of each query with the texts of its own list."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for part in lists for text in part))}
         vectors, text_of = self.vectors(list(number))
@@ -80,7 +80,7 @@ class Start:
         return found
 
 
-def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, Floats]:
+def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, F64]:
     """What each free baseline gives to the N candidates of a query, by its name."""
     both = np.column_stack([bm25, cosines]).astype(np.float64)
     ranks = 1.0 + np.argsort(np.argsort(-both, axis=0, kind="stable"), axis=0, kind="stable")

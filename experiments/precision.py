@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +30,10 @@ from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
 from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
+from mpir.types import Float
 
-Floats = npt.NDArray[np.floating[Any]]
 Judgements = list[npt.NDArray[np.bool_]]
-View = Mapping[str, list[Floats]]
+View = Mapping[str, list[Float]]
 """Scores of the sentences (N,) of every question, by the system that gave them."""
 HEADS = ("against the first", "system", "MAP", "difference", "tau mean", "tau lowest", "tau over all", "largest gap")
 
@@ -87,7 +86,7 @@ def measure(
     return {name: values for name, values in view.items() if tells_apart(values)}, [label for _, label in kept]
 
 
-def tells_apart(values: Sequence[Floats]) -> bool:
+def tells_apart(values: Sequence[Float]) -> bool:
     """Whether a system's scores order the sentences of any question; those of a column of documents do not."""
     return any(np.ptp(one) > 0 for one in values)
 
@@ -107,12 +106,12 @@ def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) 
         yield [" ".join(way), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
 
 
-def mean_average_precision(values: Sequence[Floats], labels: Judgements) -> float:
+def mean_average_precision(values: Sequence[Float], labels: Judgements) -> float:
     """The mean over questions of average precision."""
     return float(np.mean([average_precision(one, label) for one, label in zip(values, labels, strict=True)]))
 
 
-def taus(first: Sequence[Floats], other: Sequence[Floats]) -> tuple[float, float, float]:
+def taus(first: Sequence[Float], other: Sequence[Float]) -> tuple[float, float, float]:
     """Kendall's τ-b of two scorings of the same sentences: mean and lowest over questions, and over all sentences.
 
     A question whose sentences cannot be ordered (one sentence, or all of one score) does not count.

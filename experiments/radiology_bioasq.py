@@ -22,10 +22,10 @@ from mpir.io.read import read_lines
 from mpir.perspectives.base import Level
 from mpir.perspectives.bundle import open_bundle
 from mpir.perspectives.negation import WEIGHT, NegationPerspective
-from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
+from mpir.types import F64
 
 MEASURES: Mapping[Level, tuple[str, ...]] = {
     "document": ("document-map",),
@@ -124,7 +124,7 @@ def _sentence(given: Dataset, texts: Mapping[str, Mapping[str, str]], row: int) 
     return section[given.begin[row] : given.end[row]]
 
 
-def _figures(before: Floats, after: Floats) -> tuple[str, ...]:
+def _figures(before: F64, after: F64) -> tuple[str, ...]:
     """Both means, the interval of the difference over questions, and how many questions it moves."""
     low, high = bootstrap_interval(after - before)
     moved = int((np.abs(after - before) > 1e-12).sum())

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from free_baselines import Start
 from radiology_data import HALVES, TABLE, half_of
 from radiology_training import read_entries, train
@@ -32,9 +31,9 @@ from mpir.text.normalise import normalise
 from mpir.train.examples import Example
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
-Rows = Iterator[tuple[str, Floats]]
+Rows = Iterator[tuple[str, F64]]
 Record = Mapping[str, Mapping[str, float]]
 """Measure → query → figure."""
 KINDS: Mapping[str, Callable[[str], bool]] = {
@@ -159,11 +158,11 @@ def _cosines(encoder: Encoder, target: Target) -> Rows:
 class Measured:
     """A system's figures (S, Q) by measure, for its seeds and for the queries of both folds."""
 
-    figures: Mapping[str, Floats]
+    figures: Mapping[str, F64]
     queries: Sequence[str]
 
     @property
-    def precision(self) -> Floats:
+    def precision(self) -> F64:
         """AP (Q,), a query's mean over seeds."""
         return self.figures["AP"].mean(axis=0)
 

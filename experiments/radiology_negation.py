@@ -14,8 +14,8 @@ from tabulate import tabulate
 from mpir.annotate import NegEx
 from mpir.evaluate import holm, randomisation_test
 from mpir.extras import needs
+from mpir.types import Bool
 
-Booleans = npt.NDArray[np.bool_]
 RESAMPLES = 2000
 OWN = "mpir, negation.txt"
 HEADS = ("", "precision", "recall", "F", "95 %", "accuracy", "95 %", "F, half", "p")
@@ -44,7 +44,7 @@ def run(folder: Path) -> int:
     return 0
 
 
-def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Booleans]]:
+def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Bool]]:
     """What (N,) each system calls negated."""
     yield "all affirmed", np.zeros(len(rows), bool)
     yield "negspacy, its triggers", negspacy(rows, None)
@@ -56,7 +56,7 @@ def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Boole
     yield "mpir, default, possible as affirmed", np.array([row.is_negated(default, possible=False) for row in rows])
 
 
-def negspacy(rows: Sequence[Judged], rules: NegEx | None) -> Booleans:
+def negspacy(rows: Sequence[Judged], rules: NegEx | None) -> Bool:
     """What negspacy says of the same spans, every row being one sentence; its own triggers, or those of `rules`."""
     with needs("experiments", "the comparison with negspacy"):
         import negspacy.negation  # noqa: F401  (registers the pipe)
@@ -87,17 +87,17 @@ def _as_termset(rules: NegEx) -> dict[str, list[str]]:
     return terms
 
 
-def f_score(said: Booleans, gold: Booleans) -> float:
+def f_score(said: Bool, gold: Bool) -> float:
     """F1 of "negated"; 0 where nothing is right."""
     return 2 * float((said & gold).sum()) / max(1, said.sum() + gold.sum())
 
 
-def errors(said: Booleans, gold: Booleans, sentence_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def errors(said: Bool, gold: Bool, sentence_of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Wrong judgements (S,) in each sentence: those of one sentence are not independent."""
     return np.bincount(sentence_of, said != gold).astype(np.float64)
 
 
-def figures(said: Booleans, gold: Booleans, sentence_of: npt.NDArray[np.int64]) -> tuple[str, ...]:
+def figures(said: Bool, gold: Bool, sentence_of: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """Precision, recall, F and accuracy, the last two with bootstrap intervals over sentences."""
     right = float((said & gold).sum())
     bounds = np.quantile(list(_resampled(said, gold, sentence_of)), [0.025, 0.975], axis=0)
@@ -112,7 +112,7 @@ def figures(said: Booleans, gold: Booleans, sentence_of: npt.NDArray[np.int64]) 
     )
 
 
-def _resampled(said: Booleans, gold: Booleans, sentence_of: npt.NDArray[np.int64]) -> Iterator[tuple[float, float]]:
+def _resampled(said: Bool, gold: Bool, sentence_of: npt.NDArray[np.int64]) -> Iterator[tuple[float, float]]:
     parts = np.stack([np.bincount(sentence_of, part) for part in (said & gold, said, gold, said == gold)])
     sizes = np.bincount(sentence_of)
     generator = np.random.default_rng(0)

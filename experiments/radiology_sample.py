@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from radiology_data import TABLE, Half
 from radiology_systems import Scored
 from tabulate import tabulate
@@ -19,8 +18,8 @@ from mpir.perspectives.negation import WEIGHT, NegationPerspective
 from mpir.rank.blend import blend
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import MemoryIndex
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")
 
@@ -37,7 +36,7 @@ def run(lexicon: Path, cache: Path | None) -> int:
     scored = reranker.score(list(queries.values()), [reports] * len(queries))
     blended = np.stack([blend(found.columns, reranker.weights).documents for found in scored])
     usual, kept = MemoryIndex(texts), MemoryIndex(texts, stop_words="not-no")
-    systems: dict[str, Floats] = {
+    systems: dict[str, F64] = {
         "BM25": np.stack([usual.scores(query) for query in queries.values()]).astype(np.float64),
         'BM25 that keeps "no"': np.stack([kept.scores(query) for query in queries.values()]).astype(np.float64),
         "lexicon alone": column,

@@ -22,8 +22,8 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
 from mpir.train.sampling import Sampling
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
 JUDGED = "negex/rsAnnotations-1-120-random.txt"
 KINDS = ("affirmed", "negated")
 HEADS = ("", "people say", "rows", "separation", "mean, 95 %", "above 0", "p")
@@ -68,15 +68,15 @@ def separations(found: Mapping[str, Gaps]) -> Iterator[tuple[str, ...]]:
 class Gaps(NamedTuple):
     """How much nearer each row's sentence is to the query of its polarity (N,), which are negated, and its sentence."""
 
-    values: Floats
+    values: F64
     negated: npt.NDArray[np.bool_]
     sentence_of: npt.NDArray[np.int64]
 
-    def of(self, kind: str) -> Floats:
+    def of(self, kind: str) -> F64:
         """The gaps of the rows that people affirm, or deny."""
         return self.values[self.negated == (kind == "negated")]
 
-    def by_sentence(self, kind: str) -> Floats:
+    def by_sentence(self, kind: str) -> F64:
         """Their sums, sentence by sentence."""
         rows = self.negated == (kind == "negated")
         _, sentence_of = np.unique(self.sentence_of[rows], return_inverse=True)

@@ -15,12 +15,13 @@ from mpir.perspectives.base import Level
 from mpir.perspectives.negation import NegationPerspective
 from mpir.rank.blend import blend
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Floats
+from mpir.rank.columns import Columns
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve import MemoryIndex
 from mpir.retrieve.fusion import scaled_sum
 from mpir.text.split import sentences
+from mpir.types import F64
 
 MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")
 BM25, MINUS, LEXICON = "BM25", "BM25 minus negated", "lexicon alone"
@@ -42,7 +43,7 @@ BLENDED: Mapping[str, tuple[Level, bool]] = {
 """The level on which the column stands among the bundle's, and whether it is signed, as `mpir rerank --lexicon` has it,
 or rescaled like the others.
 """
-Scores = dict[str, Floats]
+Scores = dict[str, F64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Scored:
     scores: Scores
     candidates: Sequence[Candidates] = ()
 
-    def measured(self, values: Floats) -> dict[str, Floats]:
+    def measured(self, values: F64) -> dict[str, F64]:
         """Each measure (Q,) of the rankings that scores (Q, D) give; equal ones in the order of ids."""
         ids = [report.id for report in self.half.reports]
         run = {
@@ -63,12 +64,12 @@ class Scored:
         found = evaluate_queries(self.half.judged, run, MEASURES)
         return {name: np.array(list(by_query.values())) for name, by_query in found.items()}
 
-    def mean_ap(self, values: Floats) -> float:
+    def mean_ap(self, values: F64) -> float:
         """The mean of AP."""
         return float(self.measured(values)["AP"].mean())
 
 
-Summed = Callable[[Scored, float], Floats]
+Summed = Callable[[Scored, float], F64]
 """The scores (Q, D) with the negation column at some weight."""
 
 
@@ -87,7 +88,7 @@ def scored(half: Half, reranker: Reranker | None, encoders: Mapping[str, Start])
     return found, candidates
 
 
-def nearest(half: Half, encoder: Start) -> Floats:
+def nearest(half: Half, encoder: Start) -> F64:
     """The cosine (Q, D) of every query with the nearest sentence of every report."""
     found = [sentences(report, style="report") for report in half.reports]
     cosines = encoder.cosines(list(half.queries.values()), [one.text for several in found for one in several])
@@ -95,7 +96,7 @@ def nearest(half: Half, encoder: Start) -> Floats:
     return np.maximum.reduceat(cosines, first, axis=1)
 
 
-def polarity(half: Half, perspective: NegationPerspective) -> Floats:
+def polarity(half: Half, perspective: NegationPerspective) -> F64:
     """The negation column (Q, D) of documents."""
     texts = [report.text for report in half.reports]
     return np.stack([perspective.score(query, texts) for query in half.queries.values()])
@@ -111,13 +112,13 @@ def sums(perspective: NegationPerspective, weights: Weights | None, systems: Col
     return added | {name: partial(_blended, how, perspective, weights) for name, how in BLENDED.items()}
 
 
-def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> Floats:
+def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> F64:
     return one.scores[base] + weight * polarity(one.half, perspective)
 
 
 def _blended(
     how: tuple[Level, bool], perspective: NegationPerspective, weights: Weights, one: Scored, weight: float
-) -> Floats:
+) -> F64:
     side = "alpha" if how[0] == "sentence" else "beta"
     weights = replace(weights, **{side: {**getattr(weights, side), perspective.name: weight}})
     return np.stack([blend(_with(perspective, *how, part), weights).documents for part in one.candidates])

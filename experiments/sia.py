@@ -29,10 +29,10 @@ from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.train.examples import Example, read_rows
+from mpir.types import F64
 
 RESAMPLES = 2000
 HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
-Array = npt.NDArray[np.float64]
 
 
 def main() -> int:
@@ -79,7 +79,7 @@ def read_sources(arguments: argparse.Namespace) -> dict[str, list[Example]]:
     return found
 
 
-def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, Array]:
+def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, F64]:
     """The correlations (1 + RESAMPLES,) of each perspective with the rows' labels."""
     scores = score_pairs(perspectives, [(r.question, r.sentence) for r in rows], progress=sys.stderr.isatty()).values
     labels = np.array([row.label for row in rows])
@@ -87,7 +87,7 @@ def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[s
     return {one.name: correlations(scores[:, column], labels, samples) for column, one in enumerate(perspectives)}
 
 
-def show(title: str, found: dict[str, Array]) -> None:
+def show(title: str, found: dict[str, F64]) -> None:
     """Print a table with a line for each perspective."""
     lines = [line(name, found) for name in found]
     print(f"{title}\n\n{tabulate(lines, HEADERS, floatfmt='.4f')}\n")
@@ -102,12 +102,12 @@ def resample(groups: list[str], generator: np.random.Generator) -> list[npt.NDAr
     return [np.arange(len(groups)), *(np.concatenate([members[i] for i in row]) for row in drawn)]
 
 
-def correlations(scores: Array, labels: Array, samples: list[npt.NDArray[np.int64]]) -> Array:
+def correlations(scores: F64, labels: F64, samples: list[npt.NDArray[np.int64]]) -> F64:
     """Spearman's correlation (1 + RESAMPLES,) on each sample."""
     return np.array([np.corrcoef(rankdata(scores[rows]), rankdata(labels[rows]))[0, 1] for rows in samples])
 
 
-def line(name: str, found: dict[str, Array]) -> list[object]:
+def line(name: str, found: dict[str, F64]) -> list[object]:
     """A row of the table: the correlation, its interval, and by how much SIA's is higher, with the interval of that."""
     low, high = np.quantile(found[name][1:], [0.025, 0.975])
     lead = found["sia"] - found[name]

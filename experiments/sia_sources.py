@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from annotated import read_annotated
 from scipy.stats import spearmanr
 from seeds import check_seeds, spread
@@ -56,9 +55,9 @@ from mpir.train.losses import LOSSES
 from mpir.train.mixture import Task
 from mpir.train.settings import TrainingSettings as Training
 from mpir.train.trainer import FineTuner
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
-Score = Callable[[Sequence[tuple[str, str]]], Floats]
+Score = Callable[[Sequence[tuple[str, str]]], F64]
 Judged = tuple[Path, Score]
 """Where a perspective's figures are kept, and its scores of pairs."""
 FAMILIES = {
@@ -250,7 +249,7 @@ class Yardstick:
         self.labels = [labels for _, labels in kept]
         self.pairs = [(one.query, sentence.text) for one, _ in kept for sentence in one.sentences]
         self.starts = np.cumsum([0, *(len(labels) for labels in self.labels)])
-        self.columns: dict[str, Floats] = {
+        self.columns: dict[str, F64] = {
             name: np.concatenate([one.columns.sentence(name) for one, _ in kept])
             for name in kept[0][0].columns.layout.sentences
         }
@@ -258,24 +257,24 @@ class Yardstick:
         self.identity = {"pairs": self.pairs, "columns": {name: x.tolist() for name, x in self.columns.items()}}
         self.base = self._crossed([(sts, 0.0) for sts in WEIGHTS], np.zeros(len(self.pairs)))
 
-    def measure(self, score: Score) -> tuple[Floats, Floats]:
+    def measure(self, score: Score) -> tuple[F64, F64]:
         """Each question's average precision by a perspective alone, and by relevance, STS and it."""
         sia = score(self.pairs)
         return self._precision(sia), self._crossed(list(product(WEIGHTS, WEIGHTS)), sia)
 
-    def _crossed(self, choices: list[tuple[float, float]], sia: Floats) -> Floats:
+    def _crossed(self, choices: list[tuple[float, float]], sia: F64) -> F64:
         """Average precision of each question, with the weights that are best for the other half of the questions."""
         tried = np.array([self._precision(self._blend(a, b, sia)) for a, b in choices])
         first = np.arange(self.questions) % 2 == 0
         best = [tried[:, half].mean(axis=1).argmax() for half in (~first, first)]
-        crossed: Floats = np.where(first, tried[best[0]], tried[best[1]])
+        crossed: F64 = np.where(first, tried[best[0]], tried[best[1]])
         return crossed
 
-    def _blend(self, sts_weight: float, sia_weight: float, sia: Floats) -> Floats:
-        blended: Floats = self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia
+    def _blend(self, sts_weight: float, sia_weight: float, sia: F64) -> F64:
+        blended: F64 = self.columns["relevance"] + sts_weight * self.columns["sts"] + sia_weight * sia
         return blended
 
-    def _precision(self, values: Floats) -> Floats:
+    def _precision(self, values: F64) -> F64:
         parts = np.split(values, self.starts[1:-1])
         return np.array([average_precision(part, labels) for part, labels in zip(parts, self.labels, strict=True)])
 

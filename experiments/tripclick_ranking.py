@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from tabulate import tabulate
 from tqdm import tqdm
 
@@ -17,8 +16,8 @@ from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.retrieve import LuceneIndex
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.tasks.tripclick import SUMMARY, Group, means
+from mpir.types import F64
 
-Floats = npt.NDArray[np.float64]
 NAMES = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}
 """The models, by their mixture and by their name in the paper, whose ColBERT is the wide one."""
 FOUR = ("tk", "colbert", "dot", "cat")
@@ -37,7 +36,7 @@ class Scored:
     models: Sequence[str]
     queries: Sequence[str]
     documents: Sequence[Sequence[str]]
-    scores: Sequence[Floats]
+    scores: Sequence[F64]
 
 
 def limited(groups: Sequence[Group], most: int | None) -> list[Group]:
@@ -128,7 +127,7 @@ def systems(found: Sequence[Scored], weights: Sequence[float]) -> Systems:
     return columns(found) | {name: [one[name] for one in per_group] for name in per_group[0]}
 
 
-def runs_of(found: Scored, scores: Sequence[Floats]) -> dict[str, dict[str, float]]:
+def runs_of(found: Scored, scores: Sequence[F64]) -> dict[str, dict[str, float]]:
     """One score (D,) for each query's documents, as a run; queries that found nothing are left out."""
     rows = zip(found.queries, found.documents, scores, strict=True)
     return {query: dict(zip(names, values.tolist(), strict=True)) for query, names, values in rows if names}
@@ -185,7 +184,7 @@ def _figure(group: Group, found: Scored, weights: Sequence[float]) -> float:
     return evaluate_run(group.qrels, run, [MAIN])[MAIN]
 
 
-def _ranks(scores: Floats) -> Floats:
+def _ranks(scores: F64) -> F64:
     """Ranks from 1 in each column; of equal scores the earlier is the better."""
     order = np.argsort(-scores, axis=0, kind="stable")
     ranks = np.empty_like(scores)

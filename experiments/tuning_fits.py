@@ -13,7 +13,7 @@ from free_baselines import BM25, COSINE, SUMMED, free_scores
 
 from mpir.errors import InputError
 from mpir.perspectives import open_bundle
-from mpir.rank.columns import Floats, Layout
+from mpir.rank.columns import Layout
 from mpir.rank.weights import PUBLISHED, Weights
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
@@ -23,9 +23,10 @@ from mpir.tune.optimiser import GridSearch, RandomSearch
 from mpir.tune.search import Plan, search
 from mpir.tune.space import Space
 from mpir.tune.submissions import Submissions
+from mpir.types import F64
 
 Ranker = Callable[[Objective], Submissions]
-Free = Mapping[str, tuple[Floats, Floats, list[str]]]
+Free = Mapping[str, tuple[F64, F64, list[str]]]
 SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayesian")
 LEARNED = ("logistic regression", "feed-forward net")
 FREE = (BM25, COSINE, SUMMED)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-Floats = npt.NDArray[np.floating[Any]]
+from mpir.types import Bool, Float
 
 
-def fit_logistic(scores: Floats, targets: Floats) -> tuple[float, float]:
+def fit_logistic(scores: Float, targets: Float) -> tuple[float, float]:
     """The (slope, intercept) of sigmoid(slope·score + intercept) with the least log loss on targets (N,) of 0 to 1.
 
     Platt, "Probabilistic outputs for support vector machines" (1999). Scores are standardised for the search, so that
@@ -21,7 +18,7 @@ def fit_logistic(scores: Floats, targets: Floats) -> tuple[float, float]:
     centre, width = float(scores.mean()), float(scores.std()) or 1.0
     standard = (scores - centre) / width
 
-    def loss(at: Floats) -> tuple[float, Floats]:
+    def loss(at: Float) -> tuple[float, Float]:
         logit = at[0] * standard + at[1]
         value = -np.mean(targets * log_expit(logit) + (1 - targets) * log_expit(-logit))
         error = expit(logit) - targets
@@ -32,7 +29,7 @@ def fit_logistic(scores: Floats, targets: Floats) -> tuple[float, float]:
     return float(slope / width), float(intercept - slope * centre / width)
 
 
-def fit_platt(scores: Floats, positive: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def fit_platt(scores: Float, positive: Bool) -> tuple[float, float]:
     """The (slope, intercept) of `fit_logistic` for scores (N,) of what is `positive` (N,) or not; both occur.
 
     Targets are Platt's, a little off 0 and 1, so that scores which separate the two don't make the slope infinite.
@@ -41,7 +38,7 @@ def fit_platt(scores: Floats, positive: npt.NDArray[np.bool_]) -> tuple[float, f
     return fit_logistic(scores, np.where(positive, (hits + 1) / (hits + 2), 1 / (len(scores) - hits + 2)))
 
 
-def calibration_error(probabilities: Floats, labels: Floats, bins: int = 10) -> float:
+def calibration_error(probabilities: Float, labels: Float, bins: int = 10) -> float:
     """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
     place = np.minimum((probabilities * bins).astype(int), bins - 1)
     counts = np.bincount(place, minlength=bins)

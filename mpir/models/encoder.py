@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
@@ -39,10 +38,10 @@ from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, b
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
+from mpir.types import F32, I64, Bool
 
 log = logging.getLogger(__name__)
 
-Floats = npt.NDArray[np.float32]
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
 TRIMMED_FROM = 2_000
@@ -149,7 +148,7 @@ class Encoder:
             self._contrasts.append((output, against))
         return self.outputs_count + self._contrasts.index((output, against))
 
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """Outputs (N, K and the differences `column` was asked for) of pairs, and which (N,) were read in passages.
 
         A pair that is longer than `max_length` is read in overlapping passages, and each column has its highest value
@@ -181,12 +180,10 @@ class Encoder:
             self._untrimmed = 0
             trim_memory()
 
-    def _with_contrasts(self, logits: Floats) -> Floats:
+    def _with_contrasts(self, logits: F32) -> F32:
         return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
 
-    def vectors(
-        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
-    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
 
         By default they are unit vectors of the mean states. R ≥ N: a text that is longer than `max_length` has one
@@ -208,7 +205,7 @@ class Encoder:
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
-    ) -> tuple[list[torch.Tensor], npt.NDArray[np.int64]]:
+    ) -> tuple[list[torch.Tensor], I64]:
         """A vector of each token that counts (T, W), for R passages of N texts, and the text (R,) of each passage.
 
         They are in the encoder's number format, on the CPU. R ≥ N, as in `vectors`.
@@ -268,7 +265,7 @@ class Encoder:
         if not is_wanted():
             raise AbandonedError
 
-    def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> Floats:
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
 
         Raises:
@@ -308,7 +305,7 @@ class Encoder:
             )
 
     @torch.inference_mode()
-    def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
+    def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
         after_a_fork()
         self._check_trained(reading)

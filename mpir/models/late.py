@@ -12,13 +12,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
 from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
+from mpir.types import I32, Bool
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
-Booleans = npt.NDArray[np.bool_]
 TokenName = tuple[str, tuple[int, int]]
 """A token, and begin and end of it in its text; (0, 0) for a special one."""
 NAMES = ("projected", "wide", "states", "words")
@@ -113,7 +112,7 @@ class LateInteraction:
             raise InputError(f"{tokenizer.name_or_path}: has no mask token to fill questions up; set masked to false.")
         return int(tokenizer.mask_token_id)
 
-    def counting(self, tokenizer: Any, ids: npt.NDArray[np.int32], *, question: bool) -> Booleans:
+    def counting(self, tokenizer: Any, ids: I32, *, question: bool) -> Bool:
         """Which tokens (T,) of a sequence count: all, but for a document's marks of punctuation."""
         if question or self.punctuation:
             return np.ones(len(ids), bool)
@@ -144,7 +143,7 @@ training; and TK's words.
 """
 
 
-def _unknown(tokenizer: Any) -> npt.NDArray[np.int32]:
+def _unknown(tokenizer: Any) -> I32:
     """What stands for a text without a word, of a tokenizer that adds no tokens of its own."""
     return np.array([tokenizer.unk_token_id], np.int32)
 
@@ -160,6 +159,6 @@ def _token(tokenizer: Any, name: str) -> int:
     return int(number)
 
 
-def _marked(ids: npt.NDArray[np.int32], marker: list[int], size: int, mask: int | None) -> npt.NDArray[np.int32]:
+def _marked(ids: I32, marker: list[int], size: int, mask: int | None) -> I32:
     filling = [] if mask is None else [mask] * (size - len(ids) - len(marker))
     return np.array([*ids[:1], *marker, *ids[1:], *filling], np.int32)

@@ -11,15 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
 from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
+from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
 
-Floats = npt.NDArray[np.float32]
 PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
 """Types of models that read as many tokens as their configuration has positions."""
 UNNAMED = range(2)
@@ -57,17 +54,15 @@ class EncoderLike(Protocol):
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output, or with the difference of two."""
 
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """Outputs (N, …) of N pairs, and which (N,) were read in passages."""
 
-    def vectors(
-        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
-    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts or their passages, and the text (R,) of each."""
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
-    ) -> tuple[list[Tensor], npt.NDArray[np.int64]]:
+    ) -> tuple[list[Tensor], I64]:
         """Token vectors (T, W) of each of R passages of N texts, and the text (R,) of each."""
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
@@ -141,19 +136,17 @@ class LazyEncoder:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
         return output if against is None else self.made.column(output, against)
 
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """See `Encoder.outputs`."""
         return self.made.outputs(pairs, progress=progress)
 
-    def vectors(
-        self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False
-    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
         """See `Encoder.vectors`."""
         return self.made.vectors(texts, pooling=pooling, progress=progress)
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
-    ) -> tuple[list[Tensor], npt.NDArray[np.int64]]:
+    ) -> tuple[list[Tensor], I64]:
         """See `Encoder.token_vectors`."""
         return self.made.token_vectors(texts, late, question=question, progress=progress)
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from mpir.types import F32, I64
 from mpir.validation import check_choice
 
 if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
@@ -64,7 +62,7 @@ class PooledEncoder:
         how = {} if self.pooling == MEAN else {"pooling": [self.pooling.kind, self.pooling.similarity]}
         return {**self.encoder.identity, **how}
 
-    def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts or their passages, and the text (R,) of each, ascending."""
         return self.encoder.vectors(texts, pooling=self.pooling)
 

@@ -9,15 +9,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Pair
+from mpir.types import I32, I64
 
-Integers = npt.NDArray[np.int32]
 _turn = threading.Lock()
 """Held while a tokenizer works: a fast one keeps how to truncate in itself, and refuses what changes it meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
@@ -30,17 +29,17 @@ SHORTEST = 16
 class TokenSequence(NamedTuple):
     """One sequence that a model reads: token ids (T,) and the segment, 0 or 1, of each (T,)."""
 
-    ids: Integers
-    type_ids: Integers
+    ids: I32
+    type_ids: I32
 
 
 class TokenisedPairs(Protocol):
     """R sequences of N pairs, R ≥ N: `lengths` (R,) in tokens, and the pair (R,) that each belongs to, ascending."""
 
-    lengths: npt.NDArray[np.int64]
-    pair_of: npt.NDArray[np.int64]
+    lengths: I64
+    pair_of: I64
 
-    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+    def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
 
 
@@ -58,7 +57,7 @@ class Template:
         """How many tokens it adds."""
         return len(self.before) + len(self.between) + len(self.after)
 
-    def fill(self, question: Integers, sentence: Integers) -> TokenSequence:
+    def fill(self, question: I32, sentence: I32) -> TokenSequence:
         """The sequence of a question's and a sentence's tokens."""
         parts = (self.before, question, self.between, sentence, self.after)
         ids = np.concatenate(parts, dtype=np.int32, casting="unsafe")
@@ -99,7 +98,7 @@ class PairTokenizer:
             return _Whole(self, pairs)
         return _Joined(self.template, self.max_length, pairs, self.texts)
 
-    def texts(self, texts: list[str]) -> list[Integers]:
+    def texts(self, texts: list[str]) -> list[I32]:
         """The token ids of single texts, without special tokens."""
         return _tokenised(self._same, tuple(texts))
 
@@ -125,7 +124,7 @@ class _SameTokenizer:
 
 
 @lru_cache(maxsize=1)
-def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[Integers]:
+def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[I32]:
     """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     with _turn:
@@ -163,7 +162,7 @@ class _Joined:
             template.extra + self._bounds[:, 1] - self._bounds[:, 0] + self._bounds[:, 3] - self._bounds[:, 2]
         )
 
-    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+    def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
         bounds, of = self._bounds[rows].tolist(), self.pair_of[rows]
         questions, sentences = self._question_of[of].tolist(), self._sentence_of[of].tolist()
@@ -182,7 +181,7 @@ class _Whole:
         self.pair_of = np.repeat(np.arange(len(pairs)), [len(part) for part in found])
         self.lengths = np.array([len(tokens.ids) for tokens in self._tokens], np.int64)
 
-    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+    def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
         return [self._tokens[row] for row in rows]
 
@@ -190,15 +189,15 @@ class _Whole:
 class AloneTexts:
     """Single texts' passages: `ids` of each, and the text (R,) that each belongs to, ascending."""
 
-    def __init__(self, ids: list[Integers], text_of: npt.NDArray[np.int64], spans: list[Integers]) -> None:
+    def __init__(self, ids: list[I32], text_of: I64, spans: list[I32]) -> None:
         self.pair_of, self.spans = text_of, spans
         self.replace(ids)
 
-    def replace(self, ids: list[Integers]) -> None:
+    def replace(self, ids: list[I32]) -> None:
         """Have other tokens in place of the passages'."""
         self.ids, self.lengths = ids, _lengths(ids)
 
-    def sequences(self, rows: npt.NDArray[np.int64]) -> list[TokenSequence]:
+    def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
         return [TokenSequence(self.ids[row], np.zeros_like(self.ids[row])) for row in rows]
 
@@ -271,7 +270,7 @@ def _find(ids: list[int], part: list[int], start: int) -> int:
     return next((i for i in range(start, len(ids) - len(part) + 1) if ids[i : i + len(part)] == part), -1)
 
 
-def passages_of(question: int, sentence: int, room: int) -> npt.NDArray[np.int64]:
+def passages_of(question: int, sentence: int, room: int) -> I64:
     """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
     most = max(room - sentence, room - room // SENTENCE_SHARE)
     in_question = spans(question, most)
@@ -298,16 +297,16 @@ def _parts(text: str) -> tuple[str, str]:
     return text[: len(text) // 2 + eighth], text[len(text) // 2 - eighth :]
 
 
-def _unique(texts: list[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _unique(texts: list[str]) -> tuple[list[str], I64]:
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return list(numbers), np.array([numbers[text] for text in texts], np.int64)
 
 
-def _lengths(texts: list[Integers]) -> npt.NDArray[np.int64]:
+def _lengths(texts: list[I32]) -> I64:
     return np.array([len(ids) for ids in texts], np.int64)
 
 
-def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, npt.NDArray[np.int64]]:
+def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, I64]:
     """The inputs of a padded batch by the names that models of transformers give them, each (n, longest)."""
     lengths = _lengths([tokens.ids for tokens in sequences])
     mask = np.arange(lengths.max()) < lengths[:, None]
@@ -317,7 +316,7 @@ def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, npt.NDArr
     return {"input_ids": ids, "token_type_ids": type_ids, "attention_mask": mask.astype(np.int64)}
 
 
-def batches(lengths: npt.NDArray[np.int64], tokens: int) -> Iterator[npt.NDArray[np.int64]]:
+def batches(lengths: I64, tokens: int) -> Iterator[I64]:
     """Row numbers in batches of like length: rows × longest stays within `tokens`, which is enough for any one row.
 
     The longest come first, so that running out of memory shows at once.

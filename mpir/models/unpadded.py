@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -22,6 +21,7 @@ from mpir.models import mpnet
 from mpir.models.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
+from mpir.types import Bool
 
 ROWS = 64
 """Tokens are filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
@@ -81,7 +81,7 @@ class UnpaddedBert:
         batch = self._batch(sequences, hidden)
         return self._states(sequences, batch)[: batch.tokens]
 
-    def _batch(self, sequences: Sequence[TokenSequence], hidden: npt.NDArray[np.bool_] | None = None) -> _Batch:
+    def _batch(self, sequences: Sequence[TokenSequence], hidden: Bool | None = None) -> _Batch:
         return _Batch([len(tokens.ids) for tokens in sequences], self.classifier.weight.device, hidden, self.bias)
 
     def _states(self, sequences: Sequence[TokenSequence], batch: _Batch) -> Tensor:
@@ -120,7 +120,7 @@ class _Batch:
         self,
         sizes: list[int],
         device: torch.device,
-        hidden: npt.NDArray[np.bool_] | None = None,
+        hidden: Bool | None = None,
         bias: Callable[[int], Tensor] | None = None,
     ) -> None:
         self.count, self.longest = _filled(len(sizes)), _filled(max(sizes))

@@ -22,17 +22,16 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import DeviceError
 from mpir.models.output_heads import OUTPUTS, Reading
 from mpir.models.tokenise import TokenSequence
+from mpir.types import F32, I64
 
 log = logging.getLogger(__name__)
 
-Floats = npt.NDArray[np.float32]
-Job = tuple[npt.NDArray[np.int64], list[TokenSequence]]
-Answers = Generator[tuple[npt.NDArray[np.int64], Floats], None, None]
+Job = tuple[I64, list[TokenSequence]]
+Answers = Generator[tuple[I64, F32], None, None]
 """The rows of a batch, and what was read off them; to be closed, so that others may have the workers."""
 ATTEMPTS = 2
 """Workers that may end while they have the same batch."""
@@ -55,9 +54,9 @@ class Worker:
         """Wait until its model is loaded. Raises what `call` does."""
         self.call(self._order)
 
-    def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> Floats:
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """What `Encoder.run` gives for a batch. Raises what `call` does."""
-        found: Floats = self.call((reading, *_joined(sequences)))
+        found: F32 = self.call((reading, *_joined(sequences)))
         return found
 
     def call(self, message: Any) -> Any:
@@ -137,7 +136,7 @@ class Workers:
 
     def _share(self, jobs: Iterator[Job], reading: Reading, threads: ThreadPoolExecutor) -> Answers:
         idle, again = list(self.alive), deque[tuple[Job, int]]()
-        busy: dict[Future[Floats], tuple[Worker, Job, int]] = {}
+        busy: dict[Future[F32], tuple[Worker, Job, int]] = {}
         fresh = ((job, 1) for job in jobs)
         while True:
             while idle and (given := again.popleft() if again else next(fresh, None)):

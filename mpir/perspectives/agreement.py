@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.perspectives.normalization import minmax
 from mpir.retrieve.memory import MemoryIndex
+from mpir.types import F64, I64, Bool, Float
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 HEARD = 10
 """So many documents, the best by the first stage, are agreed with: of a hundred most are wrong, and alike."""
 FORM = 2
@@ -43,19 +41,19 @@ class Agreement:
         """What the column depends on beside the scores of the perspective that it rests on."""
         return {"rests_on": self.rests_on, "heard": self.heard, "form": FORM}
 
-    def derive(self, texts: Sequence[str], document_of: Integers, first: Floats, scores: Floats) -> Floats:
+    def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
         """The column (N,) from N sentences, their documents, the first stage's scores (D,), and what it rests on."""
         return agreement(texts, document_of, first, scores, heard=self.heard)
 
 
 def agreement(
     texts: Sequence[str],
-    document_of: Integers,
-    first: Floats,
-    relevance: npt.NDArray[np.floating[Any]],
+    document_of: I64,
+    first: F64,
+    relevance: Float,
     *,
     heard: int | None = HEARD,
-) -> Floats:
+) -> F64:
     """How many relevant sentences of other, highly ranked documents say what each sentence says, as it were: (N,).
 
         A(s) = Σ r(t)²·cos(s, t), over the sentences t of the best documents, but for those of s's own
@@ -89,14 +87,14 @@ def agreement(
     return np.asarray(np.maximum(heard_of - copied, 0.0))
 
 
-def _voices(text_of: Integers, trust: Floats) -> Integers:
+def _voices(text_of: I64, trust: F64) -> I64:
     """The sentence (N,) that speaks for each and its copies: the one of the same text that is trusted most."""
     order = np.lexsort((-trust, text_of))
     starts = np.flatnonzero(np.diff(text_of[order], prepend=-1))
     return np.asarray(order[starts][text_of])
 
 
-def _papers(text_of: Integers, document_of: Integers) -> Integers:
+def _papers(text_of: I64, document_of: I64) -> I64:
     """The paper (N,) of each sentence, the same for documents with the same sentences."""
     parts = np.split(text_of, np.flatnonzero(np.diff(document_of)) + 1)
     known: dict[bytes, int] = {}
@@ -104,7 +102,7 @@ def _papers(text_of: Integers, document_of: Integers) -> Integers:
     return np.repeat(numbers, [len(part) for part in parts])
 
 
-def _best(first: Floats, count: int | None) -> npt.NDArray[np.bool_]:
+def _best(first: F64, count: int | None) -> Bool:
     """Which documents (D,) are the best so many."""
     best = np.zeros(len(first), bool)
     best[np.argsort(-first, kind="stable")[:count]] = True

@@ -11,25 +11,21 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value, shortened
 from mpir.io.hash import fingerprint
 from mpir.text.types import Pair
+from mpir.types import F32, F64, I64, Bool, Float
 
 ENTRY_POINTS = "mpir.perspectives"
 Level = Literal["sentence", "document"]
-Outputs = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 
 class SharedModel(Protocol):
     """A model that several perspectives read: it sees a pair once, and each of them reads what it put out."""
 
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Outputs, Booleans]:
-        """Outputs (N, …) of N pairs, and which (N,) were too long and read in passages."""
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
+        """F32 (N, …) of N pairs, and which (N,) were too long and read in passages."""
 
 
 class Derived(Protocol):
@@ -51,7 +47,7 @@ class Derived(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """A JSON-able description of everything it depends on beside the scores that it rests on."""
 
-    def derive(self, texts: Sequence[str], document_of: Integers, first: Floats, scores: Floats) -> Floats:
+    def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
         """The column (N,) from N sentences, their documents, the first stage's scores (D,), and the other column."""
 
 
@@ -70,12 +66,10 @@ class Perspective(ABC):
     signed: bool = False
 
     @abstractmethod
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.floating[Any]]:
+    def score(self, question: str, sentences: Sequence[str]) -> Float:
         """Score each text for the question, higher is better: shape (len(sentences),), finite."""
 
-    def score_pairs(
-        self, pairs: Sequence[Pair], *, progress: bool = False
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages: here question by question.
 
         A perspective that can share work between questions, or show progress, does it here.
@@ -102,7 +96,7 @@ class Perspective(ABC):
     def close(self) -> None:  # noqa: B027  (most have nothing to close)
         """Let go of processes that were started for it; used again, it starts them anew. Nothing by default."""
 
-    def read(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+    def read(self, outputs: F32) -> F64:
         """Scores (N,) from what the `shared` model put out for N pairs."""
         raise NotImplementedError(f"{type(self).__name__} shares no model")
 
@@ -141,7 +135,7 @@ class Perspective(ABC):
             ) from error
 
 
-def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, Integers]]:
+def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     """Each question of (question, text) pairs, and the rows of its pairs, ascending."""
     rows: dict[str, list[int]] = {}
     for row, (question, _) in enumerate(pairs):
@@ -149,7 +143,7 @@ def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, Integers]]:
     return ((question, np.array(found, np.int64)) for question, found in rows.items())
 
 
-def as_numbers(name: str, values: Any) -> Floats:
+def as_numbers(name: str, values: Any) -> F64:
     """What a perspective gave as an array. Raises InputError where that holds something else than numbers."""
     try:
         return np.asarray(values, np.float64)
@@ -161,7 +155,7 @@ def as_numbers(name: str, values: Any) -> Floats:
         ) from error
 
 
-def check_shape(name: str, values: Floats, count: int) -> None:
+def check_shape(name: str, values: F64, count: int) -> None:
     """Raise InputError unless a perspective gave one score for each of so many texts."""
     if values.shape != (count,):
         raise InputError(

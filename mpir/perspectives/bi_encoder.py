@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
 from mpir.models.lazy import EncoderLike
@@ -19,9 +18,9 @@ from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.normalization import LOGIT, TOPS
 from mpir.text.types import Pair
+from mpir.types import F32, F64, Bool
 from mpir.validation import check_choice
 
-Floats = npt.NDArray[np.float32]
 COSINE = "cosine"
 SCALES = (COSINE, LOGIT, *TOPS)
 PAIRS_PER_PASS = 16_384
@@ -57,13 +56,11 @@ class BiEncoderPerspective(Perspective):
             )
         self.name, self.encoder, self.scale = name, encoder, scale
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+    def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each sentence for the question: (N,) on this perspective's scale."""
         return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
-    def score_pairs(
-        self, pairs: Sequence[Pair], *, progress: bool = False
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
         found = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
@@ -75,7 +72,7 @@ class BiEncoderPerspective(Perspective):
             values = TOPS[self.scale] * values.clip(0.0, 1.0)
         return values, np.asarray(in_passages, bool)
 
-    def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[F32, Bool]:
         """Cosines (N,), of a text in several passages the highest, and which have such a text."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
         vectors, text_of = self.encoder.vectors(list(number), pooling=self.pooling, progress=progress)

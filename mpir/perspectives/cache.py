@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from filelock import FileLock
 
 from mpir.errors import OutputError
 from mpir.text.types import Pair
+from mpir.types import F64, Bool
 from mpir.validation import whole_number
 from mpir.version import __version__
 
@@ -87,9 +87,7 @@ class ScoreCache:
                 "without a cache."
             ) from error
 
-    def look_up(
-        self, fingerprint: str, pairs: Sequence[Pair]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def look_up(self, fingerprint: str, pairs: Sequence[Pair]) -> tuple[F64, Bool, Bool]:
         """Scores (N,) of a perspective for pairs, the flags `in_passages` (N,), and which of them (N,) were found."""
         keys = list(_keys(fingerprint, pairs))
         records = self._do(lambda database: _read(database, keys)) or {}
@@ -105,8 +103,8 @@ class ScoreCache:
         self,
         fingerprint: str,
         pairs: Sequence[Pair],
-        values: npt.NDArray[np.float64],
-        in_passages: npt.NDArray[np.bool_],
+        values: F64,
+        in_passages: Bool,
     ) -> None:
         """Keep the scores (N,) of a perspective for pairs, and the flags `in_passages` (N,), in one transaction."""
         scores = zip(values.tolist(), in_passages.tolist(), strict=True)

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.lazy import EncoderLike, LazyEncoder
-from mpir.perspectives.base import Booleans, Floats, Loading, Outputs, Perspective, register
+from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.normalization import SCALES, to_scale
 from mpir.text.types import Pair
+from mpir.types import F32, F64, Bool
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
 
@@ -52,11 +50,11 @@ class CrossEncoderPerspective(Perspective):
         self.output, self.against, self.scale, self.linear = output, against, scale, linear
         self._column = encoder.column(output, against)
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+    def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each sentence for the question: (N,) on this perspective's scale."""
         return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, Booleans]:
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs on this perspective's scale, and which (N,) were read in passages."""
         outputs, in_passages = self.encoder.outputs(pairs, progress=progress)
         return self.read(outputs), in_passages
@@ -66,7 +64,7 @@ class CrossEncoderPerspective(Perspective):
         """The encoder."""
         return self.encoder
 
-    def read(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+    def read(self, outputs: F32) -> F64:
         """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
         return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 

@@ -12,16 +12,16 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
 from mpir.models.late import LateInteraction
 from mpir.models.lazy import EncoderLike
-from mpir.perspectives.base import Booleans, Floats, Loading, Perspective, by_question, register
+from mpir.perspectives.base import Loading, Perspective, by_question, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.lru_cache import Kept
 from mpir.text.legible import legible
 from mpir.text.types import Pair
+from mpir.types import F64, Bool
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,11 +64,11 @@ class LatePerspective(Perspective):
         self.name, self.encoder, self.late = name, encoder, late
         self._kept: Kept[list[Tensor]] = Kept(_bytes)
 
-    def score(self, question: str, sentences: Sequence[str]) -> Floats:
+    def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,)."""
         return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[Floats, Booleans]:
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) have a question or a text in several passages: the best ones count."""
         values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)
         long: set[str] = set()
@@ -100,7 +100,7 @@ class LatePerspective(Perspective):
                 self._kept.keep(fresh)
         return found
 
-    def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> Floats:
+    def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
         """Scores (N,) of texts for a question, of several passages the best."""
         import torch
 
@@ -111,7 +111,7 @@ class LatePerspective(Perspective):
         with torch.inference_mode():
             found = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
         first = np.cumsum([0, *(len(passages) for passages in texts)])[:-1]
-        best: npt.NDArray[np.float64] = np.maximum.reduceat(found.double().numpy(), first)
+        best: F64 = np.maximum.reduceat(found.double().numpy(), first)
         return best
 
     def matches(self, question: str, text: str) -> list[Match]:

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.annotate.fuzzy_match import PartialMatcher
@@ -21,6 +20,7 @@ from mpir.annotate.negation import Status
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.lru_cache import Kept
 from mpir.text.split import split
+from mpir.types import F64
 from mpir.validation import check_choice
 
 Several = Literal["any", "mean", "last"]
@@ -65,7 +65,7 @@ class NegationPerspective(Perspective):
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
         self._kept: Kept[dict[str, float]] = Kept(_bytes, BYTES)
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+    def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,), from -1 to 1."""
         asked, *found = self._polarities([question, *sentences])
         values = [sum(said.get(one, 0.0) * asked[one] for one in asked) for said in found]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from mpir.types import F64, I64, Float
+
 TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
 LOGIT = "logit"
 SCALES = (LOGIT, *TOPS)
@@ -16,7 +17,7 @@ USUAL, FEW = 0.133, 5
 170 of BioASQ's dev questions. And how many more candidates that counts for (docs/history.md)."""
 
 
-def to_scale(logits: npt.NDArray[np.floating[Any]], scale: str, *, linear: bool = False) -> npt.NDArray[np.float64]:
+def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
     """Map raw outputs (N,) to a scale: ``logit`` as they are, ``probability`` 0-1, ``0-5`` (STS), ``0-4`` (SIA).
 
     The sigmoid carries a logit to its scale; `linear` outputs (a head trained by plain regression on the scale
@@ -30,11 +31,11 @@ def to_scale(logits: npt.NDArray[np.floating[Any]], scale: str, *, linear: bool 
         return np.clip(values, 0.0, top)
     # exp of a negative magnitude only, so that no logit overflows
     decay = np.exp(-np.abs(values))
-    scaled: npt.NDArray[np.float64] = top * np.where(values >= 0, 1.0, decay) / (1.0 + decay)
+    scaled: F64 = top * np.where(values >= 0, 1.0, decay) / (1.0 + decay)
     return scaled
 
 
-def minmax(values: npt.NDArray[Any], group_of: Integers) -> npt.NDArray[np.float64]:
+def minmax(values: npt.NDArray[Any], group_of: I64) -> F64:
     """Map each column to 0-1 within each group. A column that is constant in a group (or single) becomes 0.5 there."""
     if not len(values):
         return values.astype(np.float64)
@@ -44,7 +45,7 @@ def minmax(values: npt.NDArray[Any], group_of: Integers) -> npt.NDArray[np.float
     return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)
 
 
-def zscores(values: npt.NDArray[Any], group_of: Integers, bm25: npt.ArrayLike = False) -> npt.NDArray[np.float64]:
+def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False) -> F64:
     """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there.
 
     The deviation of a column that is BM25 (`bm25`, (K,)) is at least what it would be if `FEW` more values deviated
@@ -64,7 +65,7 @@ def zscores(values: npt.NDArray[Any], group_of: Integers, bm25: npt.ArrayLike = 
     return np.where(told_apart[segment], centred / spread[segment], 0.0)
 
 
-def _groups(group_of: Integers) -> tuple[Integers, Integers]:
+def _groups(group_of: I64) -> tuple[I64, I64]:
     """Where each group begins (G,), and the place (N,) of each member's group among them."""
     begins = np.diff(group_of, prepend=-1) != 0
     return np.flatnonzero(begins), np.cumsum(begins) - 1

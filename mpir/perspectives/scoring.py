@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from mpir.errors import InputError, format_value, shortened
 from mpir.models.tokenise import forget
-from mpir.perspectives.base import Booleans, Outputs, Perspective, as_numbers, asked_by, check_shape
+from mpir.perspectives.base import Perspective, as_numbers, asked_by, check_shape
 from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
+from mpir.types import F32, F64, I64, Bool
 
 PAIRS_AT_ONCE = 4096
 """Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
@@ -26,8 +27,8 @@ class PairScores:
     `in_passages` (N,) marks the pairs that were too long for some model: their scores are those of their best passages.
     """
 
-    values: npt.NDArray[np.float64]
-    in_passages: npt.NDArray[np.bool_]
+    values: F64
+    in_passages: Bool
 
 
 def score_pairs(
@@ -74,9 +75,9 @@ class _Table:
     perspectives: Sequence[Perspective]
     pairs: Sequence[Pair]
     caches: Sequence[tuple[ScoreCache, str] | None]
-    values: npt.NDArray[np.float64]
-    in_passages: npt.NDArray[np.bool_]
-    found: npt.NDArray[np.bool_]
+    values: F64
+    in_passages: Bool
+    found: Bool
 
     @classmethod
     def look_up(cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None) -> _Table:
@@ -90,10 +91,10 @@ class _Table:
                 table.values[:, column], table.in_passages[:, column], table.found[:, column] = kept
         return table
 
-    def fill(self, rows: npt.NDArray[np.int64], columns: Sequence[int], progress: bool) -> None:
+    def fill(self, rows: I64, columns: Sequence[int], progress: bool) -> None:
         """Score pairs by perspectives that share an encoder, or by a single one, and keep the scores."""
         pairs = [self.pairs[row] for row in rows]
-        outputs: tuple[Outputs, Booleans] | None = None
+        outputs: tuple[F32, Bool] | None = None
         for column in columns:
             one = self.perspectives[column]
             way, shared = asked_by(one), one.shared
@@ -121,9 +122,7 @@ def _two(perspective: Perspective, found: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def _check(
-    perspective: Perspective, values: npt.NDArray[np.float64], in_passages: npt.NDArray[Any], pairs: Sequence[Pair]
-) -> None:
+def _check(perspective: Perspective, values: F64, in_passages: npt.NDArray[Any], pairs: Sequence[Pair]) -> None:
     check_shape(perspective.name, values, len(pairs))
     if in_passages.shape != values.shape:  # one flag would be spread over all
         raise InputError(

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.io.read import read_json_lines
 from mpir.io.write import atomic_write
 from mpir.plots.tuning import STYLE, look
+from mpir.types import F64
 
 POINTS = 40
 """How many windows a loss curve is averaged in."""
@@ -69,7 +69,7 @@ def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, di
     return losses, looks
 
 
-def smooth(values: Sequence[float], points: int = POINTS) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def smooth(values: Sequence[float], points: int = POINTS) -> tuple[F64, F64]:
     """Means of `points` windows of like size (every value, if there are fewer), after the places of their middles."""
     windows = np.array_split(np.arange(len(values)), min(points, len(values)))
     array = np.asarray(values, np.float64)

@@ -11,10 +11,10 @@ import numpy as np
 
 from mpir.errors import OutputError
 from mpir.extras import needs
-from mpir.rank.columns import Floats
 from mpir.tune.partial_dependence import Dependence
 from mpir.tune.search import Found
 from mpir.tune.space import Space
+from mpir.types import F64
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 LINES = ("-", "--", "-.", ":")
@@ -63,7 +63,7 @@ def _figure(path: str | Path, width: float, height: float, rows: int = 1, column
             raise OutputError(f"{path}: the picture cannot be written ({error.strerror}); check the folder.") from error
 
 
-def best_so_far(path: str | Path, curves: Mapping[str, Sequence[Floats]], measure: str) -> None:
+def best_so_far(path: str | Path, curves: Mapping[str, Sequence[F64]], measure: str) -> None:
     """The best value after each evaluation: a line (median) and a band (lowest to highest) over a method's seeds."""
     with _figure(path, 6.4, 3.8) as axes:
         axis = axes[0, 0]
@@ -132,7 +132,7 @@ def bars(path: str | Path, rows: Mapping[str, tuple[float, float, float]], measu
             axis.axvline(0, color="#333333", linewidth=0.8)
 
 
-def shares_at_the_top(path: str | Path, shares: Mapping[str, Floats]) -> None:
+def shares_at_the_top(path: str | Path, shares: Mapping[str, F64]) -> None:
     """What every column adds to the score of the documents at ranks 1 to K, stacked to 100 %."""
     with _figure(path, 6.4, 3.2) as axes:
         axis = axes[0, 0]
@@ -147,7 +147,7 @@ def shares_at_the_top(path: str | Path, shares: Mapping[str, Floats]) -> None:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def learning_curve(path: str | Path, sizes: Sequence[int], curves: Mapping[str, Floats], measure: str) -> None:
+def learning_curve(path: str | Path, sizes: Sequence[int], curves: Mapping[str, F64], measure: str) -> None:
     """The measure on the test questions against the number of tuned questions: (S, repeats), or (1,) for a level."""
     with _figure(path, 6.4, 3.6) as axes:
         axis = axes[0, 0]

@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from mpir.perspectives.normalization import minmax, zscores
-from mpir.rank.columns import Booleans, Columns, Floats, Integers, Layout, single_sentences
+from mpir.rank.columns import Columns, Layout, single_sentences
 from mpir.rank.weights import RECURSIVE, Normalise, Weights
+from mpir.types import F64, I64, Bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,12 @@ class Blend:
     they went into the sums; `document_shares` (D, K + R) what each document column and each best sentence add to S_DOC.
     """
 
-    documents: Floats
-    sentences: Floats
-    context: Floats
-    best: Integers
+    documents: F64
+    sentences: F64
+    context: F64
+    best: I64
     columns: Columns
-    document_shares: Floats
+    document_shares: F64
 
 
 def blend(columns: Columns, weights: Weights) -> Blend:
@@ -62,12 +63,12 @@ def scaled(columns: Columns, normalise: Normalise) -> Columns:
     return replace(columns, documents=documents, sentences=sentences)
 
 
-def _unless(signed: Collection[str], names: Sequence[str], given: Floats, found: Floats) -> Floats:
+def _unless(signed: Collection[str], names: Sequence[str], given: F64, found: F64) -> F64:
     """The columns that were `found`, but those `given` that are signed."""
     return np.where([name in signed for name in names], given, found) if signed else found
 
 
-def listed(columns: Columns, weights: Weights) -> Booleans:
+def listed(columns: Columns, weights: Weights) -> Bool:
     """Which documents (D,) are of a question whose candidates are single sentences, if the weights name that case."""
     if weights.single is None:
         return np.zeros(len(columns.documents), bool)
@@ -75,14 +76,14 @@ def listed(columns: Columns, weights: Weights) -> Booleans:
     return np.asarray(found[columns.question_of])
 
 
-def counting(evidence: Floats, ordering: Floats, single: Booleans) -> tuple[Floats, Floats]:
+def counting(evidence: F64, ordering: F64, single: Bool) -> tuple[F64, F64]:
     """Both parts of the sentence sums (…, N); of `single` sentences (N,) all is evidence for their document, too."""
     if not single.any():
         return evidence, ordering
     return evidence + np.where(single, ordering, 0.0), np.where(single, 0.0, ordering)
 
 
-def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Floats, Floats]:
+def sentence_sums(scores: F64, layout: Layout, weights: Weights) -> tuple[F64, F64]:
     """S_SENT without context, in two parts: the weighted sum of scores (P, …) that are evidence, and of the others.
 
     Column by column: a matrix product may round the same row differently from place to place and so break a tie.
@@ -94,9 +95,7 @@ def sentence_sums(scores: Floats, layout: Layout, weights: Weights) -> tuple[Flo
     return evidence, ordering
 
 
-def document_sum(
-    columns: Floats, layout: Layout, top: Floats, single: Booleans, weights: Weights
-) -> tuple[Floats, Floats, Floats]:
+def document_sum(columns: F64, layout: Layout, top: F64, single: Bool, weights: Weights) -> tuple[F64, F64, F64]:
     """S_DOC (D,), S_CONTEXT (D,), and what each document column and each best sentence add to S_DOC (D, K + R).
 
     `columns` (D, K); `top` (D, R) are the best sums of evidence over sentences of each document, -inf where there are
@@ -108,7 +107,7 @@ def document_sum(
     beta_single = weights.beta_single
     betas = (np.where(single, beta_single.get(name, 0.0), weights.beta.get(name, 0.0)) for name in layout.documents)
     own = [beta * column for beta, column in zip(betas, columns.T, strict=True)]
-    base: Floats = sum(own, np.zeros(len(columns)))
+    base: F64 = sum(own, np.zeros(len(columns)))
     if weights.context in RECURSIVE:
         documents = base + (w * top).sum(axis=1)
         if weights.context == "fixpoint":
@@ -121,7 +120,7 @@ def document_sum(
     return documents, context, np.column_stack([*own, w * (top + weights.alpha_context * inside[:, None])])
 
 
-def best_sentences(values: Floats, document_of: Integers, documents: int, ranks: int) -> Integers:
+def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) -> I64:
     """The numbers (documents, ranks) of each document's best sentences, the earlier of equal ones first, -1 for none.
 
     By sorting, so that one document of 40,000 sentences does not widen a table for all; `best_of` is faster where the
@@ -130,11 +129,11 @@ def best_sentences(values: Floats, document_of: Integers, documents: int, ranks:
     order = np.append(np.lexsort((-values, document_of)), -1)
     counts = np.bincount(document_of, minlength=documents)[:, None]
     first = np.cumsum(counts)[:, None] - counts
-    best: Integers = order[np.where(np.arange(ranks) < counts, first + np.arange(ranks), -1)]
+    best: I64 = order[np.where(np.arange(ranks) < counts, first + np.arange(ranks), -1)]
     return best
 
 
-def slots(group_of: Integers, groups: int) -> Integers:
+def slots(group_of: I64, groups: int) -> I64:
     """The members of each group, in their order, in a table (groups, most members) padded with -1.
 
     `group_of` (M,) is the group of each member, ascending. It lets a maximum run over all groups at once.
@@ -146,7 +145,7 @@ def slots(group_of: Integers, groups: int) -> Integers:
     return table
 
 
-def best_of(values: Floats, table: Integers, ranks: int) -> Integers:
+def best_of(values: F64, table: I64, ranks: int) -> I64:
     """The members (groups, ranks) of highest value in each row of `slots`, best first.
 
     The earlier of equal ones comes first, and -1 stands where a group has fewer.
@@ -157,7 +156,7 @@ def best_of(values: Floats, table: Integers, ranks: int) -> Integers:
     return np.where(places >= 0, np.take_along_axis(table, np.maximum(places, 0), axis=1), -1)
 
 
-def best_places(values: Floats, ranks: int) -> Integers:
+def best_places(values: F64, ranks: int) -> I64:
     """The columns (rows, ranks) of the highest values in each row, best first, -1 where only -inf is left.
 
     The earlier of equal ones comes first. `ranks` passes of a maximum, and no sort; `values`, contiguous, is used up.
@@ -173,8 +172,8 @@ def best_places(values: Floats, ranks: int) -> Integers:
     return np.where(found > -np.inf, places, -1).T
 
 
-def document_order(columns: Columns, scores: Floats) -> Integers:
+def document_order(columns: Columns, scores: F64) -> I64:
     """All documents (D,), question by question, best first; equal scores by the first column, then by the input."""
     index = np.arange(len(scores))
-    order: Integers = np.lexsort((index, -columns.first, -scores, columns.question_of))
+    order: I64 = np.lexsort((index, -columns.first, -scores, columns.question_of))
     return order

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.query_truncation import as_read
 from mpir.text import Document, Sentence
+from mpir.types import F64, Bool
 
 FORMAT = 2
 
@@ -32,9 +32,9 @@ class Candidates:
     documents: tuple[Document, ...]
     sentences: tuple[Sentence, ...]
     columns: Columns
-    lexical: npt.NDArray[np.float64]
-    in_passages: npt.NDArray[np.bool_]
-    documents_in_passages: npt.NDArray[np.bool_]
+    lexical: F64
+    in_passages: Bool
+    documents_in_passages: Bool
     left_out: int = 0
     antecedents: Mapping[int, str] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Candidates:
         documents: Sequence[Document],
         sentences: Sequence[Sentence],
         columns: Columns,
-        lexical: npt.NDArray[np.float64],
+        lexical: F64,
         *,
         left_out: int = 0,
         antecedents: Mapping[int, str] | None = None,
@@ -110,7 +110,7 @@ def is_record_of(record: Mapping[str, Any], query: str) -> bool:
     return record.get("format") == FORMAT and record["query"] == query
 
 
-def _flags(places: Sequence[int], count: int) -> npt.NDArray[np.bool_]:
+def _flags(places: Sequence[int], count: int) -> Bool:
     flags = np.zeros(count, bool)
     flags[list(places)] = True
     return flags

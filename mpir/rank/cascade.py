@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from mpir.perspectives.normalization import minmax
-from mpir.rank.columns import Floats, Integers, single_sentences
+from mpir.rank.columns import single_sentences
+from mpir.types import F64, I64
 from mpir.validation import real_number
 
 DEFAULT_SHARE = 0.6
@@ -21,7 +22,7 @@ def check_share(share: float | None) -> float | None:
     return None if share is None else real_number("cascade", share, expected, lambda value: 0 < value <= 1)
 
 
-def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: float | None) -> Integers:
+def first_pass(lexical: F64, bm25: F64, document_of: I64, share: float | None) -> I64:
     """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
 
     Of N sentences ⌈share·N⌉ go on, but at least 100: first the most promising one of every document, so that each
@@ -45,7 +46,7 @@ def first_pass(lexical: Floats, bm25: Floats, document_of: Integers, share: floa
     return rows
 
 
-def _single(document_of: Integers, bm25: Floats) -> bool:
+def _single(document_of: I64, bm25: F64) -> bool:
     """Whether these are single sentences, and would be ranked as such."""
     return bool(single_sentences(document_of, np.zeros(len(bm25), np.int64), 1)[0])
 
@@ -55,7 +56,7 @@ def part_of(share: float, count: int) -> int:
     return math.ceil(share * count - 1e-9)
 
 
-def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
+def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
     """How promising each sentence (N,) is: lexical + S_BM25 of its document, each min-max normalised in the question.
 
     Both count alike, and on any scale: S_BM25 may be any first stage's score.
@@ -63,7 +64,7 @@ def promise(lexical: Floats, bm25: Floats, document_of: Integers) -> Floats:
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
-def most_promising(values: Floats, document_of: Integers, wanted: int, *, each: int = 1) -> Integers:
+def most_promising(values: F64, document_of: I64, wanted: int, *, each: int = 1) -> I64:
     """The numbers (ascending) of the `wanted` sentences of highest value, the best `each` of a document among them."""
     by_document = np.lexsort((-values, document_of))
     first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
+from mpir.types import F64, I64, Bool
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 MOSTLY = 0.75
 """The share of documents of one sentence from which on they are a list of sentences: a splitter parts some in two."""
 
@@ -76,33 +74,33 @@ class Columns:
     """
 
     layout: Layout
-    documents: Floats
-    sentences: Floats
-    question_of: Integers
-    document_of: Integers
+    documents: F64
+    sentences: F64
+    question_of: I64
+    document_of: I64
     questions: int = 1
 
     @property
-    def first(self) -> Floats:
+    def first(self) -> F64:
         """The first stage's own score (D,), which breaks ties; zeros where there is no document column."""
         return self.documents[:, 0] if self.layout.documents else np.zeros(len(self.documents))
 
-    def document(self, name: str) -> Floats:
+    def document(self, name: str) -> F64:
         """A document column (D,) by its name. Raises ValueError where there is none."""
         return self.documents[:, self.layout.documents.index(name)]
 
-    def sentence(self, name: str) -> Floats:
+    def sentence(self, name: str) -> F64:
         """A sentence column (N,) by its name. Raises ValueError where there is none."""
         return self.sentences[:, self.layout.sentences.index(name)]
 
-    def with_documents(self, named: Mapping[str, Floats], signed: Collection[str] = ()) -> Columns:
+    def with_documents(self, named: Mapping[str, F64], signed: Collection[str] = ()) -> Columns:
         """The same with more document columns (D,), each by its name; those in `signed` are never rescaled."""
         names = (*self.layout.documents, *named)
         layout = replace(self.layout, documents=names, signed=self.layout.signed | frozenset(signed))
         return replace(self, layout=layout, documents=np.column_stack([self.documents, *named.values()]))
 
     def with_sentences(
-        self, named: Mapping[str, Floats], ordering: Collection[str] = (), signed: Collection[str] = ()
+        self, named: Mapping[str, F64], ordering: Collection[str] = (), signed: Collection[str] = ()
     ) -> Columns:
         """The same with more sentence columns (N,), each by its name.
 
@@ -112,7 +110,7 @@ class Columns:
         layout = replace(self.layout, sentences=names, ordering=ordered, signed=self.layout.signed | frozenset(signed))
         return replace(self, layout=layout, sentences=np.column_stack([self.sentences, *named.values()]))
 
-    def select(self, questions: npt.NDArray[np.bool_]) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[Any]]:
+    def select(self, questions: Bool) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[Any]]:
         """The columns of some questions (Q,), and which documents (D,) and sentences (N,) they keep."""
         documents = questions[self.question_of]
         sentences = documents[self.document_of]
@@ -148,16 +146,16 @@ class Columns:
         )
 
 
-def single_sentences(document_of: Integers, question_of: Integers, questions: int) -> Booleans:
+def single_sentences(document_of: I64, question_of: I64, questions: int) -> Bool:
     """Which questions (Q,) have candidates that are single sentences, `MOSTLY`; documents without any don't count.
 
     `document_of` (N,) is the document of each sentence, `question_of` (D,) the question of each document.
     """
     counts = np.bincount(document_of, minlength=len(question_of))
     one, some = (np.bincount(question_of, which, minlength=questions) for which in (counts == 1, counts > 0))
-    found: Booleans = (some > 0) & (one >= MOSTLY * some)
+    found: Bool = (some > 0) & (one >= MOSTLY * some)
     return found
 
 
-def _offsets(sizes: list[int]) -> Integers:
+def _offsets(sizes: list[int]) -> I64:
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)

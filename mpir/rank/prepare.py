@@ -9,7 +9,7 @@ import numpy as np
 
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import first_pass
-from mpir.rank.columns import Columns, Floats, Layout
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.query_truncation import as_read, report_unread
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
@@ -17,6 +17,7 @@ from mpir.text.anaphora import antecedents
 from mpir.text.background import pubmed
 from mpir.text.split import Style
 from mpir.text.split import sentences as split_sentences
+from mpir.types import F64
 
 BM25 = "bm25"
 """The document column of the first stage, which every question has."""
@@ -46,7 +47,7 @@ def gather(query: str, documents: Sequence[Document], cascade: float | None, sty
     return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=left_out, antecedents=before)
 
 
-def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, Floats]:
+def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, F64]:
     """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 by PubMed's words.
 
     The candidates' own document frequencies would call the query's words common, since most candidates have them.

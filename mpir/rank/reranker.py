@@ -18,7 +18,7 @@ from mpir.perspectives.bundle import Bundle
 from mpir.rank.calibration import Relevance
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share
-from mpir.rank.columns import Floats, Layout
+from mpir.rank.columns import Layout
 from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.rank.prepare import BM25, gather
 from mpir.rank.ranking import Ranking, rank
@@ -39,6 +39,7 @@ from mpir.rank.weights import Weights
 from mpir.text import Document
 from mpir.text.split import Style
 from mpir.text.types import Pair
+from mpir.types import F64
 from mpir.validation import check_choice, optional_whole_number
 
 PAIRS_AT_ONCE = 16_384
@@ -222,7 +223,7 @@ class Reranker:
         """
         return await in_thread(lambda: self.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata))
 
-    def score_pairs(self, pairs: Iterable[Pair], *, progress: bool = False) -> dict[str, Floats]:
+    def score_pairs(self, pairs: Iterable[Pair], *, progress: bool = False) -> dict[str, F64]:
         """Every perspective's scores (N,) of N (query, text) pairs, by its name, each text read as it is.
 
         Raises:

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.perspectives.base import Booleans, Derived
+from mpir.perspectives.base import Derived
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Floats
+from mpir.rank.columns import Columns
 from mpir.text.types import Pair
+from mpir.types import F64, Bool
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def _with_antecedents(parts: Sequence[Candidates]) -> tuple[list[int], list[Pair
     return rows, before, together
 
 
-def _lift(values: Floats, rows: list[int], before: Floats, together: Floats, *, which: Sequence[bool]) -> None:
+def _lift(values: F64, rows: list[int], before: F64, together: F64, *, which: Sequence[bool]) -> None:
     """Add to a sentence, in place, what it and its antecedent together have above the better of the two, if anything.
 
     "It is caused by mutations of CFTR." gains behind "Cystic fibrosis", and nothing behind what says so already.
@@ -97,7 +98,7 @@ def fill_documents(
     return filled
 
 
-def report_passages(in_passages: Booleans, what: str) -> None:
+def report_passages(in_passages: Bool, what: str) -> None:
     """Say how many texts were read in passages, if any were."""
     if in_passages.any():
         message = "%d of %d %s were too long for a model, alone or with the question, and count with their best passage"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
 from mpir.text.types import Document
+from mpir.types import F64
 
 
 @runtime_checkable
@@ -29,7 +27,7 @@ class Retriever(Protocol):
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order."""
 
-    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The scores (N,) of any documents by their ids; 0 for one that it lacks or that shares nothing."""
 
     def document(self, id: str) -> Document:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from mpir.types import F64
+
 RRF_K = 60
 """Reciprocal rank fusion's constant, from its paper."""
 
 
-def reciprocal_rank_fusion(ranks: Floats, k: int = RRF_K) -> Floats:
+def reciprocal_rank_fusion(ranks: F64, k: int = RRF_K) -> F64:
     """Σ 1 / (k + rank): (D,) from ranks that count from 1; infinite ones, of documents not found, add nothing.
 
     Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods" (2009).
@@ -20,7 +20,7 @@ def reciprocal_rank_fusion(ranks: Floats, k: int = RRF_K) -> Floats:
     return np.asarray((1.0 / (k + ranks)).sum(axis=1))
 
 
-def scaled_sum(scores: Floats, weights: Sequence[float]) -> Floats:
+def scaled_sum(scores: F64, weights: Sequence[float]) -> F64:
     """Σ weight · z-score: (D,), each column less its mean, by its standard deviation; 0 where all are equal."""
     if not len(scores):
         return np.zeros(0)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
+from mpir.types import F64
 from mpir.validation import check_choice, whole_number
 
 FUSIONS = ("rrf", "sum")
@@ -97,7 +97,7 @@ class HybridRetriever:
             for (name, score), row in zip(chosen, scores, strict=True)
         ]
 
-    def _scores(self, query: str, names: Sequence[str], lists: Sequence[Sequence[Document]]) -> npt.NDArray[np.float64]:
+    def _scores(self, query: str, names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
         """What each first stage scores each document (D, R): those that it did not find are looked up."""
         columns = []
         for one, part in zip(self.retrievers, lists, strict=True):
@@ -107,7 +107,7 @@ class HybridRetriever:
             columns.append([known[name] for name in names])
         return np.array(columns, np.float64).T
 
-    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The weighted sums (N,) of z-scores among these documents alone: ranks in a whole index are not known."""
         scores = np.column_stack([one.scores_of(query, ids) for one in self.retrievers])
         return scaled_sum(scores, self.weights)
@@ -131,13 +131,13 @@ class HybridRetriever:
             one.close()
 
 
-def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> npt.NDArray[np.float64]:
+def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
     """The rank (D, R) of each document in each list, from 1; infinite where it is not there."""
     places = [{document.id: rank for rank, document in enumerate(part, 1)} for part in lists]
     return np.array([[place.get(name, np.inf) for place in places] for name in names])
 
 
-def _best(names: Sequence[str], scores: npt.NDArray[np.float64], k: int) -> list[tuple[str, float]]:
+def _best(names: Sequence[str], scores: F64, k: int) -> list[tuple[str, float]]:
     """The k best ids with their scores, of equal ones the lower id first."""
     rounded = np.round(scores, DECIMALS).tolist()
     return sorted(zip(names, rounded, strict=True), key=lambda item: (-item[1], item[0]))[:k]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, format_value, shortened
@@ -22,6 +21,7 @@ from mpir.retrieve.record import from_record
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
+from mpir.types import F64
 from mpir.validation import whole_number
 
 BATCH = 64
@@ -83,7 +83,7 @@ class LuceneIndex:
                 bar.update(len(batch))
         return found
 
-    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query."""
         if not ids:
             return np.zeros(0)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.perspectives import Perspective, score_pairs
@@ -21,6 +20,7 @@ from mpir.sia.facts import names
 from mpir.sia.rows import Item, SiaRow, words_of
 from mpir.text import Document
 from mpir.text.normalise import normalise
+from mpir.types import F64, Bool
 
 SimilarPair = tuple[Item, Item]
 CANDIDATES = 4
@@ -93,7 +93,7 @@ def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[SimilarPair
     return [(one, other) for _, one, other in best.values()]
 
 
-def _nearest(pairs: Sequence[SimilarPair], values: npt.NDArray[np.float64]) -> Counter[str]:
+def _nearest(pairs: Sequence[SimilarPair], values: F64) -> Counter[str]:
     """In how many questions the nearest other one reaches a similarity, in steps of a tenth."""
     nearest: dict[str, float] = {}
     for (one, _), value in zip(pairs, values, strict=True):
@@ -102,7 +102,7 @@ def _nearest(pairs: Sequence[SimilarPair], values: npt.NDArray[np.float64]) -> C
     return Counter(f"{BINS}{n / 10:.1f}" for value in nearest.values() for n in range(1, int(value * 10) + 1))
 
 
-def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> npt.NDArray[np.bool_]:
+def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> Bool:
     """Whether the second item's fact comes near the fact that answers the first's question, by relevance (N,)."""
     own = [(question.question, question.full) for question, _ in pairs]
     other = [(question.question, source.full) for question, source in pairs]

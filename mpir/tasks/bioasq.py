@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.io.journal import Journal
@@ -18,8 +16,7 @@ from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
 from mpir.text import Question, Sentence, Snippet
-
-Floats = npt.NDArray[np.floating[Any]]
+from mpir.types import Float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class System:
     name: str
     weights: Weights | None = None
 
-    def scores(self, scored: Candidates) -> tuple[Floats, Floats]:
+    def scores(self, scored: Candidates) -> tuple[Float, Float]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
         if self.weights is None:
             return scored.columns.first, scored.lexical

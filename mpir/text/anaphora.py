@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.text.types import TITLE, Sentence
+from mpir.types import I64
 
 _KINDS = (
     "disease|disorder|syndrome|condition|infection|defect|symptom|cancer|tumou?r|virus|bacterium|gene|mutation|protein|"
@@ -29,7 +29,7 @@ def is_anaphoric(text: str) -> bool:
     return _ANAPHORIC.match(text) is not None
 
 
-def antecedents(sentences: Sequence[Sentence], document_of: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def antecedents(sentences: Sequence[Sentence], document_of: I64) -> I64:
     """For each of N sentences the row (N,) of the one that names what it begins with, and its own row if it has none.
 
     That is the nearest earlier sentence of its document that is not anaphoric itself; a title never is.

@@ -8,22 +8,21 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from mpir.types import I64, Bool
+
 if TYPE_CHECKING:
     from mpir.train.examples import Example
-
-Integers = npt.NDArray[np.int64]
 
 
 class Places(NamedTuple):
     """The question (N,) and the candidate (N,) that each of N rows is, and which places (Q, C) count."""
 
-    question: Integers
-    candidate: Integers
-    mask: npt.NDArray[np.bool_]
+    question: I64
+    candidate: I64
+    mask: Bool
 
     def fill(self, values: Tensor) -> Tensor:
         """Values (N,) of rows in their places: (Q, C), the highest where several are, 0 where none is."""
@@ -82,7 +81,7 @@ def same(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _numbered(names: Iterable[str]) -> Integers:
+def _numbered(names: Iterable[str]) -> I64:
     """The number (N,) of each name, in the order of their first occurrence."""
     names = list(names)
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from mpir.errors import InputError
 from mpir.evaluate.calibration import calibration_error, fit_platt
 from mpir.train.examples import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
+from mpir.types import F64
 
 if TYPE_CHECKING:
     from mpir.train.mixture import Task
@@ -74,7 +74,7 @@ def make_bundle(
     return lines
 
 
-def calibrate(logits: npt.NDArray[np.float64], rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
+def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
     """The (slope, shift) of Platt scaling fitted on all rows, and its error in words.
 
     The error is that of each half of the questions, scaled by what was fitted on the other half. Where a half lacks

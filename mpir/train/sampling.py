@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.train.batch_layout import same
+from mpir.types import Bool, Float
 from mpir.validation import check_choice, whole_number
 
 if TYPE_CHECKING:
     from mpir.train.examples import Example
 
 Negatives = Literal["random", "hard"]
-Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def allowed(pairs: Sequence[Example], texts: Sequence[str], known: Mapping[str, 
     return np.array([rows[same(pair.question)] for pair in pairs], bool).reshape(len(pairs), len(texts))
 
 
-def choose(closeness: Floats, allowed: npt.NDArray[np.bool_]) -> list[int | None]:
+def choose(closeness: Float, allowed: Bool) -> list[int | None]:
     """The closest text that is allowed, for each of N pairs from (N, T); None where none is."""
     best = np.where(allowed, closeness, -np.inf).argmax(axis=1)
     return [int(place) if some else None for place, some in zip(best, allowed.any(axis=1), strict=True)]

@@ -15,12 +15,12 @@ from mpir.io.journal import Journal
 from mpir.io.read import read_json
 from mpir.perspectives.bundle import MANIFEST, check_sealed, seal_one
 from mpir.rank.calibration import Relevance
-from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.search import Found, Plan, check_reachable, reachable, search, sought
 from mpir.tune.space import Space
+from mpir.types import F64, I64
 from mpir.validation import real_number, whole_number
 from mpir.version import __version__
 
@@ -64,7 +64,7 @@ class Comparison:
         return {**asdict(self), "interval": list(self.interval), "difference": self.difference, "better": self.better}
 
 
-def compare(new: Floats, old: Floats, *, level: float = 0.05, seen: bool = False) -> Comparison:
+def compare(new: F64, old: F64, *, level: float = 0.05, seen: bool = False) -> Comparison:
     """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
 
     `seen` says that the old one was fitted on them.
@@ -80,7 +80,7 @@ def compare(new: Floats, old: Floats, *, level: float = 0.05, seen: bool = False
     )
 
 
-def split(questions: int, count: int, seed: int) -> list[Integers]:
+def split(questions: int, count: int, seed: int) -> list[I64]:
     """Random numbers of the questions in `count` folds of even size.
 
     Raises:
@@ -95,7 +95,7 @@ def split(questions: int, count: int, seed: int) -> list[Integers]:
     return [np.sort(part).astype(np.int64) for part in np.array_split(order, count)]
 
 
-def folds_of(scored: Dataset, count: int, seed: int) -> list[Integers]:
+def folds_of(scored: Dataset, count: int, seed: int) -> list[I64]:
     """The numbers of a set's questions in folds; one that is there several times, among other candidates, stays whole.
 
     Raises:
@@ -106,13 +106,13 @@ def folds_of(scored: Dataset, count: int, seed: int) -> list[Integers]:
     return [np.flatnonzero(np.isin(numbers, part)) for part in parts]
 
 
-def same_question(scored: Dataset) -> Integers:
+def same_question(scored: Dataset) -> I64:
     """A number for each question of a set (Q,), in order of first sight; equal for those of one id."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(question.id, len(seen)) for question in scored.questions], np.int64)
 
 
-def by_question(values: Floats, numbers: Integers) -> Floats:
+def by_question(values: F64, numbers: I64) -> F64:
     """The mean of the values (Q,) of each question, since a test of pairs wants pairs that don't hang together."""
     counted = ~np.isnan(values)
     counts = np.bincount(numbers, counted)
@@ -121,8 +121,8 @@ def by_question(values: Floats, numbers: Integers) -> Floats:
 
 
 def held_out(
-    objective: Objective, parts: list[Integers], fit: Callable[[Objective, int], Weights]
-) -> tuple[Floats, list[Weights]]:
+    objective: Objective, parts: list[I64], fit: Callable[[Objective, int], Weights]
+) -> tuple[F64, list[Weights]]:
     """The measure of every question (Q,) with weights that `fit` found without it, and each fold's weights.
 
     `fit` gets the objective of the other folds, and the number of the fold that is held out.

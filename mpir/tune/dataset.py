@@ -21,10 +21,11 @@ from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Floats, Integers
+from mpir.rank.columns import Columns
 from mpir.rank.prepare import BM25
 from mpir.text import Question
 from mpir.tune.formats import BEFORE, FORMAT, question_to_dict, read_gold, today
+from mpir.types import F64, I64, Bool
 from mpir.version import __version__
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
@@ -52,11 +53,11 @@ class Dataset:
     columns: Columns
     documents: npt.NDArray[np.str_]
     sections: npt.NDArray[np.str_]
-    begin: Integers
-    end: Integers
-    lexical: Floats
-    in_passages: npt.NDArray[np.bool_]
-    documents_in_passages: npt.NDArray[np.bool_]
+    begin: I64
+    end: I64
+    lexical: F64
+    in_passages: Bool
+    documents_in_passages: Bool
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
     data: str = field(default="", compare=False)
 
@@ -151,7 +152,7 @@ class Dataset:
         places = {name: arrays[name] for name in PLACES}
         return cls(questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **places)
 
-    def subset(self, numbers: Sequence[int] | Integers) -> Dataset:
+    def subset(self, numbers: Sequence[int] | I64) -> Dataset:
         """The questions of these numbers, in the order of the set."""
         chosen = np.zeros(len(self.questions), bool)
         chosen[np.asarray(numbers, np.int64)] = True

@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_platt
 from mpir.rank.blend import blend
 from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
-from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
-
-Booleans = npt.NDArray[np.bool_]
+from mpir.types import F64, Bool
 
 
 def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") -> Relevance:
@@ -50,7 +46,7 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
     return Relevance(maps["document"], maps["sentence"], made_by)
 
 
-def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logistic:
+def platt(scores: F64, relevant: Bool, what: str = "document") -> Logistic:
     """The logistic map of scores (N,) to how likely they are relevant (N,), by maximum likelihood.
 
     Raises:
@@ -69,7 +65,7 @@ def platt(scores: Floats, relevant: Booleans, what: str = "document") -> Logisti
     return Logistic(slope, intercept)
 
 
-def _at_half(curve: Logistic, scores: Floats, relevant: Booleans) -> Mapping[str, Any]:
+def _at_half(curve: Logistic, scores: F64, relevant: Bool) -> Mapping[str, Any]:
     above = expit(curve.slope * scores + curve.intercept) >= 0.5
     hits = int((above & relevant).sum())
     return {

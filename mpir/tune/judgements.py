@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError
 from mpir.evaluate.bioasq import measurable
 from mpir.evaluate.spans import Span, spans
-from mpir.rank.columns import Integers
 from mpir.tune.dataset import Dataset
-
-Booleans = npt.NDArray[np.bool_]
+from mpir.types import I64, Bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +25,16 @@ class Judgements:
     sentences of one section share if they touch, so that a submission would merge them, and -1 for one by itself.
     """
 
-    relevant: Booleans
-    golden_documents: Integers
-    golden_snippets: Integers
-    golden_size: Integers
-    size: Integers
-    matched: Integers
-    in_golden: Booleans
-    overlaps: Booleans
-    answers: Integers
-    cluster: Integers
+    relevant: Bool
+    golden_documents: I64
+    golden_snippets: I64
+    golden_size: I64
+    size: I64
+    matched: I64
+    in_golden: Bool
+    overlaps: Bool
+    answers: I64
+    cluster: I64
 
 
 def judge(scored: Dataset) -> Judgements:
@@ -76,7 +73,7 @@ def judge(scored: Dataset) -> Judgements:
     )
 
 
-def _relevant(scored: Dataset) -> Booleans:
+def _relevant(scored: Dataset) -> Bool:
     golden = [set(question.documents or ()) for question in scored.questions]
     pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
     return np.array([document in golden[question] for question, document in pairs], bool)
@@ -94,7 +91,7 @@ def _rows(scored: Dataset, golden: list[list[Span]]) -> Iterator[tuple[slice, Sp
                 yield slice(int(first[document]), int(first[document + 1])), span
 
 
-def clusters(scored: Dataset) -> Integers:
+def clusters(scored: Dataset) -> I64:
     """Sentences (N,) of one document and section that share a position, directly or through others; -1 for the rest."""
     begin, end = np.asarray(scored.begin), np.asarray(scored.end)
     section = np.unique(scored.sections, return_inverse=True)[1] if len(begin) else np.zeros(0, np.int64)

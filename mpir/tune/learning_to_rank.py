@@ -12,10 +12,11 @@ from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.perspectives.normalization import minmax
 from mpir.rank.blend import best_of, slots
-from mpir.rank.columns import Columns, Floats
+from mpir.rank.columns import Columns
 from mpir.rank.weights import RANKS
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
+from mpir.types import F64
 from mpir.validation import check_choice
 
 Learner = Literal["logistic regression", "feed-forward net"]
@@ -59,14 +60,14 @@ class LearnedRanker:
         return objective.pool.answers(_log_odds(self.documents, features), sentences)
 
 
-def sentence_features(columns: Columns) -> Floats:
+def sentence_features(columns: Columns) -> F64:
     """Every column of sentences and of their documents, as it is and mapped to 0-1 in each question: (N, 2P + 2K)."""
     of = columns.document_of
     raw = np.column_stack([columns.sentences, columns.documents[of]])
     return np.column_stack([raw, minmax(raw, columns.question_of[of])])
 
 
-def document_features(columns: Columns, sentences: Floats, lowest: float) -> Floats:
+def document_features(columns: Columns, sentences: F64, lowest: float) -> F64:
     """The document columns raw and mapped to 0-1, the best sentence scores, and whether there are so many.
 
     The features are (D, 2K + 2R); a sentence that a document lacks has the score `lowest`.
@@ -92,7 +93,7 @@ def _model(learner: Learner, seed: int) -> Any:
     return make_pipeline(StandardScaler(), net)
 
 
-def _log_odds(model: Any, features: Floats) -> Floats:
+def _log_odds(model: Any, features: F64) -> F64:
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(features), np.float64)
     chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)

@@ -9,22 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
-from mpir.rank.columns import Floats, Integers
 from mpir.tune.submissions import Submissions
+from mpir.types import F64, I64
 from mpir.validation import check_choice
 
-Measure = Callable[[Submissions], Floats]
+Measure = Callable[[Submissions], F64]
 """Submissions to (Q,) values, higher is better: the built-in measures, or a function of the user's own."""
 
 
-def document_map(answers: Submissions, version: int) -> Floats:
+def document_map(answers: Submissions, version: int) -> F64:
     """Official average precision of the documents (Q,)."""
     hits, counts = _hits(answers), answers.judgements.golden_documents
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     return _counted((precision_at * hits).sum(axis=1) / _divisor(counts, version), counts, version)
 
 
-def document_f1(answers: Submissions, version: int) -> Floats:
+def document_f1(answers: Submissions, version: int) -> F64:
     """Official F1 of the documents (Q,)."""
     hits, counts = _hits(answers).sum(axis=1), answers.judgements.golden_documents
     returned = (answers.documents >= 0).sum(axis=1)
@@ -32,7 +32,7 @@ def document_f1(answers: Submissions, version: int) -> Floats:
     return _counted(2 * hits / np.maximum(returned + counts, 1), counts, version)
 
 
-def snippet_map(answers: Submissions, version: int) -> Floats:
+def snippet_map(answers: Submissions, version: int) -> F64:
     """Official average precision of the snippets (Q,)."""
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).cumsum(axis=1) for values in (judgements.matched, judgements.size))
@@ -43,7 +43,7 @@ def snippet_map(answers: Submissions, version: int) -> Floats:
     return _counted(found, judgements.golden_snippets, version)
 
 
-def snippet_f1(answers: Submissions, version: int) -> Floats:
+def snippet_f1(answers: Submissions, version: int) -> F64:
     """Official F1 of the snippets (Q,), in positions."""
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).sum(axis=1) for values in (judgements.matched, judgements.size))
@@ -53,23 +53,23 @@ def snippet_f1(answers: Submissions, version: int) -> Floats:
     return _counted(found, judgements.golden_snippets, version)
 
 
-def sentence_map(answers: Submissions, version: int) -> Floats:
+def sentence_map(answers: Submissions, version: int) -> F64:
     """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a golden snippet.
 
     It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
     """
     hits = _of(answers.snippets, answers.judgements.overlaps)
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
-    found: Floats = (precision_at * hits).sum(axis=1) / np.maximum(answers.judgements.answers, 1)
+    found: F64 = (precision_at * hits).sum(axis=1) / np.maximum(answers.judgements.answers, 1)
     return found
 
 
-def document_sentence_map(answers: Submissions, version: int) -> Floats:
+def document_sentence_map(answers: Submissions, version: int) -> F64:
     """The mean of `document_map` and `sentence_map` (Q,): for weights that rank both, as a default's should."""
     return (document_map(answers, version) + sentence_map(answers, version)) / 2
 
 
-MEASURES: dict[str, Callable[[Submissions, int], Floats]] = {
+MEASURES: dict[str, Callable[[Submissions, int], F64]] = {
     "document-map": document_map,
     "document-f1": document_f1,
     "snippet-map": snippet_map,
@@ -90,23 +90,23 @@ def measure(name: str, version: int) -> Measure:
     return lambda answers: MEASURES[name](answers, version)
 
 
-def _of(chosen: Integers, values: npt.NDArray[Any]) -> Integers:
+def _of(chosen: I64, values: npt.NDArray[Any]) -> I64:
     """The values (M,) of the chosen (Q, K), 0 where there is none (-1)."""
     if not len(values):
         return np.zeros(chosen.shape, np.int64)
     return np.where(chosen >= 0, values[chosen], 0).astype(np.int64, copy=False)
 
 
-def _hits(answers: Submissions) -> Integers:
+def _hits(answers: Submissions) -> I64:
     return _of(answers.documents, answers.judgements.relevant)
 
 
-def _divisor(counts: Integers, version: int) -> Integers:
+def _divisor(counts: I64, version: int) -> I64:
     """What average precision is divided by (Q,), and 1 where nothing is golden, where it is 0 anyway."""
     by_count = np.array([max(1, DIVISORS[version](count)) for count in range(int(counts.max(initial=0)) + 1)])
     return by_count[counts]
 
 
-def _counted(values: Floats, counts: Integers, version: int) -> Floats:
+def _counted(values: F64, counts: I64, version: int) -> F64:
     """Zero for questions without golden items, or NaN in the versions that skip them."""
     return np.where(counts > 0, values, np.nan if version in SKIPS_WITHOUT_GOLDEN else 0.0)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpir.errors import InputError, format_value
-from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import Measure, measure
 from mpir.tune.submissions import Pool, Submissions
+from mpir.types import F64, I64
 
 
 class Objective:
@@ -41,7 +41,7 @@ class Objective:
         self._measure = measure(measured, version) if isinstance(measured, str) else measured
         self.pool = Pool(scored, documents=documents, snippets=snippets)
 
-    def restricted(self, questions: Sequence[int] | Integers) -> Objective:
+    def restricted(self, questions: Sequence[int] | I64) -> Objective:
         """The same objective over the questions of these numbers only."""
         limits = {"documents": self.pool.limit_documents, "snippets": self.pool.limit_snippets}
         return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
@@ -50,7 +50,7 @@ class Objective:
         """What every question would submit with these weights. Raises InputError for other perspectives' weights."""
         return self.pool.blended(weights)
 
-    def per_question(self, answers: Weights | Submissions) -> Floats:
+    def per_question(self, answers: Weights | Submissions) -> F64:
         """The measure of each question (Q,), NaN for those that do not count.
 
         Raises:

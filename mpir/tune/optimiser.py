@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from mpir.extras import needs
-from mpir.rank.columns import Floats
+from mpir.types import F64
 from mpir.validation import check_choice, whole_number
 
 Acquisition = Literal["EI", "PI", "LCB"]
@@ -27,23 +27,23 @@ class Optimiser(ABC):
     def __init__(self, dimensions: int, calls: int, seed: list[int]) -> None:
         """Start a search that will ask `calls` times."""
         self.dimensions, self.calls, self.seed = dimensions, calls, seed
-        self.points: list[Floats] = []
+        self.points: list[F64] = []
         self.values: list[float] = []
         self.known = 0
         """How many of the told points were there before the search: not answers to its questions."""
 
-    def ask(self) -> Floats:
+    def ask(self) -> F64:
         """The next point (d,) to evaluate."""
         return self.propose(len(self.points) - self.known)
 
-    def tell(self, point: Floats, value: float, *, asked: bool = True) -> None:
+    def tell(self, point: F64, value: float, *, asked: bool = True) -> None:
         """Take the value of a point, or (not `asked`) of one that was known before."""
         self.points.append(np.asarray(point, np.float64))
         self.values.append(float(value))
         self.known += not asked
 
     @abstractmethod
-    def propose(self, number: int) -> Floats:
+    def propose(self, number: int) -> F64:
         """The point of question `number`, counted from 0, given the told `points` and `values`."""
 
     def random(self, number: int) -> np.random.Generator:
@@ -54,7 +54,7 @@ class Optimiser(ABC):
 class RandomSearch(Optimiser):
     """Uniform points: the baseline that any search must beat (Bergstra & Bengio 2012)."""
 
-    def propose(self, number: int) -> Floats:
+    def propose(self, number: int) -> F64:
         """A uniform point."""
         return self.random(number).random(self.dimensions)
 
@@ -62,7 +62,7 @@ class RandomSearch(Optimiser):
 class GridSearch(Optimiser):
     """The finest regular grid needed for the number of calls, in random order (so a part of it is spread evenly)."""
 
-    def propose(self, number: int) -> Floats:
+    def propose(self, number: int) -> F64:
         """The next point of the shuffled grid."""
         levels = 2
         while levels**self.dimensions < self.calls:
@@ -104,7 +104,7 @@ class BayesianSearch(Optimiser):
         super().__init__(dimensions, calls, seed)
         self.how = how
 
-    def propose(self, number: int) -> Floats:
+    def propose(self, number: int) -> F64:
         """A point of the hypercube first, then where the acquisition is best."""
         if number < self.how.initial:
             return np.asarray(self._hypercube()[number])
@@ -114,14 +114,14 @@ class BayesianSearch(Optimiser):
             warnings.simplefilter("ignore")  # of fits that stop at a bound, which is no fault of the user's
             return self._best_acquisition(int(self.random(number).integers(2**31 - 1)))
 
-    def _hypercube(self) -> Floats:
+    def _hypercube(self) -> F64:
         from scipy.stats.qmc import LatinHypercube
 
         hypercube = LatinHypercube(self.dimensions, seed=np.random.default_rng(self.seed))
-        points: Floats = hypercube.random(self.how.initial)
+        points: F64 = hypercube.random(self.how.initial)
         return points
 
-    def _best_acquisition(self, state: int) -> Floats:
+    def _best_acquisition(self, state: int) -> F64:
         from skopt import Optimizer
 
         optimizer = Optimizer(

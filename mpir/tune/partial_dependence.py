@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.rank.blend import blend
-from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
+from mpir.types import F64
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,15 @@ class Dependence:
     """
 
     name: str
-    shares: Floats
-    at_best: Floats
-    low: Floats
-    mean: Floats
-    high: Floats
+    shares: F64
+    at_best: F64
+    low: F64
+    mean: F64
+    high: F64
 
 
 def dependence(
-    objective: Objective, space: Space, best: Floats, *, steps: int = 9, samples: int = 16, seed: int = 0
+    objective: Objective, space: Space, best: F64, *, steps: int = 9, samples: int = 16, seed: int = 0
 ) -> list[Dependence]:
     """The dependence on every weight, around the point `best` (d,) and over `samples` random points."""
     others = np.random.default_rng(seed).random((samples, space.dimensions))
@@ -46,7 +46,7 @@ def dependence(
     return found
 
 
-def _moved(space: Space, point: Floats, number: int, share: float) -> Weights:
+def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
     """The weights at a point with one share set and the others of its sum scaled to fill the rest."""
     shares = space.shares(point)
     cut = len(space.alpha.names)
@@ -60,7 +60,7 @@ def _moved(space: Space, point: Floats, number: int, share: float) -> Weights:
     return space.weights(space.coordinates(shares))
 
 
-def top_shares(objective: Objective, weights: Weights) -> dict[str, Floats]:
+def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
     """What part of the score of the document at each rank (K,) every column adds, as a mean over questions."""
     columns = objective.scored.columns
     blended = blend(columns, weights)

@@ -12,13 +12,12 @@ from tqdm import tqdm
 from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.journal import Journal
-from mpir.rank.columns import Floats
 from mpir.rank.weights import Weights
-from mpir.tune.judgements import Booleans
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, MakeOptimiser
 from mpir.tune.space import Space
+from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
 
 
@@ -74,14 +73,14 @@ class Found:
     `path` starts with the starting point; each later one is the best after another half.
     """
 
-    point: Floats
+    point: F64
     weights: Weights
     value: float
     trials: tuple[Trial, ...]
-    path: tuple[Floats, ...]
+    path: tuple[F64, ...]
 
     @property
-    def best_so_far(self) -> Floats:
+    def best_so_far(self) -> F64:
         """The best value after each evaluation (T,)."""
         return np.maximum.accumulate([trial.value for trial in self.trials])
 
@@ -121,7 +120,7 @@ class _Run:
         self.journal, self.label = journal, label
         self.point, self.best = space.equal(), -np.inf
         self.made: list[Trial] = []
-        self.path: list[Floats] = []
+        self.path: list[F64] = []
 
     def trials(self) -> Iterator[Trial]:
         """Make one trial after the other, keeping the best."""
@@ -151,7 +150,7 @@ class _Run:
             optimiser.tell(point[block], trial.value)
             yield trial
 
-    def _trial(self, loop: int, half: str, point: Floats) -> Trial:
+    def _trial(self, loop: int, half: str, point: F64) -> Trial:
         logged = self._logged()
         value = self.objective(self.space.weights(point)) if logged is None else float(logged["value"])
         if logged is None and self.journal is not None:
@@ -178,7 +177,7 @@ def check_reachable(objective: Objective) -> None:
         )
 
 
-def reachable(objective: Objective) -> Booleans:
+def reachable(objective: Objective) -> Bool:
     """Whether a question (Q,) has anything among its candidates that is golden to the measure."""
     judgements, columns = objective.pool.judgements, objective.scored.columns
     documents = columns.question_of[judgements.relevant]

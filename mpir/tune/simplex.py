@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.rank.columns import Floats
+from mpir.types import F64
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Simplex:
         """How many coordinates there are: one fewer than shares."""
         return len(self.names) - 1
 
-    def shares(self, coordinates: Floats) -> Floats:
+    def shares(self, coordinates: F64) -> F64:
         """Shares (K,) of coordinates (K − 1,) in 0-1."""
         shares, rest = np.zeros(len(self.names)), 1.0
         for number, coordinate in enumerate(coordinates):
@@ -59,7 +59,7 @@ class Simplex:
         shares[-1] = max(rest, 0.0)
         return shares
 
-    def coordinates(self, shares: Floats) -> Floats:
+    def coordinates(self, shares: F64) -> F64:
         """Coordinates (K − 1,) of shares (K,); shares outside the bounds are moved to them one after the other."""
         coordinates, rest = np.zeros(self.dimensions), 1.0
         for number in range(self.dimensions):

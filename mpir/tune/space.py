@@ -9,9 +9,10 @@ import numpy as np
 
 from mpir.errors import InputError, format_value
 from mpir.rank.blend import scaled
-from mpir.rank.columns import Columns, Floats, Integers
+from mpir.rank.columns import Columns
 from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
+from mpir.types import F64, I64
 from mpir.validation import check_choice
 
 CONTEXT = "context"
@@ -89,23 +90,23 @@ class Space:
         """The names of the shares, in the order of `shares`."""
         return (*self.alpha.names, *self.beta.names)
 
-    def equal(self) -> Floats:
+    def equal(self) -> F64:
         """The coordinates of equal weights: every column of a sum with the same share (as far as bounds allow)."""
         halves = (np.full(len(half.names), 1 / len(half.names)) for half in (self.alpha, self.beta))
         return self.coordinates(np.concatenate(list(halves)))
 
-    def shares(self, coordinates: Floats) -> Floats:
+    def shares(self, coordinates: F64) -> F64:
         """The shares of both halves, one after the other."""
         blocks = self.blocks
         halves = (self.alpha.shares(coordinates[blocks["alpha"]]), self.beta.shares(coordinates[blocks["beta"]]))
         return np.concatenate(halves)
 
-    def coordinates(self, shares: Floats) -> Floats:
+    def coordinates(self, shares: F64) -> F64:
         """The coordinates of the shares of both halves."""
         cut = len(self.alpha.names)
         return np.concatenate([self.alpha.coordinates(shares[:cut]), self.beta.coordinates(shares[cut:])])
 
-    def weights(self, coordinates: Floats) -> Weights:
+    def weights(self, coordinates: F64) -> Weights:
         """The weights at a point of the unit cube."""
         shares = dict(zip(self.names, self.shares(coordinates).tolist(), strict=True))
         columns, ranks = self.beta.names[: self.documents], [shares[name] for name in self.beta.names[self.documents :]]
@@ -136,7 +137,7 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
     return units
 
 
-def _deviation(values: Floats, owner: Integers) -> float:
+def _deviation(values: F64, owner: I64) -> float:
     """The standard deviation (population) of values around the mean of their group."""
     counts = np.maximum(np.bincount(owner), 1)
     means = np.bincount(owner, values) / counts

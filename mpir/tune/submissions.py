@@ -18,11 +18,11 @@ from mpir.rank.blend import (
     sentence_sums,
     slots,
 )
-from mpir.rank.columns import Floats, Integers
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
+from mpir.types import F64, I64
 
 
 class Pool:
@@ -44,7 +44,7 @@ class Pool:
         order = document_order(columns, np.zeros(len(columns.documents)))
         self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
         self.touching = bool((self.judgements.cluster >= 0).any())
-        self._tables: dict[Normalise, tuple[Floats, Floats]] = {}
+        self._tables: dict[Normalise, tuple[F64, F64]] = {}
 
     def blended(self, weights: Weights) -> Submissions:
         """The answers that the blend gives: the sums of rank/blend.py, over tables.
@@ -64,16 +64,16 @@ class Pool:
         ordering += evidence
         return Submissions(self, documents, ordering, weights.alpha_context * context)
 
-    def answers(self, documents: Floats, sentences: Floats) -> Submissions:
+    def answers(self, documents: F64, sentences: F64) -> Submissions:
         """The answers that scores of the documents (D,) and sentences (N,) give."""
         return Submissions(self, documents, np.append(sentences, -np.inf)[self.sentences], np.zeros(len(documents)))
 
     @cached_property
-    def _nothing(self) -> Floats:
+    def _nothing(self) -> F64:
         """-inf where a table has no sentence, else 0."""
         return np.where(self.sentences < 0, -np.inf, 0.0)
 
-    def _table(self, normalise: Normalise) -> tuple[Floats, Floats]:
+    def _table(self, normalise: Normalise) -> tuple[F64, F64]:
         """The document columns (D, K) and the tables of sentence columns (P, S, D + 1)."""
         if normalise not in self._tables:
             columns = scaled(self.scored.columns, normalise)
@@ -83,7 +83,7 @@ class Pool:
         return self._tables[normalise]
 
 
-def highest(values: Floats, ranks: int) -> Floats:
+def highest(values: F64, ranks: int) -> F64:
     """The highest values (columns, ranks) of every column, best first, -inf where there are fewer."""
     best = np.full((ranks, values.shape[1]), -np.inf)
     for row in values:
@@ -102,18 +102,18 @@ class Submissions:
     no more.
     """
 
-    def __init__(self, pool: Pool, documents: Floats, sentences: Floats, context: Floats) -> None:
+    def __init__(self, pool: Pool, documents: F64, sentences: F64, context: F64) -> None:
         """Keep scores of documents (D,), sentences as a table, and what a document adds to its sentences (D,)."""
         self.pool, self.judgements = pool, pool.judgements
         self._scores, self._sentences, self._context = documents, sentences, context
 
     @cached_property
-    def documents(self) -> Integers:
+    def documents(self) -> I64:
         """The best documents; equal scores by the first stage's, then by the order of the candidates."""
         return best_of(self._scores, self.pool.documents, self.pool.limit_documents)
 
     @cached_property
-    def snippets(self) -> Integers:
+    def snippets(self) -> I64:
         """The best sentences of the best documents; equal scores in the order of documents, then of text."""
         table, documents = self.pool.sentences, self.documents
         depth = len(table)
@@ -124,7 +124,7 @@ class Submissions:
         return np.where(places >= 0, table[places % depth, owners], -1) if depth else places
 
     @cached_property
-    def merged(self) -> Integers:
+    def merged(self) -> I64:
         """The questions whose snippets touch one another, so that the official program merges some."""
         if not self.pool.touching:
             return np.zeros(0, np.int64)

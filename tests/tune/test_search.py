@@ -9,13 +9,14 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.io.journal import Journal
-from mpir.rank.columns import Floats, Layout
+from mpir.rank.columns import Layout
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, GridSearch, MakeOptimiser, RandomSearch
 from mpir.tune.search import Plan, search, settings
 from mpir.tune.space import Space
+from mpir.types import F64
 
 QUICK = Plan(calls=10, loops=2, tolerance=-1.0, seed=3, optimiser=Bayesian(initial=4))
 
@@ -84,7 +85,7 @@ def test_it_ends_when_no_half_improves(objective: Objective, space: Space) -> No
 class OnlyFirst(RandomSearch):
     """Searches the first half; of the second it asks for nothing but what it was told to be the best so far."""
 
-    def propose(self, number: int) -> Floats:
+    def propose(self, number: int) -> F64:
         return self.points[0] if self.seed[-1] else super().propose(number)
 
 

@@ -19,11 +19,12 @@ from mpir.io.files import Files, list_files
 from mpir.io.hash_set import Seen
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build_dir import DONE, LOCK, building, new_shard, writing
-from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO, Floats
+from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
 from mpir.retrieve.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
 from mpir.text.types import Document
+from mpir.types import F32
 
 ROWS_AT_ONCE = 65_536
 SAMPLE = 200_000
@@ -105,7 +106,7 @@ def rename_encoder(folder: str | Path, name: str) -> None:
 
 
 def from_vectors(
-    vectors: str | Path | Floats,
+    vectors: str | Path | F32,
     ids: Sequence[str],
     folder: str | Path,
     *,
@@ -177,7 +178,7 @@ def fill_segment(shard: Path, trained: Path) -> None:
     engine.faiss().write_index(index, str(shard / INDEX))
 
 
-def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> Floats:
+def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> F32:
     """At most SAMPLE vectors (N, W), drawn from all shards."""
     generator, share = np.random.default_rng(seed), min(1.0, SAMPLE / sum(counts))
     parts = []

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.extras import needs
+from mpir.types import F32, I64
 
-Floats = npt.NDArray[np.float32]
 FLAT = "Flat"
 FLAT_UP_TO = 1_000_000
 """Vectors up to which the exact index is the default's fair choice; beyond, a warning names the others."""
@@ -43,7 +42,7 @@ def empty_index(width: int, factory: str) -> Any:
         ) from error
 
 
-def train(index: Any, vectors: Floats, factory: str) -> None:
+def train(index: Any, vectors: F32, factory: str) -> None:
     """Train an index on a sample (N, W), where its kind is trained. Raises TooFewVectorsError for a small sample."""
     if index.is_trained:
         return
@@ -85,7 +84,7 @@ def set_parameters(index: Any, parameters: str) -> None:
         ) from error
 
 
-def reconstruct(index: Any, rows: npt.NDArray[np.int64]) -> Floats:
+def reconstruct(index: Any, rows: I64) -> F32:
     """The vectors (N, W) of rows, as the index keeps them: exact in a flat one, else nearly so."""
     if isinstance(index, faiss().IndexIVF) and index.direct_map.no():
         index.make_direct_map()

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.retrieve.dense.segment import Segment, encoded
-
-Integers = npt.NDArray[np.int64]
+from mpir.types import I64
 
 
 class Places:
@@ -22,7 +21,7 @@ class Places:
     def __init__(self, segments: Sequence[Segment]) -> None:
         self.segments = segments
 
-    def of(self, ids: Sequence[str]) -> tuple[Integers, Integers]:
+    def of(self, ids: Sequence[str]) -> tuple[I64, I64]:
         """The segment (N,) of each document and its number (N,) in it; -1 for one that is not here or was removed."""
         names, (low, high) = encoded(ids), self._bounds
         places, numbers = np.full((2, len(ids)), -1)

@@ -20,13 +20,13 @@ from mpir.io.write import write_json
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.build_dir import DONE, LOCK, new_shard, writing
-from mpir.retrieve.dense.faiss_backend import Floats
 from mpir.retrieve.dense.id_lookup import Places
 from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
+from mpir.types import F32, F64, I64
 from mpir.validation import whole_number
 
 QUERIES_AT_ONCE = 256
@@ -142,9 +142,7 @@ class DenseIndex:
         """
         return self._documents(self.nearest(np.asarray(vectors, np.float32), k))
 
-    def nearest(
-        self, vectors: Floats, k: int, query_of: npt.NDArray[np.int64] | None = None
-    ) -> list[list[tuple[int, int, float]]]:
+    def nearest(self, vectors: F32, k: int, query_of: I64 | None = None) -> list[list[tuple[int, int, float]]]:
         """(segment, number in it, score) of the k best documents of each query, best first.
 
         `query_of` (R,) is the query that each vector (R, W) belongs to, ascending; without it, each is one.
@@ -180,7 +178,7 @@ class DenseIndex:
     def _id(self, place: tuple[int, int]) -> bytes:
         return bytes(self.segments[place[0]].ids[place[1]])
 
-    def scores_of(self, query: str, ids: Sequence[str]) -> npt.NDArray[np.float64]:
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
         vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
@@ -211,7 +209,7 @@ class DenseIndex:
         with self._reading():
             return [self._sentences(id, asked) for id in ids]
 
-    def _sentences(self, id: str, asked: Floats) -> list[tuple[Sentence, float]]:
+    def _sentences(self, id: str, asked: F32) -> list[tuple[Sentence, float]]:
         segment, number = self._find(id)
         scores = segment.sentence_scores(number, asked)
         if scores is None or not (segment.folder / PLACES).exists():
@@ -286,7 +284,7 @@ class DenseIndex:
         write_dense_info(self.folder, replace(info, documents=info.documents - removed))
         self._open()
 
-    def _read(self, queries: Sequence[str]) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def _read(self, queries: Sequence[str]) -> tuple[F32, I64]:
         """Vectors (R, W) of queries, and the query (R,) of each."""
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
@@ -310,7 +308,7 @@ class DenseIndex:
             check_files(self.folder, self.info.files, REMEDY, content=True)
             raise
 
-    def _check(self, vectors: Floats) -> None:
+    def _check(self, vectors: F32) -> None:
         if vectors.ndim != 2 or vectors.shape[1] != self.info.width:
             raise InputError(
                 f"{self.folder}: holds vectors of width {self.info.width}, so it cannot be searched for vectors of "

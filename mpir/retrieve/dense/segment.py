@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import ArtefactError
-from mpir.retrieve.dense.faiss_backend import Floats, read_index, reconstruct, set_parameters
+from mpir.retrieve.dense.faiss_backend import read_index, reconstruct, set_parameters
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
+from mpir.types import F32, F64, I32, I64
 
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
 RECORDS, PLACES = "documents.jsonl", "places.npy"
@@ -38,8 +39,8 @@ DECIMALS = 6
 class Hits(NamedTuple):
     """Documents of a segment by number (n,), and their scores (n,), best first, of equal ones the lower id first."""
 
-    documents: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float64]
+    documents: I64
+    scores: F64
 
 
 class Segment:
@@ -64,18 +65,18 @@ class Segment:
         """The lowest and the highest of the ids."""
         return bytes(self.ids[self._order[0]]), bytes(self.ids[self._order[-1]])
 
-    def numbers_of(self, names: npt.NDArray[np.bytes_]) -> npt.NDArray[np.int64]:
+    def numbers_of(self, names: npt.NDArray[np.bytes_]) -> I64:
         """The numbers (n,) of documents by their ids, `encoded`; -1 for one that is not here or was removed."""
         rows = np.searchsorted(self.ids, names, sorter=self._order)
         numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
         return np.where((self.ids[numbers] == names) & ~self.removed[numbers], numbers, -1)
 
     @cached_property
-    def _order(self) -> npt.NDArray[np.int32]:
+    def _order(self) -> I32:
         """The documents' numbers (D,) in the order of their ids: four bytes for each, where a dict takes a hundred."""
         return np.argsort(self.ids, kind="stable").astype(np.int32)
 
-    def nearest(self, vectors: Floats, k: int) -> list[Hits]:
+    def nearest(self, vectors: F32, k: int) -> list[Hits]:
         """The k documents whose best vector is nearest to each query's vector (Q, W); fewer where there are fewer.
 
         Vectors are asked for until so many documents are found and the next vector is farther than the last document's.
@@ -94,7 +95,7 @@ class Segment:
             waiting, wanted = np.array(pending, np.int64), 4 * wanted
         return found
 
-    def _documents(self, scores: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], k: int) -> tuple[Hits, bool]:
+    def _documents(self, scores: F64, rows: I64, k: int) -> tuple[Hits, bool]:
         """The documents of the nearest vectors, best first, and whether no other vector could change them."""
         there = rows >= 0  # what is missing is -1
         documents = np.searchsorted(self.first, rows[there], side="right") - 1
@@ -106,7 +107,7 @@ class Segment:
         whole = not there.all() or (len(order) == k and bool(own[order[-1]] > values[-1]))
         return Hits(documents[order], own[order]), whole
 
-    def scores_of(self, vectors: Floats, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def scores_of(self, vectors: F32, documents: I64) -> F64:
         """The highest product (D,) of any of the vectors (R, W) with any of each document's; 0 for one without."""
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
@@ -123,7 +124,7 @@ class Segment:
         values = json.loads(self._records[begin:end].tobytes())
         return Document(identifier, values["title"], values["abstract"], score, scores)
 
-    def sentence_scores(self, number: int, vectors: Floats) -> Floats | None:
+    def sentence_scores(self, number: int, vectors: F32) -> F32 | None:
         """The highest product (S,) of any of the vectors (R, W) with any of each sentence's, where these are kept."""
         if self._sentences is None or self._first_sentence is None:
             return None
@@ -135,7 +136,7 @@ class Segment:
         return np.asarray(np.maximum.reduceat(found.max(axis=1), first[:-1] - first[0]))
 
     @cached_property
-    def _places(self) -> npt.NDArray[np.int64] | None:
+    def _places(self) -> I64 | None:
         return self._kept(PLACES)
 
     @cached_property
@@ -147,11 +148,11 @@ class Segment:
         return self._kept(SENTENCES)
 
     @cached_property
-    def _first_sentence(self) -> npt.NDArray[np.int64] | None:
+    def _first_sentence(self) -> I64 | None:
         return self._kept(FIRST_SENTENCE)
 
     @cached_property
-    def _first_passage(self) -> npt.NDArray[np.int64] | None:
+    def _first_passage(self) -> I64 | None:
         return self._kept(FIRST_PASSAGE)  # older indexes have one vector of each sentence
 
     def _kept(self, name: str) -> npt.NDArray[Any] | None:

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import InputError, RepeatedIdError, format_value
 from mpir.io.hash_set import Seen
 from mpir.retrieve.dense.build_dir import finished_shard, new_shard
-from mpir.retrieve.dense.faiss_backend import Floats
 from mpir.retrieve.dense.segment import (
     FIRST,
     FIRST_PASSAGE,
@@ -28,6 +26,7 @@ from mpir.retrieve.dense.segment import (
 )
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document
+from mpir.types import F32, I64
 
 DOCUMENTS_PER_SHARD = 8192
 
@@ -39,7 +38,7 @@ class Vectoriser(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """What the vectors depend on."""
 
-    def vectors(self, texts: Sequence[str]) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
         """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
 
 
@@ -79,7 +78,7 @@ def write_shard(
         _save_sentences(shard, encoder, documents)
 
 
-def save(shard: Path, names: Sequence[str], vectors: Floats, first: npt.NDArray[np.int64]) -> None:
+def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
     """Write ids (D,), vectors (R, W) and the first (D + 1,) of each.
 
     Raises:
@@ -135,6 +134,6 @@ def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Docume
     np.save(shard / FIRST_PASSAGE, _bounds(np.bincount(text_of, minlength=sum(counts))))
 
 
-def _bounds(counts: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _bounds(counts: Sequence[int] | I64) -> I64:
     """Where each part begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
