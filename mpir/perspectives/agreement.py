@@ -19,7 +19,7 @@ import numpy as np
 
 from mpir.perspectives.normalization import minmax
 from mpir.retrieve.memory import MemoryIndex
-from mpir.types import F64, I64, Bool, Float
+from mpir.types import F64, I64, Float
 
 HEARD = 10
 """So many documents, the best by the first stage, are agreed with: of a hundred most are wrong, and alike."""
@@ -61,20 +61,46 @@ def agreement(
     The cosine is that of BM25's term weights, r is `relevance`, min-max normalised in the question, and its square
     keeps many hardly relevant sentences from outweighing a few relevant ones. A question's only document has 0.
     Copies are no second voice: of equal sentences only the most relevant one is a t, and none of the others' s; a
-    document with the same sentences as another is that document once more.
+    document with the same sentences as another is that document once more. The order of the documents changes nothing,
+    not even how sums round: of documents with the same score, their texts tell which is the better.
 
     Args:
         texts: the N sentences.
         document_of: (N,) the document of each, ascending.
-        first: (D,) the first stage's scores of the documents; of equal ones the earlier is the better.
+        first: (D,) the first stage's scores of the documents.
         relevance: (N,) a perspective's scores, on any scale.
         heard: how many documents, the best by those, are agreed with; None for all.
     """
     if not len(texts):
         return np.zeros(0)
+    rank = _ranks(texts, document_of, first, relevance)[document_of]
+    rows = np.argsort(rank, kind="stable")
+    column = np.empty(len(texts))
+    column[rows] = _ranked_agreement([texts[row] for row in rows], rank[rows], relevance[rows], heard)
+    return column
+
+
+def _ranks(texts: Sequence[str], document_of: I64, first: F64, relevance: Float) -> I64:
+    """The rank (D,) of each document by the first stage, 0 for the best, whatever the order of the documents.
+
+    Of documents with the same score, those without a sentence, which nobody could agree with, come last.
+    """
+    begins, ends = (np.searchsorted(document_of, np.arange(len(first)), side) for side in ("left", "right"))
+    spans = [slice(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    keys = [
+        (-score, span.start == span.stop, list(texts[span]), relevance[span].tolist())
+        for score, span in zip(first.tolist(), spans, strict=True)
+    ]
+    ranks = np.empty(len(first), np.int64)
+    ranks[sorted(range(len(first)), key=keys.__getitem__)] = np.arange(len(first))
+    return ranks
+
+
+def _ranked_agreement(texts: Sequence[str], rank: I64, relevance: Float, heard: int | None) -> F64:
+    """The column (N,) of sentences in the order of their documents' ranks (N,)."""
     words, text_of = MemoryIndex(texts).weights(), np.unique(np.asarray(texts, object), return_inverse=True)[1]
-    trust = minmax(relevance, np.zeros_like(document_of)) ** 2 * _best(first, heard)[document_of]
-    voice, own = _voices(text_of, trust), _papers(text_of, document_of)
+    trust = minmax(relevance, np.zeros_like(rank)) ** 2 * (rank < (np.inf if heard is None else heard))
+    voice, own = _voices(text_of, trust), _papers(text_of, rank)
     trust *= voice == np.arange(len(texts))
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
@@ -100,10 +126,3 @@ def _papers(text_of: I64, document_of: I64) -> I64:
     known: dict[bytes, int] = {}
     numbers = [known.setdefault(part.tobytes(), number) for number, part in enumerate(parts)]
     return np.repeat(numbers, [len(part) for part in parts])
-
-
-def _best(first: F64, count: int | None) -> Bool:
-    """Which documents (D,) are the best so many."""
-    best = np.zeros(len(first), bool)
-    best[np.argsort(-first, kind="stable")[:count]] = True
-    return best

@@ -50,15 +50,17 @@ def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False
 
     The deviation of a column that is BM25 (`bm25`, (K,)) is at least what it would be if `FEW` more values deviated
     by `USUAL` times the group's best: few that a search puts first lie close together. Values below 0 are no BM25.
+    The order of a group's members changes nothing, not even how sums round.
     """
     if not len(values):
         return values.astype(np.float64)
     starts, segment = _groups(group_of)
     counts = np.bincount(segment).reshape(-1, *[1] * (values.ndim - 1))
-    centred = values - (np.add.reduceat(values, starts, axis=0) / counts)[segment]
+    order = _descending(values, segment)
+    centred = values - (np.add.reduceat(np.take_along_axis(values, order, 0), starts, axis=0) / counts)[segment]
     best, least = np.maximum.reduceat(values, starts, axis=0), np.minimum.reduceat(values, starts, axis=0)
     more = np.where(np.logical_and(bm25, least >= 0), FEW, 0)
-    squares = np.add.reduceat(centred**2, starts, axis=0)
+    squares = np.add.reduceat(np.take_along_axis(centred, order, 0) ** 2, starts, axis=0)
     own, drawn = squares / counts, (squares + more * (USUAL * best) ** 2) / (counts + more)
     told_apart = np.sqrt(own) > 1e-9 * np.maximum(best, -least)  # else these are rounding errors
     spread = np.where(told_apart, np.sqrt(np.maximum(own, drawn)), 1.0)
@@ -69,3 +71,9 @@ def _groups(group_of: I64) -> tuple[I64, I64]:
     """Where each group begins (G,), and the place (N,) of each member's group among them."""
     begins = np.diff(group_of, prepend=-1) != 0
     return np.flatnonzero(begins), np.cumsum(begins) - 1
+
+
+def _descending(values: npt.NDArray[Any], segment: I64) -> I64:
+    """The rows that sort each column within its groups, the highest first: an order to sum in, the same for all."""
+    by_value = np.argsort(-values, axis=0, kind="stable")
+    return np.take_along_axis(by_value, np.argsort(segment[by_value], axis=0, kind="stable"), 0)

@@ -44,10 +44,13 @@ def score_pairs(
     job loses little. It takes only perspectives whose `identity` says more than the name of their class, whose code
     may change.
 
+    A model's scores round by what else is in their batch, so pairs are scored in the order of their texts: the order
+    in which they are given changes nothing.
+
     Raises:
         InputError: a perspective gave a NaN or infinite score, or the wrong number of scores.
     """
-    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
     table = _Table.look_up(perspectives, list(numbers), cache)
     for columns in _sharing(perspectives):
         missing = np.flatnonzero(~table.found[:, columns].all(axis=1))

@@ -91,7 +91,11 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
     for text, term, weight in zip(*MemoryIndex(texts).weights(), strict=True):
         vectors[text][term] = weight
     width = np.ptp(relevance) if len(texts) else 0.0
-    best = sorted(range(len(bm25)), key=lambda document: (-bm25[document], document))[:HEARD]
+    of_document = [[i for i, of in enumerate(document_of) if of == document] for document in range(len(bm25))]
+    keys = [
+        (-bm25[d], not rows, [texts[i] for i in rows], relevance[rows].tolist()) for d, rows in enumerate(of_document)
+    ]
+    best = sorted(range(len(bm25)), key=keys.__getitem__)[:HEARD]
     trust = ((relevance - relevance.min()) / width if width else np.full(len(texts), 0.5)) ** 2
     trust = trust * np.isin(document_of, best)
     likeness = [[sum(x * b.get(t, 0.0) for t, x in a.items()) for b in vectors] for a in vectors]
@@ -183,3 +187,19 @@ def test_what_is_refused(options: Any, message: str) -> None:
 def test_a_perspective_of_the_same_name_is_refused() -> None:
     with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
         Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement="x")
+
+
+@given(SENTENCES, st.lists(st.integers(0, 1), min_size=13, max_size=13), st.permutations(range(13)))
+def test_the_order_of_the_documents_changes_nothing(
+    rows: list[tuple[int, str, int]], scores: list[int], order: list[int]
+) -> None:
+    """More documents than are heard, most with equal scores: not one bit of the column depends on their order."""
+
+    def column(documents: Sequence[int]) -> dict[tuple[int, int], float]:
+        sentences = [(n, i, row) for n, d in enumerate(documents) for i, row in enumerate(rows) if row[0] == d]
+        texts, relevance = [text for *_, (_, text, _) in sentences], [score / 7 for *_, (_, _, score) in sentences]
+        first = np.array([scores[document] for document in documents], float)
+        found = agreement(texts, np.array([n for n, *_ in sentences], np.int64), first, np.array(relevance), heard=3)
+        return {(row[0], i): value for (_, i, row), value in zip(sentences, found.tolist(), strict=True)}
+
+    assert column(order) == column(range(13))

@@ -206,7 +206,7 @@ def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     score_pairs([first, second, third], pairs[:1], cache=cache)
     score_pairs([second], pairs[1:2], cache=cache)
     found = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]], cache=cache)
-    assert runs == [pairs[:1], pairs[1:2], [pairs[2], pairs[1], pairs[3]]]
+    assert runs == [pairs[:1], pairs[1:2], [pairs[1], pairs[3], pairs[2]]]
     again = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
     assert len(runs) == 3
     assert again.values.tobytes() == found.values[:, [2, 0, 1]].tobytes()

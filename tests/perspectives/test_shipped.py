@@ -1,7 +1,10 @@
 """The bundles that ship: whole, small enough for a package index, and right about a question that all can answer."""
 
+import json
 import shutil
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -44,6 +47,20 @@ def test_the_sentence_that_answers_is_the_best_from_every_perspective(name: str)
 
 def test_the_default_ranks_its_document_first() -> None:
     assert [one.index for one in Reranker(device="cpu", precision="fp32").rerank(QUESTION, DOCUMENTS)] == [1, 0, 2]
+
+
+def test_not_one_bit_of_a_score_depends_on_the_order_of_the_documents() -> None:
+    lines = (SHIPPED.parent / "sample/documents.jsonl").read_text(encoding="utf-8").splitlines()[:16]
+    documents = [json.loads(line) for line in lines]
+
+    def scores(order: list[dict[str, Any]]) -> list[Any]:
+        ranking = reranker.rerank("Is aspirin a blood thinner?", order)
+        return sorted((d.id, d.score, d.scores, [(s.text, s.score, s.scores) for s in d.sentences]) for d in ranking)
+
+    reranker = Reranker("fast", device="cpu", precision="fp32")
+    expected = scores(documents)
+    for seed in range(2):
+        assert scores(Random(seed).sample(documents, len(documents))) == expected
 
 
 def test_one_index_of_vectors_serves_both() -> None:

@@ -1,6 +1,7 @@
 """The two sums by hand on three documents, the three readings of the context, and equivalences on random columns."""
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -206,6 +207,16 @@ def test_minmax_of_ties_and_of_a_single_value_is_the_middle() -> None:
     groups = np.array([0, 0, 0, 1, 1, 2])
     assert minmax(values, groups).tolist() == [0.0, 1.0, 0.5, 0.5, 0.5, 0.5]
     assert minmax(np.zeros(0), np.zeros(0, int)).shape == (0,)
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1)), min_size=1, max_size=30), st.randoms())
+def test_zscores_do_not_depend_on_the_order_within_a_group(rows: list[tuple[float, float]], random: Random) -> None:
+    order = random.sample(range(len(rows)), len(rows))
+    values, groups = np.array([(9.0, 9.0), *rows]), np.array([0, *[1] * len(rows)])
+    shuffled = np.array([0, *(place + 1 for place in order)])
+    assert zscores(values[shuffled], groups, [True, False]).tolist() == (
+        zscores(values, groups, [True, False])[shuffled].tolist()
+    )
 
 
 def test_zscores_by_hand() -> None:

@@ -46,7 +46,7 @@ WEIGHTS = Weights({"x": 1.0}, 0.0, {"bm25": 1.0, "long": 0.5}, 1.0, (1.0,))
 def test_it_reads_title_and_abstract_and_has_its_share() -> None:
     long = Long()
     best, other = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", DOCS).documents
-    assert long.asked == ["T\nx. Second xx.", "One."]
+    assert long.asked == ["One.", "T\nx. Second xx."]
     assert best.scores == {"bm25": 2.0, "long": 15.0}
     assert best.ranks == {"bm25": 1, "long": 1}
     assert other.ranks == {"bm25": 2, "long": 2}
