@@ -13,9 +13,10 @@ from mpir.text.normalise import without_surrogates
 
 _NAMES = ("pmid", "doi")
 """What documents of references and tables bring along beside their ids."""
-_FORMULA = re.compile(r"[=@]|[+-](?!\d+\.?\d*$)")
-"""How a text begins that is no number, and that spreadsheets compute: they show "-Omics" as #NAME?, and would do what a
-stranger's title tells them to. An apostrophe before it, as OWASP recommends, leaves it a text."""
+_FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d+\.?\d*\s*(?:;|$))))""")
+"""Where a cell begins that is no number, and that spreadsheets compute: they show "-Omics" as #NAME?, and would do what
+a stranger's title tells them to. An apostrophe before it, as OWASP recommends, leaves it a text. Where numbers have a
+decimal comma, semicolons separate cells, even in the middle of a text; and some programs read full-width signs, too."""
 _SIGNATURE = "\ufeff"
 """Without it Excel takes UTF-8 for another encoding."""
 
@@ -23,7 +24,7 @@ _SIGNATURE = "\ufeff"
 def spreadsheet(ranking: Ranking, sentences: int | None = None) -> str:
     """The text of a CSV file with a row for each document and its best sentence, or for each of the best `sentences`.
 
-    Texts are whole, white space in them is single spaces, and one that would be a formula has an apostrophe before it.
+    Texts are whole, white space in them is single spaces, and what would be a formula has an apostrophe before it.
     A document's PMID and DOI have columns where any has one.
     """
     stream = io.StringIO()
@@ -63,4 +64,4 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = " ".join(value.split())
-    return f"'{text}" if _FORMULA.match(text) else text
+    return _FORMULA.sub(r"\1'", text)

@@ -68,6 +68,13 @@ def test_with_sentences_it_has_a_row_for_each(tiny_bundle: Path, tmp_path: Path)
         ("+2.50", "+2.50"),
         ("Salt = sodium", "Salt = sodium"),
         ("5-HT", "5-HT"),
+        ("Salt;=cmd|' /C calc'!A0", "Salt;'=cmd|' /C calc'!A0"),
+        ("Salt; @SUM(1);+x; -y", "Salt;' @SUM(1);'+x;' -y"),
+        ('Salt;"=1+1"', 'Salt;\'"=1+1"'),
+        ("＝1+1", "'＝1+1"),
+        ("＋1;－1;＠a", "'＋1;'－1;'＠a"),
+        ("Salt; -5; +2.50", "Salt; -5; +2.50"),
+        ("Salt; sodium = Na", "Salt; sodium = Na"),
     ],
 )
 def test_no_text_is_a_formula_and_numbers_stay_numbers(title: str, cell: str) -> None:
@@ -75,6 +82,15 @@ def test_no_text_is_a_formula_and_numbers_stay_numbers(title: str, cell: str) ->
     (row,) = csv.DictReader(spreadsheet(ranking).removeprefix("\ufeff").splitlines())
     assert (row["document"], row["title"], row["best sentence"]) == (cell, cell, cell)
     assert row["below"] == "-2.0000"
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+def test_no_cell_is_a_formula_whatever_separates_cells(separator: str, sign: str) -> None:
+    title = f'{sign}a;{sign}b; {sign}c;"{sign}d;""{sign}e;;{sign}f,{sign}g'
+    ranking = Reranker(perspectives=[Below()]).rerank("salt", [{"id": title, "title": title, "text": title}])
+    for row in csv.reader(spreadsheet(ranking).removeprefix("\ufeff").splitlines()[1:], delimiter=separator):
+        assert not [cell for cell in row if cell.lstrip(' "').startswith(sign) and not cell[1:2].isdigit()]
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
