@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.cli import guarded
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, format_names
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.perspectives.bundle import MANIFEST
@@ -148,7 +148,7 @@ def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
     names = [item["name"] for item in perspectives if item.get("level", "sentence") == "sentence"]
     if name not in names:
         raise InputError(
-            f"--agreement {name}: no perspective of sentences has that name; choose from {', '.join(names)}."
+            f"--agreement {name}: no perspective of sentences has that name; choose from {format_names(names)}."
         )
     return name
 

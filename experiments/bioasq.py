@@ -37,7 +37,7 @@ from mpir.corpora import (
     write_submission,
 )
 from mpir.corpora.bioasq import LIMIT
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.evaluate import evaluate
 from mpir.io.hash import fingerprint
 from mpir.io.output_checks import check_files
@@ -219,9 +219,8 @@ def report(
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{arguments.output}: {len(answers)} questions, {documents} documents, {snippets} snippets; valid.")
     if bare := [question.id for question in answers if not question.documents]:
-        print(
-            f"Nothing was found for {len(bare)} of them, which have no documents: {', '.join(map(format_value, bare))}."
-        )
+        names = format_names(map(format_value, bare))
+        print(f"Nothing was found for {len(bare)} of them, which have no documents: {names}.")
     print(f"{seconds / max(1, len(answers)):.2f} s a question, {memory:.1f} GiB of memory at most.")
     if cache and cache.hits:
         print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")

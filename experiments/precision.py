@@ -24,7 +24,7 @@ from sentence_ranking import BATCHES, average_precision, golden_questions, known
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.errors import InputError
+from mpir.errors import InputError, format_names
 from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
@@ -95,8 +95,8 @@ def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) 
     """A row of figures for each system. Raises InputError where the two have other systems."""
     if first.keys() != other.keys():
         raise InputError(
-            f"{' '.join(way)} has {', '.join(other)}, but the first has {', '.join(first)}; compare bundles of the "
-            "same perspectives."
+            f"{' '.join(way)} has {format_names(other)}, but the first has {format_names(first)}; compare bundles of "
+            "the same perspectives."
         )
     for name, expected in first.items():
         found = other[name]

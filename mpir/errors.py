@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -51,6 +51,13 @@ def shortened(text: str, limit: int = LONGEST) -> str:
     """Return the text in one line, cut to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def format_names(names: Iterable[object], limit: int = 10) -> str:
+    """Format names for an error message: the first `limit`, each cut to LONGEST characters, and how many there are."""
+    known = list(names)
+    shown = ", ".join(shortened(str(name)) for name in known[:limit])
+    return shown if len(known) <= limit else f"{shown}, … ({len(known):,} in all)"
 
 
 def format_value(value: object) -> str:

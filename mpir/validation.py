@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
 
-from mpir.errors import InputError, format_value, shortened
+from mpir.errors import InputError, format_names, format_value
 
 
 def is_finite(value: Any) -> bool:
@@ -59,6 +59,4 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     """Raise InputError unless a value is one of the choices."""
     known = list(choices)
     if value not in known:
-        raise InputError(
-            f"{name} is {format_value(value)}; choose from {', '.join(shortened(str(choice)) for choice in known)}."
-        )
+        raise InputError(f"{name} is {format_value(value)}; choose from {format_names(known)}.")

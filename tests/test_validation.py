@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.errors import InputError
+from mpir.errors import InputError, format_names
 from mpir.validation import check_choice, is_missing, optional_whole_number, real_number, whole_number
 
 
@@ -56,6 +56,13 @@ def test_what_is_no_choice_is_one_sentence(value: Any) -> None:
 def test_long_choices_are_cut() -> None:
     with pytest.raises(InputError, match=r"^context is 'a'; choose from z{79}…, b\.$"):
         check_choice("context", "a", ("z" * 5_000, "b"))
+
+
+def test_of_many_names_ten_are_shown_and_all_are_counted() -> None:
+    assert format_names("abc") == "a, b, c"
+    many = format_names(["x" * 1000 for _ in range(100_000)])
+    assert many.endswith("…, … (100,000 in all)")
+    assert len(many) < 10 * 82 + 25
 
 
 def test_what_stands_for_none() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.errors import ArtefactError, InputError, format_value
+from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.pooling import PooledEncoder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.validation import real_number
@@ -75,7 +75,7 @@ def dense_weight(given: str) -> float:
         both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
         if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
             raise InputError(
-                f"{given}: weighs {', '.join(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
+                f"{given}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
                 "--dense-weight takes "
                 "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
             ) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.io.read import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
@@ -54,7 +54,7 @@ def body_key(record: Mapping[str, Any], place: str) -> str:
     other = [str(key)[:40] for key in record if key not in ID_KEYS]
     if other and not any(key in record for key in (TITLE, *BODY_KEYS)):
         raise InputError(
-            f"{place}: the document has no text, but {', '.join(other)[:100]}; expected {TITLE} or one of "
+            f"{place}: the document has no text, but {format_names(other)}; expected {TITLE} or one of "
             f"{', '.join(BODY_KEYS)} (which may be empty)."
         )
     return telling(record, BODY_KEYS)

@@ -12,7 +12,7 @@ from mpir.corpora.embase import records_by_row, separator_by_row
 from mpir.corpora.identifiers import names_of
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
 from mpir.corpora.placeholders import says_nothing
-from mpir.errors import InputError
+from mpir.errors import InputError, format_names
 from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
 
@@ -84,14 +84,14 @@ def _columns(header: Sequence[str], place: str) -> list[list[int]]:
     names = [" ".join(name.lower().split()) for name in header]
     places = _places(names)
     if not places[1] and not places[2]:
-        found = ", ".join(names)[:100] or "none at all"
+        found = format_names(names) or "none at all"
         raise InputError(f"{place}: no column is named title or abstract, but {found}; name them in the header.")
     for name in (names[number] for of in places for number in of):
         if names.count(name) > 1:
             alike = [str(number) for number, one in enumerate(names, 1) if one == name]
             raise InputError(
-                f"{place}: columns {', '.join(alike[:-1])} and {alike[-1]} have the same name, {name}; expected one of "
-                "this name, so rename or remove the others."
+                f"{place}: columns {format_names(alike[:-1])} and {alike[-1]} have the same name, {name}; expected one "
+                "of this name, so rename or remove the others."
             )
     return places
 

@@ -10,7 +10,7 @@ from typing import Any
 from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import STDIN, read_json_lines
 from mpir.io.write import atomic_folder, cache_folder
@@ -54,7 +54,7 @@ class Texts:
         if STDIN in map(str, paths):
             raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
         texts = ((document.id, document.text) for document in read_corpus(paths))
-        return cls(", ".join(map(str, paths)), fingerprint(corpus_fingerprint(paths)), texts)
+        return cls(format_names(paths), fingerprint(corpus_fingerprint(paths)), texts)
 
     @classmethod
     def of_questions(cls, path: str | Path) -> Texts:

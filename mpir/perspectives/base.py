@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from mpir.errors import InputError, format_value, shortened
+from mpir.errors import InputError, format_names, format_value, shortened
 from mpir.io.hash import fingerprint
 from mpir.text.types import Pair
 from mpir.types import F32, F64, I64, Bool, Float
@@ -234,7 +234,7 @@ def _find(kind: str, *, trust_code: bool) -> Factory:
             "with "
             "trust_code=True (--trust-code)."
         )
-    known = ", ".join(sorted(_factories))
+    known = format_names(sorted(_factories))
     raise InputError(
         f"perspective kind {format_value(kind)} is unknown; expected {known}, an installed entry point of "
         f"{ENTRY_POINTS!r}, "

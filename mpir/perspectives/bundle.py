@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import ArtefactError, MpirError, format_value
+from mpir.errors import ArtefactError, MpirError, format_names, format_value
 from mpir.io.hash import sha256
 from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
@@ -194,7 +194,7 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):
         raise ArtefactError(
-            f"{path}: agreement is {format_value(agreement)}; expected one of the perspectives {', '.join(names)}."
+            f"{path}: agreement is {format_value(agreement)}; expected one of the perspectives {format_names(names)}."
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.io.read import found_file, read_json
 from mpir.io.write import write_json
 from mpir.rank.columns import Layout
@@ -154,8 +154,8 @@ class Weights:
             )
         if expected != found:
             raise InputError(
-                f"{source}: the weights are for the perspectives {', '.join(sorted(found))}, but the scores are from "
-                f"{', '.join(sorted(expected))}; use the weights that belong to the bundle."
+                f"{source}: the weights are for the perspectives {format_names(sorted(found))}, but the scores are "
+                f"from {format_names(sorted(expected))}; use the weights that belong to the bundle."
             )
 
     def check_columns(self, layout: Layout) -> None:
@@ -168,7 +168,8 @@ class Weights:
         if missing := sorted(used - set(layout.documents)):
             raise InputError(
                 f"weights: the weights take the document column {format_value(missing[0])}, but the documents have "
-                f"{', '.join(layout.documents) or 'none'}; use the weights that belong to the bundle and first stage."
+                f"{format_names(layout.documents) or 'none'}; use the weights that belong to the bundle and "
+                "first stage."
             )
 
     def over(self, layout: Layout, source: str = "weights") -> Weights:

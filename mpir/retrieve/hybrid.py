@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
@@ -49,15 +49,14 @@ class HybridRetriever:
         """
         names = [one.name for one in retrievers]
         if len(names) < 2 or len(set(names)) < len(names):
-            raise InputError(f"hybrid search fuses two or more different first stages, not {', '.join(names)}.")
+            raise InputError(f"hybrid search fuses two or more different first stages, not {format_names(names)}.")
         check_choice("fusion", fusion, FUSIONS)
         depth = whole_number("depth", depth)
         chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]
         if len(chosen) != len(names) or not all(0 <= weight < math.inf for weight in chosen) or not sum(chosen):
             raise InputError(
-                f"weights is {format_value(weights)}; expected a number of 0 or more for each of {', '.join(names)}, "
-                "and not "
-                "0 for all."
+                f"weights is {format_value(weights)}; expected a number of 0 or more for each of "
+                f"{format_names(names)}, and not 0 for all."
             )
         self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from mpir.errors import format_value
+from mpir.errors import format_names, format_value
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
@@ -80,7 +80,7 @@ class Service:
         if model is not None and not isinstance(model, str):
             raise Refusal(400, f"model is {format_value(model)}; expected a string.")
         if model is not None and known and model not in known:
-            names = ", ".join(sorted(known))
+            names = format_names(sorted(known))
             raise Refusal(
                 404, f"model {format_value(model)} is not served here; ask for one of {names}, or name no model."
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_collection, read_questions
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.io.hash import sha256
 from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
@@ -274,7 +274,7 @@ class Generation:
         if name not in self._perspectives:
             raise InputError(
                 f"bundle {format_value(self.settings.bundle)}: has no perspective {format_value(name)} "
-                f"(only {', '.join(self._perspectives)}); choose a bundle with one."
+                f"(only {format_names(self._perspectives)}); choose a bundle with one."
             )
         return self._perspectives[name]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError, OutputError, format_names
 from mpir.extras import needs
 from mpir.io.hash import sha256
 from mpir.io.word_vectors import FILE, read_word_vectors, vectors_file
@@ -64,7 +64,9 @@ def train_vectors(
     model = Word2Vec(vector_size=size, window=window, min_count=least, sg=1, workers=workers, seed=seed)
     model.build_vocab(progress(tokens) if progress else tokens)
     if not len(model.wv):
-        raise InputError(f"{tokens.paths}: no word occurs {least} times; give a larger corpus or a lower --least.")
+        raise InputError(
+            f"{format_names(tokens.paths)}: no word occurs {least} times; give a larger corpus or a lower --least."
+        )
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
         with atomic_folder(folder, marker=MADE_BY) as temporary:

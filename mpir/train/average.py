@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, format_names
 from mpir.io.write import atomic_folder
 from mpir.train.pretrained import count_outputs, load, load_model
 from mpir.validation import real_number
@@ -89,7 +89,7 @@ def _change_outputs(
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
     if len(set(outputs)) < len(outputs) or not set(outputs) <= set(range(head.out_features)):
         raise InputError(
-            f"{checkpoint}: {' and '.join(map(str, outputs))} cannot be {done}; give "
+            f"{checkpoint}: {format_names(outputs)} cannot be {done}; give "
             f"{'different ones' if len(outputs) > 1 else 'one'} of its {head.out_features} outputs, from 0 on."
         )
     for name, value in list(head.named_parameters()):

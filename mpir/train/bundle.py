@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from mpir.errors import InputError
+from mpir.errors import InputError, format_names
 from mpir.evaluate.calibration import calibration_error, fit_platt
 from mpir.train.examples import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
@@ -32,7 +32,7 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
     """
     probabilities = {item["name"] for item in declare(tasks) if item.get("scale") == "probability"}
     if path and not probabilities:
-        names = ", ".join(task.name for task in tasks)
+        names = format_names(task.name for task in tasks)
         raise InputError(
             f"{path}: of the perspectives {names} none is a probability, so nothing is calibrated on it; leave "
             "--calibrate out, or train one by a loss such as bce."

@@ -37,7 +37,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from mpir.errors import InputError, error_context, format_value
+from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Level
@@ -113,7 +113,7 @@ def read_mixture(
     if absent:
         raise InputError(
             f"{path}: there is no {format_value(absent[0])} to leave out; choose from "
-            f"{', '.join(sorted(reader.names))}."
+            f"{format_names(sorted(reader.names))}."
         )
     kept = [task for task in tasks if task.name not in without]
     if not kept:
@@ -218,7 +218,7 @@ def _check_choice(tasks: Sequence[Task], place: str) -> None:
     if not blind:
         return
     message = (
-        f"{place}: the dev rows of {' and '.join(blind)} give every checkpoint the same figure, so none is chosen by "
+        f"{place}: the dev rows of {format_names(blind)} give every checkpoint the same figure, so none is chosen by "
         "them; add rows of other labels, in a ranking to the same questions."
     )
     if len(blind) == len(tasks):

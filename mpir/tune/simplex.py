@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.errors import InputError
+from mpir.errors import InputError, format_names
 from mpir.types import F64
 
 
@@ -39,7 +39,7 @@ class Simplex:
                 )
         if sum(self.low) > 1 + 1e-9 or sum(self.high) < 1 - 1e-9:
             raise InputError(
-                f"bounds of {', '.join(self.names)}: the shares would add up to {sum(self.low):g} at least and "
+                f"bounds of {format_names(self.names)}: the shares would add up to {sum(self.low):g} at least and "
                 f"{sum(self.high):g} at most, but they must add up to 1; widen the bounds."
             )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns
 from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
@@ -64,7 +64,7 @@ class Space:
         if unknown:
             raise InputError(
                 f"bounds: there is no weight {format_value(min(unknown))}; the weights are "
-                f"{', '.join((*alpha, *beta))}."
+                f"{format_names((*alpha, *beta))}."
             )
         if context == "fixpoint":
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)

@@ -183,3 +183,12 @@ def test_what_python_writes_is_read_back(
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([("id", "title", "abstract"), *rows])
     assert list(read_table(path)) == [Document(*row) for row in rows]
+
+
+def test_a_message_about_very_many_columns_is_short(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(",".join(f"c{number}" for number in range(100_000)) + "\n")
+    (tmp_path / "same.csv").write_text("id,title," + ",".join(["title"] * 1000) + "\n1,a\n")
+    for name, count in (("wide.csv", "100,000"), ("same.csv", "1,000")):
+        with pytest.raises(InputError, match=rf"… \({count} in all\)") as error:
+            list(read_table(tmp_path / name))
+        assert len(str(error.value)) < 400
