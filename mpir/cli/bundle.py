@@ -64,7 +64,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     from tabulate import tabulate
 
     from mpir.errors import InputError
-    from mpir.io.write import write_json
+    from mpir.io.checksum import write_json_with_checksum
     from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
     from mpir.rank.weights import Weights
     from mpir.tune.dataset import Dataset
@@ -76,7 +76,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     source = f"{bundle.folder}: weights"
     scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
     found = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
-    write_json(bundle.folder / RELEVANCE, found.to_dict())
+    write_json_with_checksum(bundle.folder / RELEVANCE, found.to_dict())
     declare(bundle.folder, "relevance", RELEVANCE)
     rows = [[level, *found.made_by[level].values()] for level in ("document", "sentence")]
     print(tabulate(rows, ["map of", *found.made_by["document"]], floatfmt=".3f"))

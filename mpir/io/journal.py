@@ -15,13 +15,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from mpir.errors import OutputError
+from mpir.errors import ArtefactError, OutputError
+from mpir.io.checksum import add_checksum, verify_checksum
 from mpir.io.hash import fingerprint
 from mpir.io.read import open_bytes
 from mpir.io.write import atomic_write
 from mpir.version import __version__
 
 log = logging.getLogger(__name__)
+AGAIN = "run the same command again, which computes this record anew"
 
 
 class Records(Mapping[str, dict[str, Any]]):
@@ -35,8 +37,8 @@ class Records(Mapping[str, dict[str, Any]]):
         place = self.places[identifier]
         with open_bytes(self._path) as stream:
             stream.seek(place)
-            record: dict[str, Any] = json.loads(stream.readline())
-        return record
+            record = _parsed(stream.readline())
+        return verify_checksum(record, f"{self._path}: record {identifier}", AGAIN)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
@@ -50,8 +52,8 @@ class Journal:
 
     The first line says how they were made. A journal made in another way is set aside, under a name of its own, and
     taken back when it is asked for again. A last line that was cut off by an interrupt is dropped, and a damaged line
-    before it costs its own record only. One journal is open at a time: until `close`, the end of a `with` block, or the
-    end of the process, nobody else gets it.
+    before it costs its own record only: each has a checksum. One journal is open at a time: until `close`, the end of a
+    `with` block, or the end of the process, nobody else gets it.
     """
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
@@ -104,18 +106,27 @@ class Journal:
                 if not line.endswith(b"\n"):
                     log.warning("%s: its last line is incomplete and is done anew", self.path)
                     break
-                if isinstance(identifier := _parsed(line).get("id"), str):
-                    self.records.places[identifier] = end
-                elif number > 1:
-                    log.warning("%s:%d: this line is damaged, and what it held is done anew", self.path, number)
+                self._note(line, number, end)
                 end += len(line)
         return end
+
+    def _note(self, line: bytes, number: int, start: int) -> None:
+        """Keep where a line begins, if it is a record; a damaged one is logged, and its record computed anew."""
+        try:
+            record = verify_checksum(_parsed(line), f"{self.path}:{number}", "this record is computed anew")
+        except ArtefactError as error:
+            log.warning("%s", error)
+            return
+        if isinstance(identifier := record.get("id"), str):
+            self.records.places[identifier] = start
+        elif number > 1:
+            log.warning("%s:%d: this line is damaged, and what it held is done anew", self.path, number)
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
         """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
         with self._writing(), open(self.path, "ab") as stream:
             place = stream.tell()
-            stream.write(_line({"id": identifier, **record}))
+            stream.write(_line(add_checksum({"id": identifier, **record})))
             stream.flush()
             os.fsync(stream.fileno())
         self.records.places[identifier] = place

@@ -6,7 +6,8 @@
      "perspectives": [{"name": "relevance", "kind": "cross-encoder", "checkpoint": "model", "output": 0,
                        "scale": "probability"}, …],
      "agreement": "relevance",
-     "files": {"model/model.safetensors": "<SHA-256>", …}}
+     "files": {"model/model.safetensors": "<SHA-256>", …},
+     "checksum": "<of all the above>"}
 
 `checkpoint` may be a hub name instead of a folder in the bundle, or with "../" a folder of the bundle beside it, and a
 lone JSON file of this form is a bundle, too.
@@ -25,9 +26,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mpir.errors import ArtefactError, MpirError, format_names, format_value
+from mpir.io.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
 from mpir.io.hash import sha256
 from mpir.io.read import found_file, read_json
-from mpir.io.write import write_json
 from mpir.perspectives.base import Level, Loading, Perspective, build
 from mpir.version import __version__
 
@@ -43,6 +44,7 @@ FORM = {
 }
 OURS = ("name", "kind", "level", "evidence")
 """Keys of a perspective's entry that are the same for every kind; the others are its kind's own."""
+EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
 SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
@@ -113,13 +115,13 @@ def open_bundle(which: str | Path = "default") -> Bundle:
     """Open a bundle: the name of a shipped one, or the path of a folder or a JSON file.
 
     Text is a path where it looks like one: with a slash in it (``./mine``), or ending in ``.json``. Every listed file
-    is checked by its hash.
+    is checked by its hash, and the manifest by its checksum, where it has one.
 
     Raises:
         ArtefactError: no such bundle, a manifest of another format or form, or files that don't match it.
     """
     manifest_path = _locate(which)
-    manifest = read_json(manifest_path)
+    manifest = read_manifest(manifest_path)
     folder = manifest_path.parent
     if manifest.get("format") != FORMAT or not manifest.get("perspectives"):
         raise ArtefactError(
@@ -134,10 +136,20 @@ def open_bundle(which: str | Path = "default") -> Bundle:
         str(manifest.get("name", folder.name)),
         manifest_path,
         manifest,
-        read_json(folder / weights) if weights else {},
+        read_json_with_checksum(folder / weights) if weights else {},
         _read_card(folder / card) if card else "",
-        read_json(folder / relevance) if relevance else {},
+        read_json_with_checksum(folder / relevance) if relevance else {},
     )
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a bundle's manifest, without its checksum.
+
+    Raises:
+        ArtefactError: the manifest does not match its checksum.
+        InputError: it cannot be read, or is no JSON object.
+    """
+    return read_json_with_checksum(path, EDITED)
 
 
 def bundle_state(which: str | Path) -> tuple[object, ...]:
@@ -147,7 +159,7 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
         ArtefactError: no such bundle.
     """
     manifest_path = _locate(which)
-    manifest = read_json(manifest_path)
+    manifest = read_manifest(manifest_path)
     _check_form({"perspectives": [], **manifest}, manifest_path)
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
     paths += _used(manifest, manifest_path.parent)  # a bundle need not be sealed
@@ -252,7 +264,7 @@ def check_sealed(folder: str | Path, *, but: str) -> None:
     """
     manifest_path = Path(folder) / MANIFEST
     if manifest_path.is_file():
-        manifest = read_json(manifest_path)
+        manifest = read_manifest(manifest_path)
         _check_form({"perspectives": [], **manifest}, manifest_path)
         for name, expected in (manifest.get("files") or {}).items():
             if name != but:
@@ -269,9 +281,9 @@ def seal_one(folder: str | Path, name: str) -> None:
     manifest_path = Path(folder) / MANIFEST
     if manifest_path.is_file():
         check_sealed(folder, but=name)
-        manifest = read_json(manifest_path)
+        manifest = read_manifest(manifest_path)
         manifest["files"] = {**(manifest.get("files") or {}), name: sha256(manifest_path.parent / name)}
-        write_json(manifest_path, manifest)
+        write_json_with_checksum(manifest_path, manifest)
 
 
 def declare(folder: str | Path, key: str, name: str) -> None:
@@ -283,12 +295,12 @@ def declare(folder: str | Path, key: str, name: str) -> None:
     """
     check_sealed(folder, but=name)
     manifest_path = Path(folder) / MANIFEST
-    write_json(manifest_path, {**read_json(manifest_path), key: name})
+    write_json_with_checksum(manifest_path, {**read_manifest(manifest_path), key: name})
     seal_one(folder, name)
 
 
 def seal(folder: str | Path) -> None:
-    """Write the hashes of all files of a bundle into its manifest, after a change that is meant.
+    """Write the hashes of all files of a bundle into its manifest, and its checksum, after a change that is meant.
 
     Raises:
         MpirError: the folder has no manifest or cannot be written.
@@ -300,4 +312,4 @@ def seal(folder: str | Path) -> None:
     manifest["format"], manifest["mpir"] = FORMAT, __version__
     if not manifest["files"]:
         raise MpirError(f"{root}: the bundle has no files besides its manifest; put its checkpoints there first.")
-    write_json(root / MANIFEST, manifest)
+    write_json_with_checksum(root / MANIFEST, manifest)

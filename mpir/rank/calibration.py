@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value
+from mpir.io.checksum import verify_checksum
 from mpir.io.hash import fingerprint
 from mpir.rank.weights import Weights
 from mpir.validation import is_finite
@@ -60,7 +61,12 @@ class Relevance:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Relevance:
-        """The maps of what `to_dict` gave. Raises ArtefactError naming `source` for another form."""
+        """The maps of what `to_dict` gave, with or without a checksum.
+
+        Raises:
+            ArtefactError: another form, or values that do not match their checksum; the message begins with `source`.
+        """
+        values = verify_checksum(values, source)
         form = "expected document and sentence, each with slope and intercept, and made_by"
         if unknown := sorted(set(values) - {item.name for item in fields(cls)}):
             raise ArtefactError(f"{source}: unknown key {format_value(unknown[0])}; {form}.")

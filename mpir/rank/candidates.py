@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mpir.errors import ArtefactError, format_value
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.query_truncation import as_read
 from mpir.text import Document, Sentence
@@ -79,7 +80,21 @@ class Candidates:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
-        """The scored question of a record, with the documents it names, in its order."""
+        """The scored question of a record, with the documents it names, in its order.
+
+        Raises:
+            ArtefactError: the record is not as `to_record` made it, or is of documents with other texts.
+        """
+        try:
+            return cls._of_record(record, documents)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ArtefactError(
+                f"the record of {format_value(record.get('query'))} is damaged or of other documents "
+                f"({type(error).__name__}: {error}); remove the journal that holds it, and run the same command again."
+            ) from error
+
+    @classmethod
+    def _of_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
         document_of = np.array(record["document_of"], np.int64)
         layout = Layout.from_dict(record["columns"])
         sentences = tuple(
@@ -107,7 +122,7 @@ class Candidates:
 
 def is_record_of(record: Mapping[str, Any], query: str) -> bool:
     """Whether a record is one of this query, in today's form."""
-    return record.get("format") == FORMAT and record["query"] == query
+    return record.get("format") == FORMAT and record.get("query") == query
 
 
 def _flags(places: Sequence[int], count: int) -> Bool:

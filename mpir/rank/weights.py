@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_names, format_value
+from mpir.io.checksum import verify_checksum, write_json_with_checksum
 from mpir.io.read import found_file, read_json
-from mpir.io.write import write_json
 from mpir.rank.columns import Layout
 from mpir.validation import check_choice, real_number
 
@@ -191,9 +191,15 @@ class Weights:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
-        """Weights from what `to_dict` gave. Raises InputError naming `source` and the unknown or missing key."""
+        """Weights from what `to_dict` gave, or from the content of a file that `save` wrote.
+
+        Raises:
+            ArtefactError: the values do not match the checksum among them.
+            InputError: an unknown or missing key or an invalid value; the message begins with `source`.
+        """
         if not isinstance(values, Mapping):
             raise InputError(f"{source}: they are {format_value(values)}; expected an object such as to_dict gives.")
+        values = verify_checksum(values, source)
         if BEFORE in values:  # as it was when BM25 was the only column of documents
             values = {**values, "beta": {"bm25": values[BEFORE], **values.get("beta", {})}}
             del values[BEFORE]
@@ -212,8 +218,8 @@ class Weights:
             raise InputError(f"{source}: {str(error).removeprefix('weights: ')}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file, atomically."""
-        write_json(path, self.to_dict())
+        """Write a JSON file with a checksum, atomically."""
+        write_json_with_checksum(path, self.to_dict())
 
     @classmethod
     def load(cls, which: str | Path) -> Weights:

@@ -13,7 +13,7 @@ from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.io.journal import Journal
 from mpir.io.read import read_json
-from mpir.perspectives.bundle import MANIFEST, check_sealed, seal_one
+from mpir.perspectives.bundle import MANIFEST, check_sealed, read_manifest, seal_one
 from mpir.rank.calibration import Relevance
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -231,7 +231,7 @@ def uncalibrated(path: str | Path, weights: Weights) -> bool:
     """
     target = Path(path)
     manifest = target.parent / MANIFEST
-    declared = read_json(manifest) if manifest.is_file() else {}
+    declared = read_manifest(manifest) if manifest.is_file() else {}
     if declared.get("weights") != target.name or not declared.get("relevance"):
         return False
     source = target.parent / declared["relevance"]

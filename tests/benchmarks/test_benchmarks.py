@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mpir.errors import InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.text import Document, Question
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -52,7 +53,7 @@ def is_spread(value: dict[str, float]) -> bool:
 def test_scoring(tiny_bundle: Path, tmp_path: Path, kind: str) -> None:
     pytest.importorskip("sentence_transformers")
     bundle = shutil.copytree(tiny_bundle, tmp_path / "bundle")
-    manifest = json.loads((bundle / "bundle.json").read_text())
+    manifest = read_json_with_checksum(bundle / "bundle.json")
     if kind == "bi-encoder":
         manifest["perspectives"][1] = {"name": "sts", "kind": kind, "checkpoint": "model", "scale": "0-5"}
     (bundle / "bundle.json").write_text(json.dumps(manifest))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mpir.cli import main
+from mpir.io.checksum import read_json_with_checksum
 from mpir.rank.weights import Normalise, Weights
 from mpir.retrieve.dense import from_vectors
 from mpir.tune.dataset import Dataset
@@ -93,7 +94,7 @@ def test_another_index_of_words_takes_the_vectors_of_the_same_corpus_over(
 ) -> None:
     made = (index / "dense/000000/index.faiss").stat().st_mtime_ns
     (index / "dense.part").mkdir()  # as an interrupted build of other vectors left it
-    source = json.loads((index / "manifest.json").read_text())["source"]
+    source = read_json_with_checksum(index / "manifest.json")["source"]
     (index / "dense.part/building.json").write_text(json.dumps({"settings": "x", "source": source}))
     assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none"]) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is False
@@ -137,7 +138,7 @@ def test_another_path_to_the_encoder_is_the_same_encoder(
         command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", name]
         assert main(command) == 0
         assert json.loads(capsys.readouterr().out)["kept"] is True
-        assert json.loads((index / "dense/dense.json").read_text())["source"]["encoder"] == name
+        assert read_json_with_checksum(index / "dense/dense.json")["source"]["encoder"] == name
         assert main(["search", "--index", str(index), "--mode", "dense", "--encoder", str(bundle), "aspirin"]) == 0
         capsys.readouterr()
 

@@ -10,6 +10,7 @@ import pytest
 
 from mpir.cli import main
 from mpir.cli.tune import _log_beside
+from mpir.io.checksum import read_json_with_checksum
 from mpir.io.write import write_json
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import RELEVANCE, declare, seal
@@ -223,7 +224,7 @@ def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path
 def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, bundle)
-    manifest = json.loads((bundle / "bundle.json").read_text())
+    manifest = read_json_with_checksum(bundle / "bundle.json")
     (bundle / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}))
     seal(bundle)
     assert score(work, bundle, "agreeing") == 0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mpir import Document, Question, Reranker, Snippet
+from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import seal
 from mpir.rank.weights import Weights
@@ -35,7 +36,7 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     """The tiny bundle with agreement, and weights for it."""
     folder = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, folder)
-    manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
+    manifest = read_json_with_checksum(folder / "bundle.json")
     (folder / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}), encoding="utf-8")
     Weights.equal(["relevance", "sts", "sia", AGREEMENT]).save(folder / "weights.json")
     seal(folder)

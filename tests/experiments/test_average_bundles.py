@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from mpir import Reranker
+from mpir.io.checksum import read_json_with_checksum
 from tests.conftest import make_checkpoint
 
 MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/average_bundles.py"))["main"]
@@ -54,7 +55,7 @@ def test_all_perspectives_of_the_checkpoint_stay(
 ) -> None:
     both = tmp_path / "both"
     shutil.copytree(tiny_bundle, both)
-    manifest = json.loads((both / "bundle.json").read_text())
+    manifest = read_json_with_checksum(both / "bundle.json")
     shared = {"kind": "bi-encoder", "scale": "cosine"}
     of_documents = {"name": "dense", **shared, "checkpoint": "model", "level": "document"}
     elsewhere = {"name": "other", **shared, "checkpoint": "some/encoder"}

@@ -16,6 +16,7 @@ import pytest
 
 from mpir import Perspective
 from mpir.corpora import read_questions, read_run
+from mpir.io.checksum import read_json_with_checksum
 
 SCRIPT = Path(__file__).parents[2] / "experiments/bioasq.py"
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
@@ -353,7 +354,7 @@ def test_an_index_of_another_version_is_built_again_or_refused(
     run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run() == 0
-    manifest = json.loads((job["index"] / "manifest.json").read_text()) | {"anserini": "0.0.1", "mpir": "0.0.0"}
+    manifest = read_json_with_checksum(job["index"] / "manifest.json") | {"anserini": "0.0.1", "mpir": "0.0.0"}
     (job["index"] / "manifest.json").write_text(json.dumps(manifest))
     assert run(corpus=None) == 2
     assert "its anserini is '0.0.1', and this mpir reads" in capsys.readouterr().err

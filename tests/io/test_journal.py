@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mpir.errors import OutputError
+from mpir.errors import ArtefactError, OutputError
 from mpir.io.journal import Journal
+from tests.damage import check_flips
 
 SETTINGS = {"candidates": 100, "name": "naïve"}
 
@@ -64,6 +65,39 @@ def test_a_damaged_line_in_the_middle_costs_its_own_record_only(
     assert Journal(path, SETTINGS).records["q1"]["scores"] == [2]
 
 
+def test_every_changed_byte_is_logged_or_changes_no_record(path: Path) -> None:
+    expected = dict(Journal(path, SETTINGS).records)
+
+    def read() -> bool:
+        whole = path.read_bytes()
+        with Journal(path, SETTINGS) as journal:
+            records = dict(journal.records)
+        for old in path.parent.glob("*.old"):
+            old.unlink()
+        path.write_bytes(whole)
+        return all(expected[name].items() <= record.items() for name, record in records.items())
+
+    check_flips([path], read, number=500)
+
+
+def test_a_changed_record_is_computed_anew(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.write_bytes(path.read_bytes().replace(b"0.1", b"0.7"))
+    assert list(Journal(path, SETTINGS).records) == ["q2"]
+    assert f"{path}:2: its content does not match its checksum; this record is computed anew." in caplog.text
+
+
+def test_a_record_that_changes_while_the_journal_is_open_is_refused(path: Path) -> None:
+    with Journal(path, SETTINGS) as journal:
+        path.write_bytes(path.read_bytes().replace(b"0.1", b"0.7"))
+        with pytest.raises(ArtefactError, match="record q1: its content does not match its checksum; run the same"):
+            journal.records["q1"]
+
+
+def test_records_without_checksums_as_0_1_wrote_them_are_taken(path: Path) -> None:
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0] + b'{"id": "q1", "scores": [3]}\n')
+    assert Journal(path, SETTINGS).records["q1"] == {"id": "q1", "scores": [3]}
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\n", b"[]\n"])
 def test_what_is_no_journal_is_started_anew_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
@@ -102,7 +136,7 @@ def test_what_was_set_aside_is_never_overwritten(path: Path) -> None:
 
 ASK = """
 import sys
-from mpir.errors import OutputError
+from mpir.errors import ArtefactError, OutputError
 from mpir.io.journal import Journal
 try:
     print(len(Journal(sys.argv[1], {"candidates": 100, "name": "naïve"}).records))

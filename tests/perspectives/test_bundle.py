@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,12 @@ import numpy as np
 import pytest
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.perspectives import Perspective, open_bundle, register
-from mpir.perspectives.bundle import SHIPPED, seal_one
+from mpir.perspectives.bundle import SHIPPED, bundle_state, declare, read_manifest, seal, seal_one
+from mpir.rank.calibration import Relevance
+from mpir.rank.weights import Weights
+from tests.damage import FLIPS, check_flips
 
 
 @pytest.fixture
@@ -21,7 +26,7 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
 
 
 def rewrite(bundle: Path, **changes: Any) -> None:
-    manifest = json.loads((bundle / "bundle.json").read_text()) | changes
+    manifest = read_json_with_checksum(bundle / "bundle.json") | changes
     (bundle / "bundle.json").write_text(json.dumps(manifest))
 
 
@@ -105,6 +110,43 @@ def test_a_changed_file_is_named(bundle: Path) -> None:
     (bundle / "weights.json").write_text("{}")
     with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
         open_bundle(bundle)
+
+
+def test_every_changed_byte_of_a_bundle_is_refused_or_changes_nothing(bundle: Path) -> None:
+    write_json_with_checksum(bundle / "relevance.json", Relevance(made_by={"data": "ab"}).to_dict())
+    declare(bundle, "relevance", "relevance.json")
+    manifest = read_manifest(bundle / "bundle.json")
+
+    def read() -> Any:
+        opened = open_bundle(bundle)
+        values = [opened.manifest.get(name) for name in manifest]
+        return (
+            values,
+            opened.name,
+            Weights.from_dict(opened.weights),
+            Relevance.from_dict(opened.relevance),
+            opened.card,
+        )
+
+    assert check_flips([bundle / "bundle.json"], read) > 80
+    assert check_flips([bundle / name for name in ("weights.json", "relevance.json", "CARD.md")], read) == FLIPS
+
+
+def test_a_manifest_that_was_edited_is_refused_until_its_checksum_is_removed_or_sealed(bundle: Path) -> None:
+    path = bundle / "bundle.json"
+    edited = path.read_text().replace('"tiny"', '"mine"')
+    path.write_text(edited)
+    message = (
+        r'bundle\.json: its content does not match its checksum; restore the file, or remove its field "checksum" or'
+    )
+    for action in (open_bundle, bundle_state, partial(seal_one, name="weights.json")):
+        with pytest.raises(ArtefactError, match=message):
+            action(bundle)
+    path.write_text(json.dumps({**json.loads(edited), "checksum": None}).replace(', "checksum": null', ""))
+    assert open_bundle(bundle).name == "mine"
+    path.write_text(edited)
+    seal(bundle)
+    assert open_bundle(bundle).name == "mine"
 
 
 def test_a_missing_file_is_named(bundle: Path) -> None:

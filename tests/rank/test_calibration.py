@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mpir import Reranker
 from mpir.errors import ArtefactError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import seal
 from mpir.rank import Weights
 from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
@@ -68,7 +69,7 @@ def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     shutil.copytree(tiny_bundle, folder)
     made_by = {"questions": 3, "weights": fingerprint_of(Weights.load(folder / "weights.json"))}
     (folder / "relevance.json").write_text(json.dumps({**FITTED, "made_by": made_by}))
-    manifest = json.loads((folder / "bundle.json").read_text())
+    manifest = read_json_with_checksum(folder / "bundle.json")
     (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
     seal(folder)
     return folder

@@ -11,6 +11,7 @@ import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import ArtefactError, InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import open_bundle
 from mpir.rank.candidates import Candidates
 from mpir.text import Question
@@ -99,7 +100,7 @@ def test_scores_that_cannot_be_columns(docs: list[Any], message: str) -> None:
 
 
 def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
-    manifest = json.loads((tiny_bundle / "bundle.json").read_text())
+    manifest = read_json_with_checksum(tiny_bundle / "bundle.json")
     entry = {**manifest["perspectives"][0], "name": "whole", "level": "document"}
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "both.json"
@@ -116,7 +117,7 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
 
 
 def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> None:
-    manifest = json.loads((tiny_bundle / "bundle.json").read_text())
+    manifest = read_json_with_checksum(tiny_bundle / "bundle.json")
     entry = {**manifest["perspectives"][0], "name": "answer", "evidence": False}
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "ordering.json"

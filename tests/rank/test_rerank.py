@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import mpir
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import seal
 from mpir.perspectives.cache import SMALLEST, ScoreCache
 from mpir.rank import api as kept
@@ -169,7 +170,7 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
 
 def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
     folder, docs = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle")), ["It does. The heart."]
-    manifest = json.loads((folder / "bundle.json").read_text())
+    manifest = read_json_with_checksum(folder / "bundle.json")
     del manifest["files"]
     (folder / "bundle.json").write_text(json.dumps(manifest))
     before = mpir.rerank("does aspirin", docs, bundle=folder)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
 from mpir.rank import PUBLISHED, Weights
 from mpir.rank.columns import Layout
 from mpir.rank.weights import RESERVED
+from tests.damage import check_flips
 
 PAPER = PUBLISHED["rawal-baral-2020"]
 finite = st.floats(-10, 10)
@@ -147,3 +148,24 @@ def test_a_file_from_when_bm25_was_the_only_document_column() -> None:
     old = {"alpha": {"a": 1.0}, "alpha_context": 0.5, "beta_bm25": 0.25, "beta_sentences": 2.0, "w": [1.0]}
     assert Weights.from_dict(old) == Weights({"a": 1.0}, 0.5, {"bm25": 0.25}, 2.0, (1.0,))
     assert "beta_bm25" not in Weights.from_dict(old).to_dict()
+
+
+def test_every_changed_byte_of_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    replace(PAPER, made_by={"seed": 3}).save(path)
+    check_flips([path], lambda: Weights.load(path).to_dict())
+
+
+def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    PAPER.save(path)
+    edited = json.loads(path.read_text()) | {"beta_sentences": 0.5}
+    path.write_text(json.dumps(edited))
+    message = r'weights\.json: its content does not match its checksum; restore the file, or remove its field "chec'
+    with pytest.raises(ArtefactError, match=message):
+        Weights.load(path)
+    with pytest.raises(ArtefactError, match=r"^weights: its content does not match"):
+        Weights.from_dict(edited)
+    del edited["checksum"]
+    path.write_text(json.dumps(edited))
+    assert Weights.load(path) == replace(PAPER, beta_sentences=0.5)

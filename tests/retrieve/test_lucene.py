@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.retrieve import LuceneIndex, build_index, index_matches, read_info
 from mpir.retrieve.java import java_class
 from mpir.text.terms import StopWords, stop_words_of
@@ -132,7 +133,7 @@ def test_another_versions_index_is_refused(
     tmp_path: Path, index_folder: Path, name: str, value: object, message: str
 ) -> None:
     folder = shutil.copytree(index_folder, tmp_path / "index")
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = read_json_with_checksum(folder / "manifest.json")
     (folder / "manifest.json").write_text(json.dumps({**manifest, name: value}))
     with pytest.raises(ArtefactError, match=message):
         LuceneIndex(folder)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
+from mpir.errors import ArtefactError
 from mpir.io.journal import Journal
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
 from mpir.retrieve import LuceneIndex, build_index
 from mpir.tasks.bioasq import System, added_up, answer, score_questions, systems
 from mpir.text import Question, Sentence
+from tests.damage import check_flips
 
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
 QUESTIONS = [Question(f"q{number}", f"does aspirin risk the {subject}") for number, subject in enumerate(SUBJECTS)]
@@ -121,6 +123,28 @@ def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny
         assert one.columns.sentences.tobytes() == other.columns.sentences.tobytes()
         assert one.lexical.tobytes() == other.lexical.tobytes()
         assert one.columns.documents.tobytes() == other.columns.documents.tobytes()
+
+
+def test_every_changed_byte_of_the_journal_is_computed_anew(index: LuceneIndex, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    score(index, path, Words())
+
+    def read() -> list[Any]:
+        before = path.read_bytes()
+        found = [(question, one.to_record()) for question, one in score(index, path, Words())]
+        path.write_bytes(before)
+        return found
+
+    check_flips([path], read)
+
+
+def test_a_record_that_lacks_something_is_one_sentence(index: LuceneIndex, tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal", {}) as journal:
+        ((_, scored),) = score_questions(QUESTIONS[:1], index, Reranker(perspectives=[Words()]), journal, candidates=2)
+        record = scored.to_record()
+        for change in ({"spans": []}, {"columns": {}}, {"document_of": [7] * SENTENCES}, {"sentence_scores": None}):
+            with pytest.raises(ArtefactError, match=r"^the record of '.*' is damaged or of other documents"):
+                Candidates.from_record(record | change, scored.documents)
 
 
 def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from mpir.errors import InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.models.interaction import maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.tk_init import make_tk
@@ -141,7 +142,7 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
     assert (trained.model.interaction.weight != before).any()
     make_bundle(best, trained, tmp_path / "bundle")
     (one,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu")
-    assert json.loads((tmp_path / "bundle/bundle.json").read_text())["perspectives"][0]["kind"] == "tk"
+    assert read_json_with_checksum(tmp_path / "bundle/bundle.json")["perspectives"][0]["kind"] == "tk"
     shown = trained.tasks[0].dev[:2]
     found = one.score_pairs([(row.question, row.sentence) for row in shown])[0]
     np.testing.assert_allclose(found, trained.outputs(shown, [0])[:, 0], rtol=0.02, atol=0.02)

@@ -12,6 +12,7 @@ from scipy.special import expit
 from mpir import Reranker
 from mpir.cli import main
 from mpir.errors import InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import open_bundle
 from mpir.rank import Weights
 from mpir.rank.blend import blend
@@ -90,7 +91,7 @@ def test_the_command_puts_them_into_the_bundle(
     shutil.copytree(tiny_bundle, folder)
     weights = Weights.equal(["a", "b"])
     weights.save(folder / "weights.json")
-    manifest = json.loads((folder / "bundle.json").read_text())
+    manifest = read_json_with_checksum(folder / "bundle.json")
     two = [{**item, "name": name} for item, name in zip(manifest["perspectives"], "ab", strict=False)]
     (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}}))
     rising().save(scored)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.checksum import read_json_with_checksum
 from mpir.io.files import check_files
 from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors, read_dense_info
 from mpir.text.types import Document
@@ -128,7 +129,7 @@ def test_missing_neighbours_never_surface(tmp_path: Path) -> None:
 
 def test_an_index_without_hashes_is_read_as_before(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
-    manifest = json.loads((tmp_path / "i/dense.json").read_text())
+    manifest = read_json_with_checksum(tmp_path / "i/dense.json")
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
     assert len(DenseIndex(tmp_path / "i", encoder).search("gene", 9)) == 4
@@ -290,7 +291,7 @@ def test_a_long_sentence_is_as_near_as_its_nearest_passage(
     assert [(one.section, score) for one, score in found] == [("abstract", 1.0), ("title", 0.0)]
     assert index.sentences("risk", "bare") == []
     (tmp_path / "i/000000/first_passage.npy").unlink()  # as older versions wrote it: a vector of each sentence
-    manifest = json.loads((tmp_path / "i/dense.json").read_text()) | {"most_passages": 1}
+    manifest = read_json_with_checksum(tmp_path / "i/dense.json") | {"most_passages": 1}
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
     assert len(DenseIndex(tmp_path / "i", encoder).sentences("risk", "long")) == 2
@@ -302,7 +303,7 @@ def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_
     np.save(folder / "sentences.npy", np.load(folder / "sentences.npy")[:1])  # as by a version that saw one sentence
     for name in ("first_sentence.npy", "first_passage.npy"):
         np.save(folder / name, np.array([0, 1]))
-    manifest = json.loads((tmp_path / "i/dense.json").read_text())
+    manifest = read_json_with_checksum(tmp_path / "i/dense.json")
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
     with pytest.raises(
@@ -396,7 +397,7 @@ def test_what_an_encoder_raises_is_no_damage(encoder: Any, documents: list[Docum
 @pytest.mark.parametrize("segments", [[], [1], "000000"])
 def test_a_manifest_without_segments(segments: Any, encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
-    manifest = json.loads((tmp_path / "i/dense.json").read_text()) | {"segments": segments}
+    manifest = read_json_with_checksum(tmp_path / "i/dense.json") | {"segments": segments}
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
     with pytest.raises(ArtefactError, match="its manifest lacks valid values; build it with"):
         DenseIndex(tmp_path / "i", encoder)
