@@ -1,4 +1,4 @@
-# mpir serve on a CPU, with the default bundle's weights inside: docker build -t mpir . && docker run -p 8000:8000 mpir
+# mpir serve on a CPU, with the default bundle's weights inside: docker build -t mpir . && docker run -p 8000:8000 -e MPIR_API_KEY=KEY mpir
 FROM python:3.11-slim
 
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -15,5 +15,6 @@ USER mpir
 WORKDIR /home/mpir
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "/usr/local/bin/healthy.py"]
-# A container's own address is not its host's: which port is open to whom is said by docker run -p.
+# In a container the server listens on all addresses, and docker run -p opens the port to other machines. So it asks for
+# a key in $MPIR_API_KEY, and ends without one unless it is told --insecure.
 ENTRYPOINT ["mpir", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import os
 import string
 import sys
@@ -28,8 +29,9 @@ EPILOG = """\
 /rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM. With
 --index, /search finds documents first. /explain shows rankings in a browser; /docs describes every path.
 
-$MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Scores are kept between runs only with
---cache DIR. On SIGTERM the server takes no new request and finishes those in flight.
+$MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Without one the server answers only
+requests to this machine's own names and those of --allowed-host, and listens beyond it only with --insecure. Scores
+are kept between runs only with --cache DIR. On SIGTERM the server takes no new request and finishes those in flight.
 
 examples:
   mpir serve
@@ -56,6 +58,10 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
     """Add the options of a server, with this default port."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
     parser.add_argument("--port", type=int, default=port, help="port to listen on; 0 takes a free one (%(default)s)")
+    parser.add_argument(
+        "--allowed-host", action="append", default=[], metavar="NAME", help="another name that clients reach it by"
+    )
+    parser.add_argument("--insecure", action="store_true", help="let other machines in without a key")
     parser.add_argument("--index", metavar="DIR", help="index of `mpir index`, for /search")
     parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
     parser.add_argument("--any-model", action="store_true", help="answer whatever model a request names")
@@ -84,12 +90,34 @@ def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
     with needs("serve", "the server"):
         from mpir.serve.run import listen, run_server
 
+    key = _key()
     with listen(arguments.host, arguments.port) as listening:
-        run_server(_service(arguments), listening, grace=arguments.grace, started=started)
+        address = listening.getsockname()[0]
+        _check_exposure(arguments, key, address)
+        hosts = _hosts(arguments, key, address)
+        run_server(_service(arguments, key, hosts), listening, grace=arguments.grace, started=started)
     return 0
 
 
-def _service(arguments: argparse.Namespace) -> Service:
+def _hosts(arguments: argparse.Namespace, key: str, address: str) -> frozenset[str] | None:
+    """The hosts that are answered: with a key all, unless some are named. Raises InputError for a name that is none."""
+    from mpir.serve.host_check import host_names
+    from mpir.serve.settings import LOOPBACK
+
+    allowed = host_names(arguments.allowed_host)
+    return None if key and not allowed else LOOPBACK | allowed | host_names((arguments.host, address))
+
+
+def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> None:
+    """Raise InputError for a server without a key on an address of which other machines may know."""
+    if not (key or arguments.insecure or ipaddress.ip_address(address).is_loopback):
+        raise InputError(
+            f"--host {arguments.host} is reachable from other machines, and no key is set; "
+            f"set ${KEY} to a key that clients send, or give --insecure to answer everybody."
+        )
+
+
+def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None) -> Service:
     from mpir.serve.service import Service
     from mpir.serve.settings import Limits, Settings
 
@@ -101,7 +129,7 @@ def _service(arguments: argparse.Namespace) -> Service:
     _check(arguments)
     indexes = _indexes(arguments.index)
     names = frozenset() if arguments.any_model else frozenset({"mpir", str(arguments.bundle), *arguments.model_name})
-    settings = Settings(str(arguments.bundle), names, _key(), arguments.warmup, limits)
+    settings = Settings(str(arguments.bundle), names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits)
     return Service(load_reranker(arguments), settings, indexes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 import uuid
@@ -18,31 +17,24 @@ from starlette.responses import Response
 
 from mpir.errors import InputError
 from mpir.serve import schema
-from mpir.serve.body import Arriving, parse_body
-from mpir.serve.dialects import COMMON, Answer, Dialect, dialect_of, telling
+from mpir.serve.body import Arriving, check_media_type, parse_body
+from mpir.serve.dialects import Answer, dialect_of, telling
+from mpir.serve.host_check import HostCheck
 from mpir.serve.pages import add_pages
 from mpir.serve.requests import read_wanted, tokens_of
+from mpir.serve.responses import AsciiJSON, error_response
 from mpir.serve.search import read_search, search_answer
 from mpir.serve.service import Service, unless_gone
-from mpir.serve.settings import Refusal
+from mpir.serve.settings import ApiError
 from mpir.version import __version__
 
 log = logging.getLogger("mpir.serve")
 GONE = 499
 """What logs and metrics say of a client that did not wait for its answer."""
-STOPPING = Refusal(503, "the server stops and has no time left for this request; send it again later.")
+STOPPING = ApiError(503, "the server stops and has no time left for this request; send it again later.")
+FAILED = ApiError(500, "the server could not answer; its log says why, under this request's id.")
 IDLE = 0.2
 """Seconds for threads to end once no client waits: enough for idle ones, and the others work for nobody."""
-
-
-class AsciiJSON(Response):
-    """JSON in ASCII, so that half a surrogate pair in a text can be sent back."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """The bytes of a value."""
-        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 class Exchange:
@@ -54,9 +46,9 @@ class Exchange:
         self.dialect = dialect_of(request.url.path, {})
         self.sizes: dict[str, int] = {}
 
-    def refused(self, refusal: Refusal) -> Response:
-        """The refusal in the dialect's own form."""
-        return AsciiJSON(self.dialect.error(self.id, refusal), refusal.status, refusal.headers)
+    def error_response(self, api_error: ApiError) -> Response:
+        """The error in the dialect's own form."""
+        return AsciiJSON(self.dialect.error(self.id, api_error), api_error.status, api_error.headers)
 
 
 Work = Callable[[Exchange, Mapping[str, Any]], Awaitable[Any]]
@@ -73,7 +65,12 @@ def create_app(service: Service) -> FastAPI:
         finally:
             service.stop(IDLE)
 
-    app = FastAPI(title="mpir", version=__version__, description=schema.DESCRIPTION, lifespan=lifespan)
+    app = FastAPI(
+        title="mpir", version=__version__, description=schema.DESCRIPTION, lifespan=lifespan,
+        docs_url=None, redoc_url=None, redirect_slashes=False,
+    )  # fmt: skip
+    if service.settings.hosts is not None:
+        app.add_middleware(HostCheck, hosts=service.settings.hosts)
     rerank, search = _handler(service, _rerank(service)), _handler(service, _search(service))
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         app.add_api_route(path, rerank, methods=["POST"], response_model=None, **schema.RERANK)
@@ -133,35 +130,38 @@ async def _answered(service: Service, exchange: Exchange, work: Work) -> Respons
     try:
         working = asyncio.ensure_future(work(exchange, await _read(service, exchange)))
         return AsciiJSON(await unless_gone(working, exchange.request, service.settings.limits.seconds))
-    except Refusal as refusal:
-        return exchange.refused(refusal)
+    except ApiError as api_error:
+        return exchange.error_response(api_error)
     except ClientDisconnect:
         return Response(status_code=GONE)
     except asyncio.CancelledError:  # by uvicorn, once the grace is over
-        return exchange.refused(STOPPING)
+        return exchange.error_response(STOPPING)
     except InputError as error:
-        return exchange.refused(Refusal(400, str(error)))
+        return exchange.error_response(ApiError(400, str(error)))
     except Exception:
         log.exception("id=%s failed", exchange.id)
-        return exchange.refused(Refusal(500, "the server could not answer; its log says why, under this request's id."))
+        return exchange.error_response(FAILED)
 
 
 async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
     """The body of a request that has the key. Where there is none, what was seen of it tells the dialect.
 
     Raises:
-        Refusal: a stranger's request, or one that cannot be read.
+        ApiError: the key is missing or wrong, or the request cannot be read.
         CancelledError: the server stops.
     """
     arriving = Arriving(exchange.request)
     try:
-        if stranger := service.stranger(exchange.request):
+        try:
+            service.authorize(exchange.request)
+            check_media_type(exchange.request)
+        except ApiError:
             await arriving.start()
-            raise stranger
+            raise
         raw = await arriving.whole(service.settings.limits)
         exchange.sizes = {"bytes": len(raw)}
         return parse_body(raw)
-    except (Refusal, asyncio.CancelledError):
+    except (ApiError, asyncio.CancelledError):
         exchange.dialect = dialect_of(exchange.request.url.path, telling(arriving.seen))
         raise
 
@@ -178,8 +178,10 @@ def _add_state(app: FastAPI, service: Service) -> None:
 
     async def metrics(request: Request) -> Response:
         """Counts, times and sizes for Prometheus."""
-        if stranger := service.stranger(request):
-            return Exchange(request).refused(stranger)
+        try:
+            service.authorize(request)
+        except ApiError as api_error:
+            return error_response(request.url.path, api_error)
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     for path, handler in (("/health", health), ("/ready", ready), ("/metrics", metrics)):
@@ -190,9 +192,9 @@ def _add_state(app: FastAPI, service: Service) -> None:
 async def _unknown_path(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     message = f"{request.method} {request.url.path[:80]}: {_reason(status)}; see /docs for what there is."
-    dialect: Dialect = COMMON
-    headers = error.headers if isinstance(error, HTTPException) else None
-    return AsciiJSON(dialect.error(uuid.uuid4().hex, Refusal(status, message)), status, headers)
+    response = error_response(request.url.path, ApiError(status, message))
+    response.headers.update((error.headers or {}) if isinstance(error, HTTPException) else {})
+    return response
 
 
 def _reason(status: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from mpir.models.cancellation import AbandonedError, while_wanted
 from mpir.rank.ranking import Ranking
-from mpir.serve.settings import Limits, Refusal
+from mpir.serve.settings import ApiError, Limits
 from mpir.text import Document
 
 log = logging.getLogger(__name__)
@@ -75,12 +75,12 @@ class Scoring:
             return self._tokens()
 
     def submit(self, job: Job) -> Job:
-        """Put a request into the queue; its future gets the ranking. Raises Refusal (429) where the queue is full."""
+        """Put a request into the queue; its future gets the ranking. Raises ApiError (429) where the queue is full."""
         with self._changed:
             waiting = self._tokens()
             if self._stopped or (waiting and waiting + job.tokens > self._limits.waiting):
                 seconds = max(1, round(waiting / self._rate))
-                raise Refusal(429, f"too many requests wait; try again in {seconds} s.", retry_after=seconds)
+                raise ApiError(429, f"too many requests wait; try again in {seconds} s.", retry_after=seconds)
             self._waiting.append(job)
             self._changed.notify()
         return job

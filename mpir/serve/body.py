@@ -1,4 +1,4 @@
-"""From the bytes of a request to a JSON object, or a refusal that says what is wrong with them."""
+"""From the bytes of a request to a JSON object, or an error that says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from mpir.serve.settings import Limits, Refusal
+from mpir.errors import format_value
+from mpir.serve.settings import ApiError, Limits
 
 START, PATIENCE = 2**16, 1.0
 """Bytes, and seconds, that are spent on a request which is refused unread."""
+
+
+_JSON = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json\s*(;.*)?", re.IGNORECASE | re.DOTALL)
+
+
+def check_media_type(request: Request) -> None:
+    """Raise ApiError (415) for a body that its header does not call JSON, which pages of other sites can send."""
+    if not _JSON.fullmatch(media_type := request.headers.get("content-type", "")):
+        raise ApiError(
+            415, f"the content type is {format_value(media_type)}; send the header Content-Type: application/json."
+        )
 
 
 class Arriving:
@@ -26,7 +39,7 @@ class Arriving:
         """The body, no more of it than `limits.body` and no longer than `limits.seconds`.
 
         Raises:
-            Refusal: 413 or 408.
+            ApiError: 413 or 408.
             ClientDisconnect: the client went away half-way.
         """
         declared = self._request.headers.get("content-length", "0")
@@ -37,13 +50,13 @@ class Arriving:
             async with asyncio.timeout(limits.seconds):
                 await self._collect(limits.body + 1)
         except TimeoutError:
-            raise Refusal(408, f"the request did not arrive within {limits.seconds:g} s; send it again.") from None
+            raise ApiError(408, f"the request did not arrive within {limits.seconds:g} s; send it again.") from None
         if len(self.seen) > limits.body:
             raise _too_large(limits)
         return self.seen
 
     async def start(self) -> None:
-        """See as much of a body that is refused unread as tells in which form its client wants the refusal."""
+        """See as much of a body that is refused unread as tells in which form its client wants the error."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._collect(START)
@@ -59,23 +72,23 @@ class Arriving:
             self.seen = b"".join(parts)
 
 
-def _too_large(limits: Limits) -> Refusal:
-    return Refusal(413, f"the request is larger than {limits.body} bytes; send fewer or shorter documents at a time.")
+def _too_large(limits: Limits) -> ApiError:
+    return ApiError(413, f"the request is larger than {limits.body} bytes; send fewer or shorter documents at a time.")
 
 
 def parse_body(raw: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises Refusal (400) where it is none."""
+    """The JSON object of a body. Raises ApiError (400) where it is none."""
     try:
         found = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
-        raise Refusal(400, f"byte {error.start} of the request is not UTF-8; encode the JSON as UTF-8.") from None
+        raise ApiError(400, f"byte {error.start} of the request is not UTF-8; encode the JSON as UTF-8.") from None
     except RecursionError:
-        raise Refusal(400, "the request is nested too deeply; send a flat JSON object.") from None
+        raise ApiError(400, "the request is nested too deeply; send a flat JSON object.") from None
     except ValueError as error:
         reason = str(error)[:120]
-        raise Refusal(400, f"the request is not valid JSON ({reason}); send one JSON object.") from None
+        raise ApiError(400, f"the request is not valid JSON ({reason}); send one JSON object.") from None
     if not isinstance(found, dict):
-        raise Refusal(
+        raise ApiError(
             400, f"the request is a JSON {type(found).__name__}; expected an object with query and documents."
         )
     return found

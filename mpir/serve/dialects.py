@@ -15,7 +15,7 @@ from typing import Any
 from mpir.integrations.common import details
 from mpir.rank.ranking import Ranking
 from mpir.serve.requests import Wanted
-from mpir.serve.settings import Refusal
+from mpir.serve.settings import ApiError
 from mpir.serve.spans import spans
 
 
@@ -50,7 +50,7 @@ class Dialect:
 
     name: str
     answer: Callable[[Answer], Any]
-    error: Callable[[str, Refusal], dict[str, Any]]
+    error: Callable[[str, ApiError], dict[str, Any]]
     documents: str = "documents"
     best: str = "top_n"
     returned: bool = False
@@ -139,23 +139,23 @@ def _meta(answer: Answer, version: str) -> dict[str, Any]:
     return {"api_version": {"version": version}, "billed_units": {"search_units": units}}
 
 
-def _common_error(identity: str, refusal: Refusal) -> dict[str, Any]:
-    error = {"message": refusal.message, "type": kind_of(refusal), "param": None, "code": refusal.status}
-    return {"id": identity, "message": refusal.message, "detail": refusal.message, "error": error}
+def _common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
+    error = {"message": api_error.message, "type": kind_of(api_error), "param": None, "code": api_error.status}
+    return {"id": identity, "message": api_error.message, "detail": api_error.message, "error": error}
 
 
-def _tei_error(_: str, refusal: Refusal) -> dict[str, Any]:
+def _tei_error(_: str, api_error: ApiError) -> dict[str, Any]:
     kinds = {429: "Overloaded", 503: "Unhealthy", 500: "Backend", 504: "Backend"}
-    return {"error": refusal.message, "error_type": kinds.get(refusal.status, "Validation")}
+    return {"error": api_error.message, "error_type": kinds.get(api_error.status, "Validation")}
 
 
-def kind_of(refusal: Refusal) -> str:
+def kind_of(api_error: ApiError) -> str:
     """What vLLM calls such an error."""
     kinds = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
-    return kinds.get(refusal.status, "BadRequestError" if refusal.status < 500 else "InternalServerError")
+    return kinds.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
 
 
 COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error, returned=True)
-COHERE_2 = Dialect("cohere-v2", _cohere_2, lambda identity, refusal: {"id": identity, "message": refusal.message})
-VOYAGE = Dialect("voyage", _voyage, lambda _, refusal: {"detail": refusal.message}, best="top_k")
+COHERE_2 = Dialect("cohere-v2", _cohere_2, lambda identity, api_error: {"id": identity, "message": api_error.message})
+VOYAGE = Dialect("voyage", _voyage, lambda _, api_error: {"detail": api_error.message}, best="top_k")
 TEI = Dialect("tei", _tei, _tei_error, documents="texts")

@@ -1,8 +1,9 @@
-"""/explain: the page, its two files, and the rankings that it asks for."""
+"""/docs, and /explain: the page, its two files, and the rankings that it asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -10,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
+from mpir.serve.reference import reference_page
 from mpir.serve.requests import read_wanted, tokens_of
 from mpir.serve.search import read_search
 from mpir.serve.service import Service
@@ -25,17 +27,21 @@ def add_pages(
     app: FastAPI, service: Service, handler: Callable[[Work], Callable[[Request], Awaitable[Response]]]
 ) -> None:
     """Add the page's paths. The page itself holds no data, so it needs no key; its rankings do."""
-    page = _text(page_served(list(service.indexes)), MEDIA["explain.html"])
-    files = {f"/explain/{name}": _text(asset(name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
+    page = _text(partial(page_served, list(service.indexes)), MEDIA["explain.html"])
+    files = {f"/explain/{name}": _text(partial(asset, name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
     for path, file in {"/explain": page, **files}.items():
         app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
+    reference = _text(lambda: reference_page(app.openapi()), "text/html")
+    app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
     ranking = handler(_ranking(service))
     app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
 
 
-def _text(text: str, media: str) -> Callable[[], Awaitable[Response]]:
+def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Response]]:
+    text = cache(text)
+
     async def file() -> Response:
-        return Response(text, media_type=f"{media}; charset=utf-8", headers=HEADERS)
+        return Response(text(), media_type=f"{media}; charset=utf-8", headers=HEADERS)
 
     return file
 

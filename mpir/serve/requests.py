@@ -11,7 +11,7 @@ from mpir.errors import InputError, RepeatedIdError, format_value, shortened
 from mpir.integrations.common import SENTENCES
 from mpir.rank.inputs import as_documents
 from mpir.rank.query_truncation import as_read
-from mpir.serve.settings import Limits, Refusal
+from mpir.serve.settings import ApiError, Limits
 from mpir.text import TITLE, Document
 from mpir.validation import is_finite, optional_whole_number
 
@@ -58,7 +58,7 @@ def read_wanted(
     `returned` says whether documents come back where the body does not say.
 
     Raises:
-        Refusal: 400 for a value that is not as expected, 413 for too much of it.
+        ApiError: 400 for a value that is not as expected, 413 for too much of it.
     """
     given = _given(body, documents, limits)
     return Wanted(
@@ -74,29 +74,29 @@ def read_wanted(
 
 
 def read_query(body: Mapping[str, Any], limits: Limits) -> str:
-    """The query, a string that is not blank. Raises Refusal."""
+    """The query, a string that is not blank. Raises ApiError."""
     query = body.get("query")
     if not isinstance(query, str) or not query.strip():
-        raise Refusal(400, f"query is {format_value(query)}; expected a string that is not empty.")
+        raise ApiError(400, f"query is {format_value(query)}; expected a string that is not empty.")
     if len(query) > limits.query:
-        raise Refusal(413, f"query has {len(query)} characters; expected at most {limits.query}.")
+        raise ApiError(413, f"query has {len(query)} characters; expected at most {limits.query}.")
     return query
 
 
 def whole_number(body: Mapping[str, Any], name: str, *, minimum: int = 1) -> int | None:
-    """A field that is a whole number of at least `minimum`, or missing. Raises Refusal."""
+    """A field that is a whole number of at least `minimum`, or missing. Raises ApiError."""
     try:
         return optional_whole_number(name, body.get(name), minimum=minimum)
     except InputError as error:
-        raise Refusal(400, str(error)) from None
+        raise ApiError(400, str(error)) from None
 
 
 def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
     given = body.get(name)
     if not isinstance(given, list) or not given:
-        raise Refusal(400, f"{name} is {format_value(given)}; expected a list of one or more documents.")
+        raise ApiError(400, f"{name} is {format_value(given)}; expected a list of one or more documents.")
     if len(given) > limits.documents:
-        raise Refusal(
+        raise ApiError(
             413, f"{name} has {len(given)} entries; expected at most {limits.documents}: send several requests."
         )
     return given
@@ -108,10 +108,10 @@ def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tupl
     try:
         documents = _with_places(read)
     except InputError as error:
-        raise Refusal(400, str(error).replace("docs[", f"{name}[")) from None
+        raise ApiError(400, str(error).replace("docs[", f"{name}[")) from None
     for number, document in enumerate(documents):
         if (length := len(document.text)) > limits.document:
-            raise Refusal(
+            raise ApiError(
                 413, f"{name}[{number}] has {length} characters; expected at most {limits.document}: split it."
             )
     return tuple(documents)
@@ -127,11 +127,11 @@ def _with_places(given: list[Any]) -> list[Document]:
 
 def _check_fields(fields: Any, given: list[Any]) -> None:
     if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
-        raise Refusal(400, f"rank_fields is {format_value(fields)}; expected a list of the names of fields.")
+        raise ApiError(400, f"rank_fields is {format_value(fields)}; expected a list of the names of fields.")
     known = {key for document in given if isinstance(document, Mapping) for key in document}
     if fields and known and known.isdisjoint(fields):
         choices = shortened(", ".join(sorted(known)))
-        raise Refusal(
+        raise ApiError(
             400, f"rank_fields is {format_value(fields)}, but no document has any of these; choose from {choices}."
         )
 
@@ -150,7 +150,7 @@ def _by_fields(document: Any, fields: list[str] | None) -> Any:
 def _flag(body: Mapping[str, Any], name: str, default: bool = False) -> bool:
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
-        raise Refusal(400, f"{name} is {format_value(value)}; expected true or false.")
+        raise ApiError(400, f"{name} is {format_value(value)}; expected true or false.")
     return default if value is None else value
 
 
@@ -159,10 +159,10 @@ def _spans(body: Mapping[str, Any]) -> Spans | None:
     if asked is None:
         return None
     if not isinstance(asked, Mapping) or asked.get("mode", "enabled") not in ("enabled", "disabled"):
-        raise Refusal(400, f'relevant_spans is {format_value(asked)}; expected an object with the mode "enabled".')
+        raise ApiError(400, f'relevant_spans is {format_value(asked)}; expected an object with the mode "enabled".')
     threshold = asked.get("threshold", 0.1)
     if not is_finite(threshold) or not 0 <= threshold <= 1:
-        raise Refusal(400, f"relevant_spans.threshold is {format_value(threshold)}; expected a number from 0 to 1.")
+        raise ApiError(400, f"relevant_spans.threshold is {format_value(threshold)}; expected a number from 0 to 1.")
     most = whole_number(asked, "max_spans")
     return Spans(float(threshold), most) if asked.get("mode", "enabled") == "enabled" else None
 
@@ -170,6 +170,6 @@ def _spans(body: Mapping[str, Any]) -> Spans | None:
 def _sentences(body: Mapping[str, Any]) -> int:
     asked = body.get("mpir")
     if asked is not None and not isinstance(asked, Mapping):
-        raise Refusal(400, f'mpir is {format_value(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
+        raise ApiError(400, f'mpir is {format_value(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
     found = whole_number(asked or {}, "sentences", minimum=0)
     return SENTENCES if found is None else found

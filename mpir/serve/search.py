@@ -10,7 +10,7 @@ from mpir.errors import format_value
 from mpir.integrations.common import SENTENCES, details
 from mpir.rank.ranking import Ranking
 from mpir.serve.requests import read_query, whole_number
-from mpir.serve.settings import Limits, Refusal
+from mpir.serve.settings import ApiError, Limits
 
 CANDIDATES, BEST = 100, 10
 
@@ -27,13 +27,13 @@ class Asked:
 
 
 def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
-    """The search of a body. Raises Refusal."""
+    """The search of a body. Raises ApiError."""
     mode = body.get("mode", "bm25")
     if not isinstance(mode, str):
-        raise Refusal(400, f"mode is {format_value(mode)}; expected a string.")
+        raise ApiError(400, f"mode is {format_value(mode)}; expected a string.")
     k = whole_number(body, "k") or min(CANDIDATES, limits.documents)
     if k > limits.documents:
-        raise Refusal(413, f"k is {k}; expected at most {limits.documents}.")
+        raise ApiError(413, f"k is {k}; expected at most {limits.documents}.")
     sentences = whole_number(body, "sentences", minimum=0)
     best = whole_number(body, "top_n") or BEST
     return Asked(read_query(body, limits), mode, k, best, SENTENCES if sentences is None else sentences)

@@ -18,7 +18,7 @@ from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
 from mpir.serve.batcher import Job, Scoring
 from mpir.serve.metrics import Metrics
-from mpir.serve.settings import Refusal, Settings
+from mpir.serve.settings import ApiError, Settings
 from mpir.text import Document
 
 log = logging.getLogger(__name__)
@@ -64,29 +64,28 @@ class Service:
         self._searching.shutdown()
         self.ended.set()
 
-    def stranger(self, request: Request) -> Refusal | None:
-        """The refusal (401) of a request without the server's key, where it has one."""
-        key, given = self.settings.key, request.headers.get("authorization", "")
-        scheme, _, found = given.partition(" ")
+    def authorize(self, request: Request) -> None:
+        """Raise ApiError (401) for a request without the server's key, where it has one."""
+        key = self.settings.key
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
         # as bytes, only ASCII white space is stripped: what UTF-8 makes of an à ends in latin-1's no-break space
-        right = hmac.compare_digest(found.encode("latin-1").strip(), key.encode("utf-8", "surrogateescape"))
-        if not key or (right and scheme.lower() == "bearer"):
-            return None
-        return Refusal(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
+        is_right = hmac.compare_digest(token.encode("latin-1").strip(), key.encode("utf-8", "surrogateescape"))
+        if key and not (is_right and scheme.lower() == "bearer"):
+            raise ApiError(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
 
     def check_model(self, body: Mapping[str, Any]) -> None:
-        """Raise Refusal for a model that is not served."""
+        """Raise ApiError for a model that is not served."""
         model, known = body.get("model"), self.settings.models
         if model is not None and not isinstance(model, str):
-            raise Refusal(400, f"model is {format_value(model)}; expected a string.")
+            raise ApiError(400, f"model is {format_value(model)}; expected a string.")
         if model is not None and known and model not in known:
             names = format_names(sorted(known))
-            raise Refusal(
+            raise ApiError(
                 404, f"model {format_value(model)} is not served here; ask for one of {names}, or name no model."
             )
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
-        """The ranking of a query's documents, once its turn has come. Raises Refusal (429) where the queue is full."""
+        """The ranking of a query's documents, once its turn has come. Raises ApiError (429) where the queue is full."""
         job = self.scoring.submit(Job(query, documents, tokens))
         try:
             return await asyncio.wrap_future(job.future)
@@ -97,14 +96,14 @@ class Service:
         """The first stage's documents, once their turn has come.
 
         Raises:
-            Refusal: there is no such first stage (404, 400), or too many searches wait (429).
+            ApiError: there is no such first stage (404, 400), or too many searches wait (429).
         """
         if not self.indexes:
-            raise Refusal(404, "this server has no index to search; start it with --index DIR.")
+            raise ApiError(404, "this server has no index to search; start it with --index DIR.")
         if mode not in self.indexes:
-            raise Refusal(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
+            raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
-            raise Refusal(429, "too many searches wait; try again in 1 s.", retry_after=1)
+            raise ApiError(429, "too many searches wait; try again in 1 s.", retry_after=1)
         found = self._searching.submit(self.indexes[mode].search, query, k)
         found.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
         return await asyncio.wrap_future(found)
@@ -114,7 +113,7 @@ async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: fl
     """The future's result, unless the client goes away or the time is over: then it is cancelled.
 
     Raises:
-        Refusal: it took too long (504).
+        ApiError: it took too long (504).
         ClientDisconnect: nobody waits for it any more.
     """
     gone = asyncio.create_task(_gone(request))
@@ -125,7 +124,7 @@ async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: fl
             return future.result()
         if gone.done():
             raise ClientDisconnect
-        raise Refusal(504, f"the ranking took longer than {seconds:g} s; rank fewer documents, or try again later.")
+        raise ApiError(504, f"the ranking took longer than {seconds:g} s; rank fewer documents, or try again later.")
     finally:
         gone.cancel()
         future.cancel()

@@ -24,6 +24,10 @@ class Limits:
     """For reading a request, and again for answering it."""
 
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""The names of this machine for itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a server is started with. `models` are names that requests may ask for; none of them means any."""
@@ -31,6 +35,8 @@ class Settings:
     name: str
     models: frozenset[str] = frozenset()
     key: str = ""
+    hosts: frozenset[str] | None = LOOPBACK
+    """Names in a Host or Origin header that are answered, in small letters; None means all."""
     warm_up: bool = True
     limits: Limits = field(default_factory=Limits)
 
@@ -39,7 +45,7 @@ OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 408: {"Connection": "close"}}
 """Headers that a status asks for; a request that never ended leaves nothing to be read after it."""
 
 
-class Refusal(Exception):  # noqa: N818  (it is an answer, not a fault)
+class ApiError(Exception):
     """A request that gets no ranking: an HTTP status, and one sentence that says why and what to do."""
 
     def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 PATIENCE = 300
 """Seconds for a server to start, to answer and to stop: far more than it takes, for machines that are busy."""
+JSON_HEADERS = "Host: localhost\r\nContent-Type: application/json\r\n"
+"""What the head of a request needs that is sent through a bare socket."""
 
 
 def request(method: str, url: str, **options: object) -> httpx.Response:
@@ -29,8 +31,10 @@ class Server:
     log: Path
 
     def post(self, path: str, body: object = None, **options: object) -> httpx.Response:
-        given = {"content": body} if isinstance(body, bytes) else {"json": body}
-        return request("POST", self.url + path, **given, **options)
+        if not isinstance(body, bytes):
+            return request("POST", self.url + path, json=body, **options)
+        headers = {"Content-Type": "application/json", **options.pop("headers", {})}  # type: ignore[dict-item]
+        return request("POST", self.url + path, content=body, headers=headers, **options)
 
     def get(self, path: str, **options: object) -> httpx.Response:
         return request("GET", self.url + path, **options)

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from mpir.cli import main
-from tests.serve.running import PATIENCE, Server, environment_of
+from tests.serve.running import JSON_HEADERS, PATIENCE, Server, environment_of
 from tests.serve.test_errors import FORMS
 
 SOON = 20
@@ -100,7 +100,7 @@ def test_a_grace_of_half_a_second_is_some_and_a_half_sent_request_is_told_in_its
     host, port = server.url.removeprefix("http://").split(":")
     for name, form in FORMS.items():
         waiting[name] = socket.create_connection((host, int(port)))
-        head = f"POST {form.path} HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\n"
+        head = f"POST {form.path} HTTP/1.1\r\n{JSON_HEADERS}Content-Length: 999\r\n\r\n"
         waiting[name].sendall(head.encode() + b"{" + form.lead + b'"query": "does')
     assert server.get("/health").status_code == 200  # by now it has seen the others, too
     status, seconds = stopped(server.process)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.running import Server, starting
+from tests.serve.running import JSON_HEADERS, Server, starting
 
 QUERY, TEXTS = "does aspirin thin blood", ["Aspirin does thin the blood.", "Yes. A gene in a cell."]
 COMMON = {"query": QUERY, "documents": TEXTS}
@@ -149,7 +149,8 @@ def test_a_body_that_stops_half_way(guarded: Server) -> None:
     waiting = {}
     for name, form in FORMS.items():
         waiting[name] = socket.create_connection((host, int(port)))
-        head = f"POST {form.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nContent-Length: 999\r\n\r\n"
+        headers = f"{JSON_HEADERS}Authorization: Bearer secret\r\nContent-Length: 999\r\n"
+        head = f"POST {form.path} HTTP/1.1\r\n{headers}\r\n"
         waiting[name].sendall(head.encode() + b"{" + form.lead + b'"query": "does')
     for name, form in FORMS.items():
         with waiting[name] as one:

@@ -47,7 +47,8 @@ paths = st.sampled_from(["/rerank", "/v1/rerank", "/v2/rerank", "/search", "/exp
 
 
 def test_no_body_is_a_500(server: Server) -> None:
-    with httpx.Client(base_url=server.url, timeout=30) as client:
+    headers = {"Content-Type": "application/json"}
+    with httpx.Client(base_url=server.url, timeout=30, headers=headers) as client:
 
         @settings(max_examples=BODIES, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
         @given(path=paths, body=bodies)

@@ -17,7 +17,7 @@ import pytest
 from mpir import Reranker
 from mpir.cli import main
 from mpir.cli.serve import KERNELS, devices
-from tests.serve.running import Server, request
+from tests.serve.running import JSON_HEADERS, Server, request
 
 QUERY = "does aspirin thin blood"
 WORDS = ["aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
@@ -114,6 +114,10 @@ def test_a_ranking_that_takes_too_long_is_given_up(start_server: Callable[..., S
     assert "the ranking took longer than 0.05 s" in refused.json()["message"]
 
 
+def _head(length: int) -> bytes:
+    return f"POST /v1/rerank HTTP/1.1\r\n{JSON_HEADERS}Content-Length: {length}\r\n\r\n".encode()
+
+
 def _connect(server: Server) -> socket.socket:
     host, port = server.url.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)))
@@ -121,7 +125,7 @@ def _connect(server: Server) -> socket.socket:
 
 def test_a_body_that_stops_half_way_is_refused_or_dropped(start_server: Callable[..., Server]) -> None:
     server = start_server("--timeout", "1")
-    head = b"POST /v1/rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+    head = _head(1000) + b"{"
     with _connect(server) as waiting:
         waiting.sendall(head)
         assert waiting.recv(100).startswith(b"HTTP/1.1 408")
@@ -133,7 +137,7 @@ def test_a_body_that_stops_half_way_is_refused_or_dropped(start_server: Callable
 def test_a_client_that_goes_away_leaves_the_queue(start_server: Callable[..., Server]) -> None:
     server = start_server()
     body = json.dumps({"query": QUERY, "documents": texts(800, 3, 60)}).encode()
-    head = b"POST /v1/rerank HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = _head(len(body))
     sockets = [_connect(server) for _ in range(6)]
     for one in sockets:
         one.sendall(head + body)

@@ -47,8 +47,11 @@ class Gated:
         return [Document("1", "", "A sentence.", 1.0)]
 
 
+HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+
+
 def client_of(service: Service) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://mpir")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://localhost")
 
 
 async def left(service: Service, path: str) -> int:
@@ -62,7 +65,7 @@ async def left(service: Service, path: str) -> int:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": path, "headers": [], "query_string": b"", "root_path": ""}
+    scope = {"type": "http", "method": "POST", "path": path, "headers": HEADERS, "query_string": b"", "root_path": ""}
     await create_app(service)(scope, receive, send)
     return int(sent[0]["status"])
 

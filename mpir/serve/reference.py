@@ -1,0 +1,68 @@
+"""/docs: what every path takes and answers, as one page of plain HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def reference_page(openapi: Mapping[str, Any]) -> str:
+    """The page of an OpenAPI description. It has no script, and loads the server's own style sheet alone."""
+    sections = "\n".join(
+        _operation(path, method, operation)
+        for path, operations in openapi["paths"].items()
+        for method, operation in operations.items()
+    )
+    info = openapi["info"]
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>mpir: paths of the server</title>
+<link rel="stylesheet" href="explain/explain.css">
+</head>
+<body>
+<header>
+<h1>mpir {html.escape(info["version"])}</h1>
+<p>{html.escape(info.get("description", ""))}</p>
+<p>Bodies are JSON and need the header <code>Content-Type: application/json</code>. A server with a key needs
+<code>Authorization: Bearer KEY</code>. <a href="openapi.json">openapi.json</a> is this page for programs, and
+<a href="explain">explain</a> shows rankings.</p>
+</header>
+<main>
+{sections}
+</main>
+</body>
+</html>
+"""
+
+
+def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    summary = operation.get("description") or operation.get("summary", "")
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    required = schema.get("required", ())
+    fields = ((name, _form(field, name in required)) for name, field in schema.get("properties", {}).items())
+    answers = ((status, answer["description"]) for status, answer in operation.get("responses", {}).items())
+    title = f"<h2>{method.upper()} {html.escape(path)}</h2>\n<p>{html.escape(summary)}</p>"
+    return f"<article>\n{title}{_table('Field', fields)}{_table('Status', answers)}\n</article>"
+
+
+def _form(field: Mapping[str, Any], is_required: bool) -> str:
+    """The type of a field, its default and its description."""
+    forms = [field["type"]] if "type" in field else [form.get("type", "") for form in field.get("oneOf", ())]
+    words = [" or ".join(forms)] if forms else []
+    words += [" or ".join(field["enum"])] if "enum" in field else []
+    words += ["required"] if is_required else []
+    words += [f"default {field['default']}"] if "default" in field else []
+    return ", ".join(words) + (f": {field['description']}" if "description" in field else "")
+
+
+def _table(name: str, rows: Iterable[tuple[str, str]]) -> str:
+    lines = "".join(
+        f'\n<tr><th scope="row"><code>{html.escape(first)}</code></th><td>{html.escape(second)}</td></tr>'
+        for first, second in rows
+    )
+    head = f'<tr><th scope="col">{name}</th><th scope="col">Meaning</th></tr>'
+    return f"\n<table>{head}{lines}\n</table>" if lines else ""
