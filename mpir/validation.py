@@ -9,6 +9,9 @@ from typing import Any
 
 from mpir.errors import InputError, format_names, format_value
 
+COSINE_LIMIT = 1.05
+"""The highest cosine that is believed: those of vectors that an index keeps in few bits may be a little above 1."""
+
 
 def is_finite(value: Any) -> bool:
     """Whether a value is a finite number that a float can hold; booleans do not count."""

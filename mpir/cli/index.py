@@ -30,6 +30,10 @@ examples:
   mpir index abstracts.jsonl --index pubmed-index --dense
   mpir index reports.jsonl --index reports-index --stop-words not-no
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
+  mpir index --verify --index pubmed-index
+
+--verify compares every file with its hash, and has Lucene check its own. Without it, opening an index compares the
+files that are newer than its manifest and the smallest others, of 1 GiB together. A damaged file is exit status 2.
 
 --dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made shard by shard: after an
 interrupt the same command goes on where it stopped.
@@ -48,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--index", required=True, metavar="DIR", help="folder that the index goes to")
     parser.add_argument("--dense", action="store_true", help="index the documents' vectors, too")
     add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
@@ -66,12 +70,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "(default: english)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
+    parser.add_argument(
+        "--verify", action="store_true", help="build nothing, but compare every file of the index with its hash"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build the index, or keep the one that matches; 0 is the exit status. Raises MpirError for a user's mistake."""
+    """Build the index, keep the one that matches, or verify it; 0 is the exit status. Raises MpirError otherwise."""
+    if arguments.verify:
+        return _verify(arguments)
+    if not arguments.paths:
+        raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
     from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
@@ -95,6 +106,18 @@ def run(arguments: argparse.Namespace) -> int:
         kept = _add_vectors(arguments, encoder, progress=progress) and kept
     if not arguments.quiet:
         _report(arguments.index, read_info(arguments.index).documents, kept=kept)
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    """Print a line for each kind of file that is as it was built. Raises ArtefactError for a damaged one."""
+    from mpir.retrieve.verify import verify_index
+
+    if arguments.paths:
+        raise InputError(f"--verify reads the index alone (got PATH {arguments.paths[0]}); leave the paths out.")
+    for line in verify_index(arguments.index):
+        if not arguments.quiet:
+            print(line, flush=True)
     return 0
 
 

@@ -12,6 +12,8 @@ from mpir.io.hash import sha256
 Files = Mapping[str, Mapping[str, Any]]
 """The bytes and the SHA-256 of each file, by its path in the folder."""
 
+OPENING_BYTES = 2**30
+"""The bytes whose hashes are compared when an index is opened: about a second's work."""
 _BESIDE = 256
 """What a process has open beside the files of an index."""
 
@@ -68,3 +70,21 @@ def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool)
             raise ArtefactError(f"{folder}: is damaged ({name} {found}); {remedy}.")
         if content and sha256(path) != expected["sha256"]:
             raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {remedy}.")
+
+
+def check_opening(folder: str | Path, files: Files, manifest: Path, remedy: str) -> None:
+    """Compare files with their entries when they are opened: all sizes, and the content as far as that is quick.
+
+    Read are the smallest files, of OPENING_BYTES together, and every file that is newer than the manifest, which was
+    written last.
+
+    Raises:
+        ArtefactError: as `check_files`.
+    """
+    check_files(folder, files, remedy, content=False)
+    written, left, compared = manifest.stat().st_mtime_ns, OPENING_BYTES, dict[str, Mapping[str, Any]]()
+    for name, entry in sorted(files.items(), key=lambda item: int(item[1]["bytes"])):
+        left -= entry["bytes"]
+        if left >= 0 or (Path(folder) / name).stat().st_mtime_ns > written:
+            compared[name] = entry
+    check_files(folder, compared, remedy, content=True)

@@ -15,7 +15,7 @@ def sha256(path: str | Path) -> str:
     return _sha256(str(path), (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=65_536)
 def _sha256(path: str, status: tuple[int, ...]) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,11 +13,11 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, format_value, shortened
-from mpir.io.files import check_files
+from mpir.io.files import check_opening
 from mpir.retrieve.analyzer import analyzer
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
-from mpir.retrieve.manifest import LUCENE_FOLDER, REMEDY, IndexInfo, read_info
+from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.retrieve.record import from_record
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
@@ -48,7 +49,7 @@ class LuceneIndex:
         check_parameters(k1, b)
         self.info = read_info(folder)
         self._folder = Path(folder)
-        check_files(folder, self.info.files, REMEDY, content=False)
+        check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
         self._searcher = _open(self._folder, self.info)
         self._searcher.set_bm25(k1, b)
         self._searcher.set_analyzer(analyzer(self.info.stop_words))
@@ -90,7 +91,7 @@ class LuceneIndex:
         with _reading(self._folder):
             among = _among(_read(query), list(ids), self._searcher.get_analyzer())
             hits = self._searcher.search(among, len(ids))
-            found = {str(hit.docid): float(hit.score) for hit in hits}
+            found = {str(hit.docid): _score(hit) for hit in hits}
         return np.array([found.get(without_surrogates(one), 0.0) for one in ids])
 
     def document(self, id: str) -> Document:
@@ -177,4 +178,12 @@ def _reading(folder: Path) -> Iterator[None]:
 
 
 def _documents(hits: Iterable[Any] | None) -> list[Document]:
-    return [from_record(hit.lucene_document.get("raw"), float(hit.score)) for hit in hits or ()]
+    return [from_record(hit.lucene_document.get("raw"), _score(hit)) for hit in hits or ()]
+
+
+def _score(hit: Any) -> float:
+    """The score of a hit. Raises ValueError where it is no finite number."""
+    score = float(hit.score)
+    if not math.isfinite(score):
+        raise ValueError(f"document {hit.docid} has the score {score}")
+    return score

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import are_files, check_files, list_files
 from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
-from mpir.io.write import write_json
 from mpir.retrieve.analyzer import ANALYZERS, analyzer_name
 from mpir.retrieve.java import anserini_version
 from mpir.text.terms import StopWords
@@ -54,14 +53,14 @@ def describe(folder: Path, documents: int, source: Mapping[str, Any], stop_words
 
 def write_info(folder: Path, info: IndexInfo) -> None:
     """Write the manifest; it comes last, so that a folder with a manifest is a whole index."""
-    write_json(folder / MANIFEST, asdict(info))
+    write_json_with_checksum(folder / MANIFEST, asdict(info))
 
 
 def read_info(folder: str | Path) -> IndexInfo:
     """Read the manifest of an index folder.
 
     Raises:
-        ArtefactError: the folder is missing, half-built, not an index of mpir, or made by another format or Anserini.
+        ArtefactError: the folder is missing, half-built, damaged, no index of mpir, or of another format or Anserini.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -91,7 +90,7 @@ def index_matches(folder: str | Path, source: Mapping[str, Any], *, stop_words: 
 
 def _read_values(folder: Path) -> dict[str, Any]:
     try:
-        return read_json(folder / MANIFEST)
+        return read_json_with_checksum(folder / MANIFEST, REMEDY)
     except InputError as error:
         raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
 

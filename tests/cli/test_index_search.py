@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.cli import index, search
+from mpir.cli import index, main, search
 from mpir.errors import ArtefactError, InputError, MpirError
 
 RECORDS = [
@@ -44,6 +44,28 @@ def folder(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def pipe(monkeypatch: pytest.MonkeyPatch, text: str | bytes) -> None:
     content = text if isinstance(text, bytes) else text.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_verification_prints_what_it_verified_or_ends_with_one_sentence(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", "--verify", "--index", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{folder}: segments_*: 1 file verified" in lines[0] + lines[-2]
+    assert lines[-1].endswith("CheckIndex: no problems")
+    file = next((folder / "lucene").glob("*.fdt"))
+    file.write_bytes(file.read_bytes()[::-1])
+    assert main(["index", "--verify", "--index", str(folder)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        f"mpir: {folder}: is damaged (lucene/{file.name} is not what it was when it was built); build"
+    )
+    for arguments, message in (
+        ([corpus, "--verify"], "--verify reads the index alone"),
+        ([], "PATH is missing; name a"),
+    ):
+        with pytest.raises(InputError, match=message):
+            mpir("index", *arguments, "--index", folder)
 
 
 def test_an_index_is_kept_until_the_corpus_changes(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,11 @@ from mpir.errors import ArtefactError, InputError
 from mpir.io.checksum import read_json_with_checksum
 from mpir.retrieve import LuceneIndex, build_index, index_matches, read_info
 from mpir.retrieve.java import java_class
+from mpir.retrieve.verify import verify_index
 from mpir.text.terms import StopWords, stop_words_of
 from mpir.text.types import Document
+from tests import damage
+from tests.damage import check_flips
 
 
 def ids(documents: list[Document]) -> list[str]:
@@ -139,8 +143,16 @@ def test_another_versions_index_is_refused(
         LuceneIndex(folder)
 
 
+def without_hashes(index_folder: Path, folder: Path) -> Path:
+    """A copy of an index as an old version wrote it: nothing but Lucene's own check tells damage."""
+    shutil.copytree(index_folder, folder)
+    manifest = read_json_with_checksum(folder / "manifest.json")
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "files": {}}))
+    return folder
+
+
 def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
-    folder = shutil.copytree(index_folder, tmp_path / "index")
+    folder = without_hashes(index_folder, tmp_path / "index")
     segments = next((folder / "lucene").glob("segments_*"))
     segments.write_bytes(b"x" * segments.stat().st_size)
     with pytest.raises(ArtefactError, match="Lucene cannot read the index") as caught:
@@ -173,8 +185,8 @@ def test_a_file_of_another_size_is_noticed_when_an_index_is_opened(
 
 
 def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_folder: Path) -> None:
-    """Whatever byte of an index flips: it is read, or refused in one sentence with the remedy."""
-    folder, places = shutil.copytree(index_folder, tmp_path / "index"), random.Random(1)
+    """Whatever byte of an index without hashes flips: it is read, or refused in one sentence with the remedy."""
+    folder, places = without_hashes(index_folder, tmp_path / "index"), random.Random(1)
     refused = 0
     for path in sorted(path for path in (folder / "lucene").iterdir() if path.stat().st_size):
         whole = path.read_bytes()
@@ -192,6 +204,46 @@ def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_fold
                 assert len(str(error).splitlines()) == 1
         path.write_bytes(whole)
     assert refused > 20
+
+
+def test_every_changed_byte_is_refused_or_changes_nothing(tmp_path: Path, index_folder: Path) -> None:
+    folder = shutil.copytree(index_folder, tmp_path / "index")
+
+    def read() -> Any:
+        with LuceneIndex(folder) as index:
+            return index.info.documents, index.info.stop_words, index.search("BRCA1 metformin"), index.document("1")
+
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    refused = [check_flips([file], read, number=10, seed=number) for number, file in enumerate(files)]
+    assert sum(refused) > 100
+    assert check_flips([folder / "manifest.json"], read) > 80
+
+
+def test_verification_has_a_line_for_each_kind_of_file_and_names_a_damaged_one(
+    tmp_path: Path, index_folder: Path
+) -> None:
+    folder = shutil.copytree(index_folder, tmp_path / "index")
+    lines = list(verify_index(folder))
+    kinds = {line.split(": ")[1] for line in lines}
+    assert {"*.fdt", "*.tim", "segments_*", "Lucene's CheckIndex"} <= kinds
+    assert lines[-1] == f"{folder}/lucene: Lucene's CheckIndex: no problems"
+    names, expected = ({path.name for path in place.rglob("*")} for place in (folder, index_folder))
+    assert names == expected  # not even a lock is left
+    file = next((folder / "lucene").glob("*.tim"))
+    damage.write(file, file.read_bytes()[:-1] + b"?")
+    with pytest.raises(ArtefactError, match=r"index: is damaged \(lucene/\S+\.tim is not what it was .*; build it"):
+        list(verify_index(folder))
+
+
+def test_lucenes_own_check_tells_damage_where_no_hashes_are_listed(tmp_path: Path, index_folder: Path) -> None:
+    folder = without_hashes(index_folder, tmp_path / "index")
+    assert "its manifest lists no files" in next(verify_index(folder))
+    file = next((folder / "lucene").glob("*.tim"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 255
+    file.write_bytes(content)
+    with pytest.raises(ArtefactError, match=r"index: is damaged, as Lucene's CheckIndex says; build it with"):
+        list(verify_index(folder))
 
 
 REPORTS = [Document("yes", "", "An effusion is seen."), Document("no", "", "No effusion is seen.")]

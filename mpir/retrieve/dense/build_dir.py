@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, OutputError
+from mpir.errors import ArtefactError, InputError, MpirError, OutputError
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.io.files import are_files, check_files, list_files
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
-from mpir.io.read import read_json
-from mpir.io.write import check_replaceable, replace_folder, write_json
+from mpir.io.write import check_replaceable, replace_folder
 from mpir.retrieve.dense.faiss_backend import TooFewVectorsError
 from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
 
+_log = logging.getLogger(__name__)
 STATE, DONE, LOCK = "building.json", "done", "writing.lock"
 
 
@@ -36,7 +39,8 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
             if not (resume and _made_by(part) == made_by):
                 shutil.rmtree(part, ignore_errors=True)
                 part.mkdir()
-                write_json(part / STATE, {"settings": made_by, "source": dict(settings).get("source", {})})
+                state = {"settings": made_by, "source": dict(settings).get("source", {})}
+                write_json_with_checksum(part / STATE, state)
             yield part
             (part / STATE).unlink()
             replace_folder(part, folder)
@@ -51,8 +55,8 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
 def _made_by(part: Path) -> str | None:
     """The settings of the build that was interrupted in a folder."""
     try:
-        return str(read_json(part / STATE)["settings"])
-    except (InputError, KeyError):
+        return str(read_json_with_checksum(part / STATE)["settings"])
+    except (MpirError, KeyError):
         return None
 
 
@@ -64,8 +68,8 @@ def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for place in sorted(path for name in (MANIFEST, STATE) for path in folder.glob(f"*/{name}")):
         source: Any = None
-        with suppress(InputError):
-            source = read_json(place).get("source")
+        with suppress(MpirError):
+            source = read_json_with_checksum(place).get("source")
         found[place.parent.name] = corpus_of(source) if isinstance(source, dict) else {}
     return found
 
@@ -82,10 +86,31 @@ def new_shard(part: Path, number: int) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     yield folder
-    (folder / DONE).touch()
+    write_json_with_checksum(folder / DONE, {"files": list_files(folder, folder.iterdir())})
 
 
 def finished_shard(part: Path, number: int) -> Path | None:
-    """The folder of a shard, if it is whole."""
+    """The folder of a shard, if it is whole; one that is damaged is logged, and made anew."""
     folder = part / f"{number:06d}"
-    return folder if (folder / DONE).exists() else None
+    if not (folder / DONE).exists():
+        return None
+    try:
+        _check_shard(folder)
+    except MpirError as error:
+        _log.warning("%s", error)
+        return None
+    return folder
+
+
+def _check_shard(folder: Path) -> None:
+    """Compare a shard's files with the hashes that it was finished with; 0.1 kept none.
+
+    Raises:
+        MpirError: a file has changed, or the hashes have.
+    """
+    if (folder / DONE).stat().st_size:
+        remedy = "its documents are encoded anew"
+        files = read_json_with_checksum(folder / DONE, remedy).get("files", {})
+        if not are_files(files) or not files:
+            raise ArtefactError(f"{folder / DONE}: lists no files; {remedy}.")
+        check_files(folder, files, remedy, content=True)

@@ -14,20 +14,19 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.io.files import allow_open, check_files
-from mpir.io.read import read_json
-from mpir.io.write import write_json
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.io.files import allow_open, check_files, check_opening
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
 from mpir.retrieve.dense.build_dir import DONE, LOCK, new_shard, writing
 from mpir.retrieve.dense.id_lookup import Places
-from mpir.retrieve.dense.manifest import REMEDY, check_encoder, read_dense_info, write_dense_info
+from mpir.retrieve.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
 from mpir.types import F32, F64, I64
-from mpir.validation import whole_number
+from mpir.validation import COSINE_LIMIT, whole_number
 
 QUERIES_AT_ONCE = 256
 REMOVED = "removed.json"
@@ -68,7 +67,7 @@ class DenseIndex:
 
     def _open(self) -> None:
         self.info = read_dense_info(self.folder)
-        check_files(self.folder, self.info.files, REMEDY, content=False)
+        check_opening(self.folder, self.info.files, self.folder / MANIFEST, REMEDY)
         removed = self._removed()
         allow_open(
             self.folder, sum((self.folder / one / file).exists() for one in self.info.segments for file in MAPPED)
@@ -88,7 +87,7 @@ class DenseIndex:
     def _removed(self) -> Mapping[str, Sequence[int]]:
         """The numbers of the removed documents by segment."""
         path = self.folder / REMOVED
-        removed = read_json(path) if path.exists() else {}
+        removed = read_json_with_checksum(path, REMEDY) if path.exists() else {}
         for name, numbers in removed.items():
             count = len(load(self.folder / name / IDS)) if name in self.info.segments else 0
             if not isinstance(numbers, list) or not all(isinstance(i, int) and 0 <= i < count for i in numbers):
@@ -154,6 +153,8 @@ class DenseIndex:
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
         found = [segment.nearest(vectors, min(k, len(segment.ids))) for segment in self.segments]
+        for segment, lists in zip(self.segments, found, strict=True):
+            self._check_scores(segment, vectors, [hits.scores for hits in lists])
         first = np.searchsorted(query_of, np.arange(int(query_of[-1]) + 2 if len(query_of) else 1))
         return [self._best([part[begin:end] for part in found], k) for begin, end in pairwise(first)]
 
@@ -186,6 +187,7 @@ class DenseIndex:
             for place in np.unique(places[places >= 0]) if len(vectors) else ():
                 there = places == place
                 scores[there] = self.segments[place].scores_of(vectors, numbers[there])
+                self._check_scores(self.segments[place], vectors, [scores[there]])
         return scores
 
     def document(self, id: str) -> Document:
@@ -214,6 +216,7 @@ class DenseIndex:
         scores = segment.sentence_scores(number, asked)
         if scores is None or not (segment.folder / PLACES).exists():
             raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
+        self._check_scores(segment, asked, [scores])
         texts = split_sentences(segment.document(number))
         if len(texts) != len(scores):
             raise InputError(
@@ -258,7 +261,7 @@ class DenseIndex:
             for segment, number in [self._find(name) for name in ids]:
                 segment.removed[number] = True
             removed = {one.folder.name: np.flatnonzero(one.removed).tolist() for one in self.segments}
-            write_json(self.folder / REMOVED, removed)
+            write_json_with_checksum(self.folder / REMOVED, removed)
             self._write(self.info.segments)
 
     @contextmanager
@@ -317,8 +320,27 @@ class DenseIndex:
         if not np.isfinite(vectors).all():
             raise InputError("A query's vector has values that are no finite numbers; check what made it.")
 
+    def _check_scores(self, segment: Segment, vectors: F32, scores: Sequence[npt.NDArray[Any]]) -> None:
+        """Refuse scores of a segment that vectors of the index's encoder cannot have.
+
+        Raises:
+            ArtefactError: a score that is no finite number, or a cosine beyond 1; a file that has changed is named.
+        """
+        values = np.concatenate([np.zeros(0), *scores])
+        highest = COSINE_LIMIT if self.info.encoder and _of_length_1(vectors) else np.inf
+        wrong = values[~(np.isfinite(values) & (np.abs(values) <= highest))]
+        if len(wrong):
+            check_files(self.folder, self.info.files, REMEDY, content=True)
+            expected = "a finite number" if highest == np.inf else "a cosine from -1 to 1"
+            raise ArtefactError(f"{segment.folder}: gives the score {wrong[0]:.6g} (expected {expected}); {REMEDY}.")
+
     def _find(self, id: str) -> tuple[Segment, int]:
         places, numbers = self._places.of([id])
         if places[0] >= 0:
             return self.segments[places[0]], int(numbers[0])
         raise InputError(f"{self.folder}: holds no document with id {format_value(id)}; check the id and the corpus.")
+
+
+def _of_length_1(vectors: F32) -> bool:
+    """Whether vectors (R, W) are such that products are cosines; the vector of no word may be 0."""
+    return bool(len(vectors)) and bool(np.isclose(np.linalg.norm(vectors, axis=1).max(), 1.0, atol=1e-3))

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import Files, are_files, check_files
 from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
-from mpir.io.write import write_json
 from mpir.version import __version__
 
 FORMAT = 1
@@ -58,7 +57,7 @@ class DenseInfo:
 
 def write_dense_info(folder: Path, info: DenseInfo) -> None:
     """Write the manifest."""
-    write_json(folder / MANIFEST, asdict(info))
+    write_json_with_checksum(folder / MANIFEST, asdict(info))
 
 
 def read_dense_info(folder: str | Path) -> DenseInfo:
@@ -78,7 +77,7 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
     if not (folder / MANIFEST).is_file():
         raise ArtefactError(f"{folder}: has no {MANIFEST}, so it is half-built or not a dense index; {REMEDY}.")
     try:
-        values = read_json(folder / MANIFEST)
+        values = read_json_with_checksum(folder / MANIFEST, REMEDY)
     except InputError as error:
         raise ArtefactError(f"{folder}: its manifest is damaged ({error}); {REMEDY}.") from error
     if values.get("format") != FORMAT:

@@ -44,6 +44,20 @@ def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "whole"]  # nothing is left behind
 
 
+def test_a_shard_that_was_damaged_since_the_interrupt_is_made_anew(
+    encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
+    vectors = tmp_path / "i.part/000000/vectors.npy"
+    whole = vectors.read_bytes()
+    vectors.write_bytes(whole[:-1] + b"?")
+    encoder.read.clear()
+    build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
+    assert encoder.read == [document.text for document in documents if document.id != "d4"]
+    assert "000000: is damaged (vectors.npy is not what it was when it was built); its documents are" in caplog.text
+
+
 @pytest.mark.parametrize(
     "changes", [{"source": {"a": 1, "encoder": "another/path"}}, {"factory": "SQfp16"}, {"seed": 2}]
 )

@@ -1,9 +1,10 @@
 """Search by vectors: MaxP, ties, missing neighbours, and the same answers for every way of building."""
 
 import json
+import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from mpir.io.checksum import read_json_with_checksum
 from mpir.io.files import check_files
 from mpir.retrieve.dense import DenseIndex, build_dense, from_vectors, read_dense_info
 from mpir.text.types import Document
+from tests import damage
+from tests.damage import check_flips
 
 pytest.importorskip("faiss")
 
@@ -388,10 +391,66 @@ def read_everything(index: DenseIndex) -> None:
 
 def test_what_an_encoder_raises_is_no_damage(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
+    index = DenseIndex(tmp_path / "i", encoder)
     (tmp_path / "i/trained.faiss").write_bytes((tmp_path / "i/trained.faiss").read_bytes()[::-1])
     encoder.vectors = lambda texts: texts[7]
     with pytest.raises(IndexError):
-        DenseIndex(tmp_path / "i", encoder).search("heart")
+        index.search("heart")
+
+
+def test_every_changed_byte_is_refused_or_changes_nothing(
+    encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder, sentences=True)
+    DenseIndex(tmp_path / "i", encoder).remove(["d3"])
+
+    def read() -> Any:
+        with DenseIndex(tmp_path / "i", encoder) as index:
+            info = {name: value for name, value in asdict(index.info).items() if name != "source"}
+            return info, index.search("heart gene"), index.scores_of("heart", ["d1"]), index.sentences("heart", "d1")
+
+    files = sorted(path for path in (tmp_path / "i").rglob("*") if path.is_file())
+    assert len(files) == 11
+    for number, file in enumerate(files):
+        check_flips([file], lambda: repr(read()), number=15, seed=number)
+    check_flips([tmp_path / "i/000000/index.faiss"], lambda: repr(read()))
+
+
+def test_a_large_file_is_compared_where_it_is_newer_than_the_manifest(
+    encoder: Any, documents: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder)
+    file = tmp_path / "i/000000/documents.jsonl"
+    monkeypatch.setattr("mpir.io.files.OPENING_BYTES", file.stat().st_size - 1)
+    damage.write(file, file.read_bytes().replace(b"Aspirin", b"Placebo"))
+    assert "Placebo" in DenseIndex(tmp_path / "i", encoder).document("d1").abstract  # larger than what is read
+    os.utime(file)
+    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/documents\.jsonl is not what it was when it was"):
+        DenseIndex(tmp_path / "i", encoder)
+
+
+@pytest.mark.parametrize("value", [8.8e34, 1.2, -7.0, np.inf])
+def test_a_score_that_no_cosine_is_names_the_index(
+    value: float, encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    build_dense(documents, tmp_path / "i", encoder, sentences=True)
+    index = DenseIndex(tmp_path / "i", encoder)
+    index.segments[0].index.search = lambda vectors, k: (np.full((1, 1), value), np.zeros((1, 1), np.int64))
+    message = r"i/000000: gives the score \S+ \(expected a cosine from -1 to 1\); build it with"
+    with pytest.raises(ArtefactError, match=message):
+        index.search("heart", 1)
+    file = tmp_path / "i/000000/index.faiss"
+    damage.write(file, file.read_bytes()[::-1])
+    with pytest.raises(ArtefactError, match=r"is damaged \(000000/index\.faiss is not what it was"):
+        index.search("heart", 1)
+
+
+def test_vectors_that_are_of_any_length_have_scores_of_any_size(tmp_path: Path) -> None:
+    vectors = np.diag([5.0, 1.0, 1.0]).astype(np.float32)
+    from_vectors(vectors, list("abc"), tmp_path / "i")
+    assert [one.score for one in DenseIndex(tmp_path / "i").search_vectors(vectors[:1], 1)[0]] == [25.0]
+    from_vectors(vectors, list("abc"), tmp_path / "j", encoder={"checkpoint": "dot"})
+    assert [one.score for one in DenseIndex(tmp_path / "j").search_vectors(vectors[:1], 1)[0]] == [25.0]
 
 
 @pytest.mark.parametrize("segments", [[], [1], "000000"])
