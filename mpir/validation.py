@@ -30,24 +30,25 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def whole_number(name: str, value: Any, *, minimum: int = 1) -> int:
+def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: float = math.inf) -> int:
     """Return a whole number of any type, numpy's included, as an int.
 
     Raises:
-        InputError: no whole number, or one below `minimum`.
+        InputError: no whole number, or one below `minimum` or above `maximum`.
     """
     try:
         number = None if isinstance(value, bool) else value.__index__()
     except (AttributeError, TypeError):
         number = None
-    if number is None or number < minimum:
-        raise InputError(f"{name} is {format_value(value)}; expected a whole number of at least {minimum}.")
+    if number is None or not minimum <= number <= maximum:
+        expected = f"of at least {minimum}" if maximum == math.inf else f"from {minimum} to {maximum:,}"
+        raise InputError(f"{name} is {format_value(value)}; expected a whole number {expected}.")
     return int(number)
 
 
-def optional_whole_number(name: str, value: Any, *, minimum: int = 1) -> int | None:
+def optional_whole_number(name: str, value: Any, *, minimum: int = 1, maximum: float = math.inf) -> int | None:
     """Return `whole_number` of a value, or None for None."""
-    return None if value is None else whole_number(name, value, minimum=minimum)
+    return None if value is None else whole_number(name, value, minimum=minimum, maximum=maximum)
 
 
 def real_number(name: str, value: Any, expected: str, fits: Callable[[float], bool] = lambda _: True) -> float:

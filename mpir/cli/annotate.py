@@ -8,6 +8,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.path_options import text_path
+
 if TYPE_CHECKING:
     from mpir.annotate import Lexicon, NegEx
     from mpir.annotate.mentions import Matcher
@@ -40,9 +42,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "paths", nargs="+", metavar="FILE", help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -"
+        "paths",
+        type=text_path,
+        nargs="+",
+        metavar="FILE",
+        help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -",
     )
-    parser.add_argument("--lexicon", required=True, metavar="FILE", help="concepts and their phrases")
+    parser.add_argument("--lexicon", type=text_path, required=True, metavar="FILE", help="concepts and their phrases")
     add_annotation_options(parser)
     parser.set_defaults(run=run)
 
@@ -51,6 +57,7 @@ def add_annotation_options(parser: argparse._ActionsContainer) -> None:
     """Add the options that say how a lexicon is read, which several commands share."""
     parser.add_argument(
         "--triggers",
+        type=text_path,
         nargs="+",
         metavar="NAME|FILE",
         help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges; all three "

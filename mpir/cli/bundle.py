@@ -6,6 +6,8 @@ import argparse
 from functools import reduce
 from pathlib import Path
 
+from mpir.cli.path_options import text_path
+
 EPILOG = """\
 examples:
   mpir bundle show
@@ -26,15 +28,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = actions.add_parser("show", help="check that a bundle can rerank, and print its model card")
-    show.add_argument("bundle", nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships")
+    show.add_argument(
+        "bundle", type=text_path, nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships"
+    )
     show.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     show.set_defaults(run=run_show)
     seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
-    seal.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json")
+    seal.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
     seal.set_defaults(run=run_seal)
     calibrate = actions.add_parser("calibrate", help="fit what relevance_score means on scored questions, and seal it")
-    calibrate.add_argument("bundle", metavar="DIR", help="a folder with a bundle.json and weights")
-    calibrate.add_argument("scored", nargs="+", metavar="SCORED", help="folder of `mpir score`; several add columns")
+    calibrate.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json and weights")
+    calibrate.add_argument(
+        "scored", type=text_path, nargs="+", metavar="SCORED", help="folder of `mpir score`; several add columns"
+    )
     calibrate.set_defaults(run=run_calibrate)
 
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mpir.cli.path_options import text_path
+
 BIOASQ_EXAMPLE = """\
 The figures are those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
 5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in golden questions without documents or without
@@ -39,8 +41,10 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = _command(
         commands, "bioasq", "BioASQ Task B phase A: documents and snippets of a submission.", BIOASQ_EXAMPLE
     )
-    parser.add_argument("--gold", required=True, metavar="FILE", help="golden questions (BioASQ JSON)")
-    parser.add_argument("--submission", required=True, metavar="FILE", help="submitted questions (BioASQ JSON)")
+    parser.add_argument("--gold", type=text_path, required=True, metavar="FILE", help="golden questions (BioASQ JSON)")
+    parser.add_argument(
+        "--submission", type=text_path, required=True, metavar="FILE", help="submitted questions (BioASQ JSON)"
+    )
     parser.add_argument(
         "--version",
         type=int,
@@ -58,9 +62,11 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = _command(commands, "run", "Standard retrieval measures of a TREC run.", RUN_EXAMPLE)
-    parser.add_argument("--qrels", required=True, metavar="FILE", help="judgements: query 0 document grade")
     parser.add_argument(
-        "--run", required=True, metavar="FILE", dest="run_file", help="query Q0 document rank score tag"
+        "--qrels", type=text_path, required=True, metavar="FILE", help="judgements: query 0 document grade"
+    )
+    parser.add_argument(
+        "--run", type=text_path, required=True, metavar="FILE", dest="run_file", help="query Q0 document rank score tag"
     )
     parser.add_argument("--measures", nargs="+", metavar="NAME", help="default: nDCG@10 RR R@100 P@10 AP")
     parser.set_defaults(run=run_run)

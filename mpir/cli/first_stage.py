@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.path_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.pooling import PooledEncoder
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
@@ -30,6 +31,7 @@ def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode
     parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
     parser.add_argument(
         "--dense-weight",
+        type=text_path,
         default="0.5",
         metavar="W",
         help="of the vectors in --fusion sum, 0 to 1, BM25 having the rest, or a file of tuned weights (default: 0.5)",
@@ -108,6 +110,7 @@ def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
     """Add ``--encoder``."""
     parser.add_argument(
         "--encoder",
+        type=text_path,
         metavar="NAME",
         help=f"what makes vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
+from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
 from mpir.validation import optional_whole_number
@@ -52,8 +53,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="corpus file or folder")
-    parser.add_argument("--index", required=True, metavar="DIR", help="folder that the index goes to")
+    parser.add_argument("paths", type=text_path, nargs="*", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that the index goes to")
     parser.add_argument("--dense", action="store_true", help="index the documents' vectors, too")
     add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
     parser.add_argument(
@@ -86,8 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
+    from mpir.retrieve.indexer import MOST_THREADS
 
-    threads = optional_whole_number("--threads", arguments.threads)
+    threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
     source = corpus_fingerprint(arguments.paths)
     for name in ("encoder", "factory", "sentence_vectors"):
         if getattr(arguments, name) and not arguments.dense:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE, add_annotation_options
+from mpir.cli.path_options import text_path
 from mpir.errors import InputError, OutputError, format_value
 from mpir.io.write import cache_folder
 
@@ -27,6 +28,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
 
     parser.add_argument(
         "--bundle",
+        type=text_path,
         default="default",
         metavar="PATH|NAME",
         help="trained perspectives: ./DIR, default or fast (%(default)s)",
@@ -62,6 +64,7 @@ def _add_cache_options(parser: argparse.ArgumentParser) -> None:
     keeping = parser.add_mutually_exclusive_group()
     keeping.add_argument(
         "--cache",
+        type=text_path,
         metavar="DIR",
         help="folder where scores are kept between runs (default: mpir's folder for caches; of serve and explain none)",
     )
@@ -73,6 +76,7 @@ def _add_lexicon_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("yes and no", "a column for whether a document affirms or denies what is asked")
     group.add_argument(
         "--lexicon",
+        type=text_path,
         metavar="FILE",
         help="concepts and their phrases; adds the document column negation, and splits documents as reports",
     )
@@ -92,7 +96,9 @@ def _add_weight_options(parser: argparse.ArgumentParser) -> None:
     from mpir.rank.weights import PUBLISHED
 
     names = ", ".join(PUBLISHED)
-    parser.add_argument("--weights", metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}")
+    parser.add_argument(
+        "--weights", type=text_path, metavar="FILE|NAME", help=f"weights instead of the bundle's: a file, or {names}"
+    )
     parser.add_argument(
         "--context",
         metavar="COLUMN",

@@ -11,6 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.cli.path_options import text_path
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
 from mpir.io.output_checks import check_files
@@ -59,6 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--docs",
+        type=text_path,
         nargs="+",
         metavar="PATH",
         help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
@@ -69,8 +71,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
-    parser.add_argument("--html", metavar="FILE", help="also write a page that explains the ranking of the one query")
-    parser.add_argument("--csv", metavar="FILE", help="also write the table of the one query, for a spreadsheet")
+    parser.add_argument(
+        "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
+    )
+    parser.add_argument(
+        "--csv", type=text_path, metavar="FILE", help="also write the table of the one query, for a spreadsheet"
+    )
     add_model_options(parser)
     parser.set_defaults(run=run)
 

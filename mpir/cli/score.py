@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, format_names, format_value
 from mpir.io.write import check_replaceable
 from mpir.validation import whole_number
@@ -46,11 +46,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--questions", nargs="+", required=True, metavar="FILE", help="BioASQ questions with gold; with --qrels any"
+        "--questions",
+        type=text_path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="BioASQ questions with gold; with --qrels any",
     )
-    parser.add_argument("--qrels", nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0")
-    parser.add_argument("--index", required=True, metavar="DIR", help="index that `mpir index` made")
-    parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="folder for the scored questions")
+    parser.add_argument(
+        "--qrels", type=text_path, nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0"
+    )
+    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="index that `mpir index` made")
+    parser.add_argument(
+        "--output", required=True, type=file_path, metavar="DIR", help="folder for the scored questions"
+    )
     parser.add_argument(
         "--candidates", type=int, default=100, metavar="N", help="documents of the first stage (%(default)s)"
     )

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
+from mpir.cli.path_options import text_path
 from mpir.errors import InputError, format_value
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.text.normalise import without_surrogates
@@ -51,8 +52,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
     )
-    parser.add_argument("--questions", metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics")
-    parser.add_argument("--index", required=True, metavar="DIR", help="folder that `mpir index` made")
+    parser.add_argument(
+        "--questions", type=text_path, metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics"
+    )
+    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that `mpir index` made")
     parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
     add_first_stage_options(parser)
     parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import real_number, whole_number
@@ -62,7 +63,7 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
         "--allowed-host", action="append", default=[], metavar="NAME", help="another name that clients reach it by"
     )
     parser.add_argument("--insecure", action="store_true", help="let other machines in without a key")
-    parser.add_argument("--index", metavar="DIR", help="index of `mpir index`, for /search")
+    parser.add_argument("--index", type=text_path, metavar="DIR", help="index of `mpir index`, for /search")
     parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
     parser.add_argument("--any-model", action="store_true", help="answer whatever model a request names")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that score (on GPUs: N of them)")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from dataclasses import MISSING, fields
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from typing import Any
 
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.train.settings import TrainingSettings
@@ -37,11 +39,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--mixture", type=Path, required=True, metavar="FILE", help="JSON that says what trains what")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the run")
-    parser.add_argument("--bundle", type=Path, metavar="DIR", help="also make a bundle there")
-    parser.add_argument("--calibrate", type=Path, metavar="FILE", help="rows to calibrate on (default: the dev rows)")
+    parser.add_argument(
+        "--mixture", type=file_path, required=True, metavar="FILE", help="JSON that says what trains what"
+    )
+    parser.add_argument("--data", type=file_path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
+    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the run")
+    parser.add_argument("--bundle", type=file_path, metavar="DIR", help="also make a bundle there")
+    parser.add_argument(
+        "--calibrate", type=file_path, metavar="FILE", help="rows to calibrate on (default: the dev rows)"
+    )
     parser.add_argument(
         "--stored", choices=("fp16", "bf16"), default="fp16", help="number format of the bundle's weights (%(default)s)"
     )
@@ -60,7 +66,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     for item in fields(TrainingSettings):
         default = "" if item.default in (MISSING, None) else f" ({item.default})"
         meaning = item.metadata["help"] + default
-        group.add_argument(f"--{item.name.replace('_', '-')}", type=TYPES[str(item.type)], metavar="X", help=meaning)
+        group.add_argument(f"--{item.name.replace('_', '-')}", type=_type(item), metavar="X", help=meaning)
+
+
+def _type(item: Field[Any]) -> Callable[[str], Any]:
+    return text_path if item.name == "checkpoint" else TYPES[str(item.type)]
 
 
 def run(arguments: argparse.Namespace) -> int:

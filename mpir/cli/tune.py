@@ -10,7 +10,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, OutputError, shortened
+from mpir.io.paths import resolved
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
@@ -54,20 +56,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scored", nargs="+", metavar="SCORED", help="folder of `mpir score`; several add their columns")
+    parser.add_argument(
+        "scored", type=text_path, nargs="+", metavar="SCORED", help="folder of `mpir score`; several add their columns"
+    )
     parser.add_argument(
         "--also",
+        type=text_path,
         nargs="+",
         default=[],
         metavar="SCORED",
         help="sets that are tuned on together with the first: other questions, or other candidates",
     )
-    parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="where the weights go")
+    parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="where the weights go")
     parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
     parser.add_argument(
         "--version", type=int, default=9, help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)"
     )
-    parser.add_argument("--against", metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet")
+    parser.add_argument(
+        "--against", type=text_path, metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet"
+    )
     parser.add_argument(
         "--context",
         default="bm25",
@@ -86,8 +93,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_search_options(parser)
     parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
     parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
-    parser.add_argument("--plots", type=Path, metavar="DIR", help="write pictures (PNG and SVG)")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="of trials (default: OUTPUT.trials.jsonl)")
+    parser.add_argument("--plots", type=file_path, metavar="DIR", help="write pictures (PNG and SVG)")
+    parser.add_argument("--log", type=file_path, metavar="FILE", help="of trials (default: OUTPUT.trials.jsonl)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=run)
@@ -149,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _log_beside(output: Path) -> Path:
     """Beside the weights, but never in a bundle, whose files are sealed."""
     inside = (output.parent / "bundle.json").is_file()
-    target = output.parent.resolve() if inside else output
+    target = resolved(output.parent) if inside else output
     return target.with_name(f"{target.name}.trials.jsonl")
 
 

@@ -12,6 +12,7 @@ from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError, format_names, format_value
 from mpir.io.hash import fingerprint, sha256
+from mpir.io.paths import resolved
 from mpir.io.read import STDIN, read_json_lines
 from mpir.io.write import atomic_folder, cache_folder
 from mpir.version import __version__
@@ -41,7 +42,7 @@ class Texts:
         if not folder.is_dir():
             with atomic_folder(folder) as temporary:
                 _write(temporary / "texts.sqlite", texts, source)
-        place = (folder / "texts.sqlite").resolve().as_uri()
+        place = resolved(folder / "texts.sqlite").as_uri()
         self._database = sqlite3.connect(f"{place}?mode=ro", uri=True)
 
     @classmethod

@@ -5,8 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mpir.errors import OutputError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+
+def acquire(path: Path, *, seconds: float = 0) -> FileLock:
+    """Take the lock at `path`, waiting so long at most for another process to let go of it.
+
+    Raises:
+        filelock.Timeout: another process has it.
+        OSError: the system lets nobody write there. FileLock alone may wait for ever where a file cannot be made.
+    """
+    from filelock import FileLock  # takes longer to import than what imports this
+
+    with path.open("ab"):
+        lock = FileLock(path, timeout=seconds)
+    lock.acquire()
+    return lock
 
 
 @contextmanager
@@ -16,12 +35,11 @@ def alone(path: Path, doing: str) -> Iterator[None]:
     Raises:
         OutputError: another process is `doing` it, or the folder cannot be written.
     """
-    from filelock import FileLock, Timeout  # takes longer to import than what imports this
+    from filelock import Timeout  # takes longer to import than what imports this
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path, timeout=0)
-        lock.acquire()
+        lock = acquire(path)
     except Timeout as error:
         raise OutputError(f"{path.parent}: another process is {doing}; wait for it to end.") from error
     except OSError as error:

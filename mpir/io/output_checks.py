@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mpir.errors import OutputError
+from mpir.io.paths import checked_path, resolved
 from mpir.io.write import check_folder
 
 Named = tuple[str, str | Path | None]
@@ -22,12 +23,12 @@ def check_file(option: str, path: str | Path | None) -> None:
     """
     if path is None:
         return
-    target = Path(path)
+    target = checked_path(path)
     try:
         if target.is_dir():
             raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
         if _is_kept(target):
-            check_folder(target.resolve().parent)
+            check_folder(resolved(target).parent)
     except OSError as error:
         raise OutputError(f"{option} {path}: cannot be written ({error.strerror}); choose another name.") from error
 
@@ -38,10 +39,10 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
     Raises:
         OutputError: that is so.
     """
-    taken = {file.resolve(): option for option, path in read if path for file in _files_of(Path(path))}
+    taken = {resolved(file): option for option, path in read if path for file in _files_of(checked_path(path))}
     for option, path in written:
         check_file(option, path)
-        if path and _is_kept(Path(path)) and (other := taken.setdefault(Path(path).resolve(), option)) != option:
+        if path and _is_kept(checked_path(path)) and (other := taken.setdefault(resolved(path), option)) != option:
             raise OutputError(f"{path}: is {other}, too, which would be lost; give {option} another name.")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from mpir.errors import InputError, shortened
+from mpir.io.paths import checked_path, path_text
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
@@ -30,7 +31,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
                 raise InputError("standard input is closed; pipe something in.")
             yield sys.stdin.buffer
             return
-        with open(path, "rb") as stream:
+        with open(path_text(path), "rb") as stream:
             compressed = stream.peek(2).startswith(GZIP)  # whatever the name says
             yield cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -47,9 +48,9 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 def found_file(path: str | Path) -> Path | None:
     """The path of a file that is there, with ``~`` expanded; None for any other, even one that no file can have."""
     try:
-        found = Path(path).expanduser()
+        found = checked_path(path)
         return found if found.is_file() else None
-    except (OSError, RuntimeError):  # a name that is too long, or somebody whose home nobody knows
+    except (OSError, InputError):  # a name that is too long, or somebody whose home nobody knows
         return None
 
 

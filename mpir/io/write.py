@@ -10,15 +10,19 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from mpir.errors import MpirError, OutputError
+from mpir.errors import InputError, MpirError, OutputError
+from mpir.io.lock import acquire
+from mpir.io.paths import checked_path, resolved
+from mpir.io.temporary import temporary_file
 
+CLEARING = 30.0
+"""Seconds to wait at most for a process that looks whether a new lock is a dead process's."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What the system says of a disk that takes no more."""
 
@@ -64,29 +68,23 @@ def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]
     Raises:
         OutputError: the folder or file cannot be written; nothing is left behind.
     """
-    target = Path(path)
-    temporary: Path | None = None
-    try:
-        with naming_output(path):
-            if target.exists() and not target.is_file() and not target.is_dir():
-                with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
-                    yield stream
-                return
-            target = target.resolve()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if target.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-            handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-            temporary = Path(name)
-            with open(handle, "wb") as raw, _as_stream(raw, binary) as stream:
+    target = checked_path(path)
+    with naming_output(path):
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
+                yield stream
+            return
+        target = resolved(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+        with temporary_file(target) as (raw, temporary):
+            with _as_stream(raw, binary) as stream:
                 yield stream
                 stream.flush()
                 os.fsync(raw.fileno())
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(target)
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def _as_stream(raw: IO[bytes], binary: bool) -> IO[Any]:
@@ -103,7 +101,7 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
     Raises:
         OutputError: the folder cannot be written, or something else stands there.
     """
-    target = Path(path).resolve()
+    target = resolved(path)
     if marker is not None:
         check_replaceable(path, marker)
     with naming_output(path):
@@ -139,7 +137,7 @@ def check_folder(path: str | Path) -> None:
     Raises:
         OutputError: a file stands at `path` or above it, or a folder that may not be written.
     """
-    target = Path(path).resolve()
+    target = resolved(path)
     there = next(place for place in (target, *target.parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         fault = "may not be written" if there.is_dir() else "is no folder"
@@ -175,10 +173,8 @@ def _exchange(one: Path, other: Path) -> bool:
 @contextmanager
 def _folder_beside(target: Path) -> Iterator[Path]:
     """A folder of its own beside the target. A lock, which a kill lets go of, says that somebody is at work on it."""
-    from filelock import FileLock  # takes longer to import than the rest of this module
-
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:12]}")
-    with FileLock(_lock(temporary)):
+    with acquire(_lock(temporary), seconds=CLEARING):
         try:
             temporary.mkdir()
             yield temporary
@@ -188,7 +184,7 @@ def _folder_beside(target: Path) -> Iterator[Path]:
 
 def _clear_leftovers(target: Path) -> None:
     """Remove the folders of killed processes, and put back the old folder that one of them moved away."""
-    from filelock import FileLock, Timeout
+    from filelock import FileLock, Timeout  # takes longer to import than the rest of this module
 
     for lock in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 12}.lock"):
         temporary = lock.with_suffix("")
@@ -221,9 +217,16 @@ def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:
 
 
 def cache_folder() -> Path:
-    """Where mpir keeps what it can make again: $MPIR_CACHE, else its folder in the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("MPIR_CACHE") or Path(home) / "mpir")
+    """Where mpir keeps what it can make again: $MPIR_CACHE, else its folder in the user's cache.
+
+    Raises:
+        OutputError: neither is a folder that can be: nobody knows the user's home, say.
+    """
+    chosen = os.environ.get("MPIR_CACHE")
+    try:
+        return checked_path(chosen or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "mpir")
+    except InputError as error:
+        raise OutputError(f"mpir's folder for caches: {error} Or name another folder in $MPIR_CACHE.") from error
 
 
 def _umask() -> int:

@@ -18,6 +18,7 @@ import numpy as np
 from filelock import FileLock
 
 from mpir.errors import OutputError
+from mpir.io.paths import checked_path
 from mpir.text.types import Pair
 from mpir.types import F64, Bool
 from mpir.validation import whole_number
@@ -69,7 +70,7 @@ class ScoreCache:
             OutputError: the folder cannot be made or written.
         """
         self.folder, self.limit = (
-            Path(folder),
+            checked_path(folder),
             whole_number("the score cache's limit in bytes", limit, minimum=SMALLEST),
         )
         self.hits = self.misses = 0

@@ -26,6 +26,7 @@ from mpir.text.types import Document
 from mpir.validation import optional_whole_number
 
 BATCH = 1000
+MOST_THREADS = 1024
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +58,7 @@ def build_index(
         InputError: no documents, an id that occurs twice, less than one thread, or stop words that are no choice.
         OutputError: the folder cannot be written, or holds something other than an index of mpir.
     """
-    threads = optional_whole_number("threads", threads)
+    threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
     target = Path(folder)
     stop_words_of(stop_words)
     _refuse_foreign(target)

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.io.files import check_opening
+from mpir.io.paths import resolved
 from mpir.retrieve.analyzer import analyzer
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.retrieve.java import java_class, java_error, reason
@@ -149,7 +150,7 @@ def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:
 def _open(folder: Path, info: IndexInfo) -> Any:
     # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
-    place = str((folder / LUCENE_FOLDER).resolve())  # Java knows only the folder that it was started in
+    place = str(resolved(folder / LUCENE_FOLDER))  # Java knows only the folder that it was started in
     try:
         searcher = java_class("io.anserini.search.SimpleSearcher")(place)
     except java_error() as error:

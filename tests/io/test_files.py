@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import InputError, OutputError
+from mpir.io.journal import Journal
+from mpir.io.lock import alone
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_folder, atomic_write
 
@@ -165,3 +167,71 @@ def test_a_file_behind_a_link_is_written_where_it_lies(tmp_path: Path) -> None:
             stream.write(text)
     assert (tmp_path / "link").readlink() == Path("file")
     assert (tmp_path / "file").read_text() == "new"
+
+
+WRITING = """
+import sys
+from mpir.io.write import atomic_write
+with atomic_write(sys.argv[1]) as stream:
+    stream.write("half of ")
+    stream.flush()
+    print("writing", flush=True)
+    sys.stdin.readline()
+    stream.write("it")
+"""
+
+
+def writing(path: Path) -> "subprocess.Popen[str]":
+    """A process in the middle of writing a file."""
+    command = [sys.executable, "-c", WRITING, str(path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def test_the_temporary_files_of_killed_writes_are_removed(tmp_path: Path) -> None:
+    for _ in range(3):
+        with writing(tmp_path / "state.pt") as process:
+            process.kill()  # SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1  # each removes what the one before it left
+    (tmp_path / ".state.pt.of-mine.tmp").write_text("a user's")
+    with atomic_write(tmp_path / "other"):
+        pass
+    assert len(list(tmp_path.iterdir())) == 3
+    with atomic_write(tmp_path / "state.pt") as stream:
+        stream.write("new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".state.pt.of-mine.tmp", "other", "state.pt"]
+
+
+def test_the_temporary_file_of_a_live_write_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    with writing(path) as process:
+        with atomic_write(path) as stream:
+            stream.write("first")
+        assert path.read_text() == "first"
+        process.communicate("go on\n")
+    assert process.returncode == 0
+    assert path.read_text() == "half of it"
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_many_processes_write_one_file_and_all_succeed(tmp_path: Path) -> None:
+    code = "import sys\nfrom mpir.io.write import write_json\nfor n in range(200): write_json(sys.argv[1], n)"
+    command = [sys.executable, "-c", code, str(tmp_path / "figures.json")]
+    processes = [subprocess.Popen(command) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("figures.json", "199\n")]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that lets nobody make a file")
+def test_a_lock_that_cannot_be_made_is_not_waited_for() -> None:
+    with pytest.raises(OutputError, match=r"/proc/index: cannot be written \(No such file or directory\)"):
+        fill(Path("/proc/index"), marker=None)
+    with pytest.raises(OutputError, match=r"/proc/log: cannot be written \(No such file or directory\)"):
+        Journal("/proc/log", {})
+    with (
+        pytest.raises(OutputError, match=r"/proc: cannot be written \(No such file or directory\)"),
+        alone(Path("/proc/x"), ""),
+    ):
+        pass

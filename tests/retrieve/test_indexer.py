@@ -26,7 +26,7 @@ def test_no_documents_are_refused(tmp_path: Path) -> None:
 
 
 def test_less_than_one_thread_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="threads is -3; expected a whole number of at least 1"):
+    with pytest.raises(InputError, match="threads is -3; expected a whole number from 1 to 1,024"):
         build_index(OLD, tmp_path / "index", threads=-3)
 
 

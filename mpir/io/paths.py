@@ -1,0 +1,53 @@
+"""Paths that a user gives: checked and with `~` expanded, at one place for every command."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from mpir.errors import InputError, format_value
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a path with `~` expanded to the home folder, as shells do.
+
+    Raises:
+        InputError: no file can have the path: it is empty, holds a NUL character, is not UTF-8, begins with the home
+            folder of somebody without one, or runs in a circle of symbolic links.
+    """
+    text = os.fspath(path)
+    if fault := _fault(text):
+        raise InputError(f"the path {format_value(text)} {fault}.")
+    expanded = os.path.expanduser(text)  # noqa: PTH111  (Path's raises an error where there is no home)
+    if expanded == "~" or expanded.startswith("~/"):
+        raise InputError(f"the path {format_value(text)} begins with the home folder, which is unknown; set $HOME.")
+    try:
+        os.stat(expanded)  # noqa: PTH116  (a text)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            message = f"the path {format_value(text)} runs in a circle of symbolic links; remove one of them."
+            raise InputError(message) from error
+    return expanded
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path_text` as a Path. Raises InputError as that does."""
+    return Path(path_text(path))
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path without links. Raises InputError as `path_text`."""
+    return Path(os.path.realpath(path_text(path)))
+
+
+def _fault(text: str) -> str:
+    if not text:
+        return "is empty; give one"
+    if "\0" in text:
+        return "holds a NUL character, which no file's name has; remove it"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "is not UTF-8; rename the file or folder"
+    return ""

@@ -1,0 +1,67 @@
+"""Temporary files beside what they are to replace; those that killed processes left are removed by the next write."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+from uuid import uuid4
+
+try:
+    import fcntl
+except ImportError:  # Windows, which lets nobody remove a file that is open
+    fcntl = None  # type: ignore[assignment]
+
+RANDOM = 12
+"""Hexadecimal digits in the name of a temporary file."""
+PATTERN = f".*.{'[0-9a-f]' * RANDOM}.tmp"
+
+
+@contextmanager
+def temporary_file(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """Yield an open file of its own beside the target, and its path; it is removed at the end if it is still there.
+
+    While the process lives, the file is locked, so that no other process takes it for one that was left behind.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    _clear_leftovers(target)
+    stream, path = _locked_file(target)
+    held = os.dup(stream.fileno()) if fcntl else None  # holds the lock until the file has taken its place
+    try:
+        with stream:
+            yield stream, path
+    finally:
+        path.unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
+
+
+def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
+    while True:
+        path = target.with_name(f".{target.name}.{uuid4().hex[:RANDOM]}.tmp")
+        stream = open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "wb")  # noqa: SIM115  (the caller closes)
+        _lock(stream)
+        if os.fstat(stream.fileno()).st_nlink:  # else another process removed it before it was locked
+            return stream, path
+        stream.close()
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove the temporary files of the target that nobody has locked."""
+    for path in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * RANDOM}.tmp"):
+        with suppress(OSError), path.open("rb") as stream:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _lock(stream: IO[bytes]) -> None:
+    """Lock a file where the system can; where it cannot, nobody else removes what is not locked either."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(stream, fcntl.LOCK_EX)
