@@ -172,7 +172,7 @@ def score_and_answer(
     from mpir.io.journal import Journal
     from mpir.tasks.bioasq import answer, score_questions
 
-    journal = Journal(f"{arguments.output}.scores.jsonl", how_scored(arguments, index, reranker))
+    journal = Journal(f"{arguments.output}.scores.jsonl", how_scored(arguments, index, reranker), replace=True)
     submissions: dict[str, list[Question]] = {system.name: [] for system in compared}
     run_lines: dict[str, dict[str, float]] = {}
     progress = not arguments.quiet and sys.stderr.isatty()

@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from mpir.errors import ArtefactError, OutputError
 from mpir.io.checksum import add_checksum, verify_checksum
 from mpir.io.hash import fingerprint
+from mpir.io.lock import acquire
 from mpir.io.read import open_bytes
 from mpir.io.write import atomic_write
 from mpir.version import __version__
@@ -51,16 +52,18 @@ class Journal:
     """The records of finished pieces by their id, for one way of making them.
 
     The first line says how they were made. A journal made in another way is set aside, under a name of its own, and
-    taken back when it is asked for again. A last line that was cut off by an interrupt is dropped, and a damaged line
-    before it costs its own record only: each has a checksum. One journal is open at a time: until `close`, the end of a
-    `with` block, or the end of the process, nobody else gets it.
+    taken back when it is asked for again; with `replace` it is dropped. A file that is no journal is refused. A last
+    line that was cut off by an interrupt is dropped, and a damaged line before it costs its own record only: each has a
+    checksum. One journal is open at a time: until `close`, the end of a `with` block, or the end of the process, nobody
+    else gets it.
     """
 
-    def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | Path, settings: Mapping[str, Any], *, replace: bool = False) -> None:
         """Open, take back or start the journal of `settings` (JSON-able).
 
         Raises:
-            OutputError: it cannot be written, or another process (or another `Journal`) has it open.
+            OutputError: it cannot be written, is a file of another kind, or another process (or another `Journal`) has
+                it open.
         """
         self.path = Path(path)
         self.records = Records(self.path)
@@ -68,7 +71,7 @@ class Journal:
         with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._held = weakref.finalize(self, _let_go, _hold(self.path), os.getpid())
-            self._choose(_line(header))
+            self._choose(_line(header), replace=replace)
         if end := self._read() if self.path.exists() else 0:
             with self._writing():
                 os.truncate(self.path, end)  # so that new lines never follow a broken one
@@ -86,10 +89,16 @@ class Journal:
         """Let others have the journal; its file stays."""
         self._held()
 
-    def _choose(self, header: bytes) -> None:
+    def _choose(self, header: bytes, *, replace: bool) -> None:
         """Set aside what was made in another way (it may have taken hours), and take back what was made in this one."""
         first = _first_line(self.path)
-        if first and first != header:
+        if first and not _is_header(first):
+            self.close()
+            raise OutputError(f"{self.path}: exists and is no log of mpir's, so it is left alone; choose another name.")
+        if first and first != header and replace:
+            log.warning("%s: made with other settings, so it is done anew", self.path)
+            self.path.unlink()
+        elif first and first != header:
             old = _free_name(self.path, first)
             log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
             self.path.replace(old)
@@ -141,14 +150,12 @@ class Journal:
 
 def _hold(path: Path) -> FileLock:
     """The lock of a journal. Raises OutputError where somebody else holds it."""
-    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
     try:
-        lock.acquire()
+        return acquire(path.with_name(f".{path.name}.lock"))
     except Timeout as error:
         raise OutputError(
             f"{path}: another process is writing it; wait until that has ended, or choose another output."
         ) from error
-    return lock
 
 
 def _let_go(lock: FileLock, process: int) -> None:
@@ -162,6 +169,11 @@ def _first_line(path: Path) -> bytes:
         return b""
     with open_bytes(path) as stream:
         return stream.readline()
+
+
+def _is_header(line: bytes) -> bool:
+    """Whether the first line of a file is that of a journal."""
+    return _parsed(line).keys() == {"mpir", "settings"}
 
 
 def _aside(path: Path, header: bytes, number: int = 1) -> Path:

@@ -71,7 +71,7 @@ def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]
     target = checked_path(path)
     with naming_output(path):
         if target.exists() and not target.is_file() and not target.is_dir():
-            with open(target, "wb") as raw, _as_stream(raw, binary) as stream:
+            with open(target, "wb") as device, _as_stream(device, binary) as stream:
                 yield stream
             return
         target = resolved(target)

@@ -98,14 +98,28 @@ def test_records_without_checksums_as_0_1_wrote_them_are_taken(path: Path) -> No
     assert Journal(path, SETTINGS).records["q1"] == {"id": "q1", "scores": [3]}
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\n", b"[]\n"])
-def test_what_is_no_journal_is_started_anew_and_kept(path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"{", b"\xff\n", b"[]\n", b'{"settings": 1}\n', b"a thesis\n"])
+def test_what_is_no_journal_is_refused_and_left_where_it_is(path: Path, content: bytes) -> None:
     path.write_bytes(content)
+    for replace in (False, True):
+        with pytest.raises(
+            OutputError, match="exists and is no log of mpir's, so it is left alone; choose another name"
+        ):
+            Journal(path, SETTINGS, replace=replace)
+    assert [(file.name, file.read_bytes()) for file in path.parent.iterdir()] == [(path.name, content)]
+
+
+def test_an_empty_file_becomes_a_journal(path: Path) -> None:
+    path.write_bytes(b"")
     with Journal(path, SETTINGS) as journal:
-        assert not journal.records
         journal.add("q1", {})
     assert list(Journal(path, SETTINGS).records) == ["q1"]
-    assert [old.read_bytes() for old in path.parent.glob("*.old")] == ([content] if content else [])
+
+
+def test_a_journal_that_is_to_be_replaced_is_not_set_aside(path: Path) -> None:
+    with Journal(path, {**SETTINGS, "candidates": 50}, replace=True) as journal:
+        assert not journal.records
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_from_one_way_to_another_and_back_nothing_is_lost(path: Path, caplog: pytest.LogCaptureFixture) -> None:
