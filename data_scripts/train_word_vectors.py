@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from mpir.io.read import read_json
-    from mpir.sia.vectors import MADE_BY, train_vectors
+    from mpir.io.word_vectors import MADE_BY
+    from mpir.sia.vectors import train_vectors
 
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
         return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())

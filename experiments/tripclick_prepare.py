@@ -13,10 +13,11 @@ from tripclick_sample import write_encoder, write_sample
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import DOCUMENTS
 from mpir.errors import InputError
+from mpir.io.word_vectors import MADE_BY
 from mpir.io.write import atomic_write
 from mpir.models.tk_init import make_tk
 from mpir.retrieve import LuceneIndex, build_index, index_matches
-from mpir.sia.vectors import MADE_BY, train_vectors
+from mpir.sia.vectors import train_vectors
 from mpir.tasks.tripclick import read_groups
 
 DEV_QUERIES, DEV_DEPTH = 200, 50

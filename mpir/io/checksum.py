@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mpir.errors import ArtefactError
-from mpir.io.read import open_bytes, read_json
+from mpir.io.read import open_bytes, place_of, read_json, read_json_lines
 from mpir.io.write import atomic_write, write_json
 
 CHECKSUM = "checksum"
@@ -58,6 +58,17 @@ def read_json_with_checksum(path: str | Path, remedy: str = RESTORE) -> dict[str
         InputError: as `read_json`.
     """
     return verify_checksum(read_json(path), path, remedy)
+
+
+def read_json_lines_with_checksums(path: str | Path, remedy: str = RESTORE) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object without its checksum) of a JSON-lines file.
+
+    Raises:
+        ArtefactError: a line does not match its checksum.
+        InputError: as `read_json_lines`.
+    """
+    for number, values in read_json_lines(path):
+        yield number, verify_checksum(values, place_of(path, number), remedy)
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from typing import Any
 
 from mpir.errors import ArtefactError
 from mpir.extras import needs
+from mpir.io.checksum import read_json_with_checksum
+from mpir.io.files import check_files
 
-FILE = "vectors.bin"
-"""What a folder of vectors calls them."""
+FILE, MADE_BY = "vectors.bin", "made_by.json"
+"""What a folder of vectors calls them, and what they were made by."""
 
 
 def vectors_file(path: str | Path) -> Path:
@@ -40,6 +42,7 @@ def read_word_vectors(path: str | Path) -> Any:
             f"{file}: is not in word2vec's format (.bin, .txt or .vec); if it is gensim's own, which may run code when "
             "it is read, load it yourself and write it with save_word2vec_format(…, binary=True)."
         )
+    _check(file)
     try:
         return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
     except Exception as error:  # gensim raises whatever parsing runs into
@@ -47,3 +50,15 @@ def read_word_vectors(path: str | Path) -> Any:
             f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
             "format as .bin, .txt or .vec."
         ) from error
+
+
+def _check(file: Path) -> None:
+    """Compare vectors with the hash that they were written with, where one is kept beside them.
+
+    Raises:
+        ArtefactError: the file has changed.
+    """
+    made_by = file.with_name(MADE_BY)
+    if file.name == FILE and made_by.is_file():
+        remedy = "train the vectors again"
+        check_files(file.parent, read_json_with_checksum(made_by, remedy).get("files", {}), remedy, content=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.extras import needs
-from mpir.io.read import read_json_lines
+from mpir.io.checksum import read_json_lines_with_checksums
 from mpir.io.write import atomic_write
 from mpir.plots.tuning import STYLE, look
 from mpir.types import F64
@@ -50,7 +50,7 @@ def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, di
     losses: dict[str, dict[int, float]] = {}
     looks: dict[int, dict[str, float]] = {}
     following = 0
-    for number, entry in read_json_lines(log):
+    for number, entry in read_json_lines_with_checksums(log, "remove the line"):
         try:
             if "dev" in entry:
                 looks[entry["step"]] = {**entry["dev"], "mean": entry["mean"]}

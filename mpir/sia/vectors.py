@@ -10,13 +10,14 @@ from typing import Any
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.errors import InputError, OutputError, format_names
 from mpir.extras import needs
+from mpir.io.checksum import write_json_with_checksum
+from mpir.io.files import list_files
 from mpir.io.hash import sha256
-from mpir.io.word_vectors import FILE, read_word_vectors, vectors_file
-from mpir.io.write import atomic_folder, write_json
+from mpir.io.word_vectors import FILE, MADE_BY, read_word_vectors, vectors_file
+from mpir.io.write import atomic_folder
 from mpir.text.split import split
 from mpir.version import __version__
 
-MADE_BY = "made_by.json"
 NEIGHBOURS = 5
 COMMON = 10_000
 """Neighbours are among this many of the most frequent words."""
@@ -71,7 +72,8 @@ def train_vectors(
     try:
         with atomic_folder(folder, marker=MADE_BY) as temporary:
             model.wv.save_word2vec_format(str(temporary / FILE), binary=True)
-            write_json(temporary / MADE_BY, _made_by(tokens, model, settings))
+            files = list_files(temporary, temporary.iterdir())
+            write_json_with_checksum(temporary / MADE_BY, {**_made_by(tokens, model, settings), "files": files})
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
     return Path(folder) / FILE

@@ -15,8 +15,13 @@ from typing import Any, TypeVar
 from tqdm import tqdm
 
 from mpir.errors import OutputError
+from mpir.io.checksum import (
+    add_checksum,
+    read_json_lines_with_checksums,
+    read_json_with_checksum,
+    write_json_with_checksum,
+)
 from mpir.io.hash import fingerprint
-from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import atomic_write, write_json
 
 log = logging.getLogger(__name__)
@@ -40,7 +45,7 @@ class Step:
     def records(self) -> Iterator[Record]:
         """The step's records in order, one in memory at a time."""
         for path in self.chunks:
-            lines = read_json_lines(path)
+            lines = _read(path)
             next(lines)
             for _, record in lines:
                 yield record
@@ -83,7 +88,7 @@ class Workspace:
             path = folder / f"{number:06d}.jsonl"
             if not path.exists():
                 _write(path, *work(chunk))
-            _, head = next(read_json_lines(path))
+            _, head = next(_read(path))
             counts.update(head["counts"])
             chunks.append(path)
         return Step(name, tuple(chunks), counts, identity)
@@ -92,10 +97,11 @@ class Workspace:
         """A step's folder, emptied if it was made otherwise."""
         folder = self.path(name)
         mark = folder / "made.json"
-        if mark.exists() and read_json(mark) != {"fingerprint": identity}:
+        remedy = f"remove {folder}, and the step starts anew"
+        if mark.exists() and read_json_with_checksum(mark, remedy) != {"fingerprint": identity}:
             log.warning("%s: made with other settings or inputs, so the step starts anew", name)
             shutil.rmtree(folder)
-        write_json(mark, {"fingerprint": identity})
+        write_json_with_checksum(mark, {"fingerprint": identity})
         return folder
 
 
@@ -107,7 +113,12 @@ def _write(path: Path, records: Iterable[Record], counts: Mapping[str, int]) -> 
     kept = list(records)
     with atomic_write(path) as stream:
         for value in ({"counts": dict(counts)}, *kept):
-            stream.write(json.dumps(value, ensure_ascii=False) + "\n")
+            stream.write(json.dumps(add_checksum(value), ensure_ascii=False) + "\n")
+
+
+def _read(path: Path) -> Iterator[tuple[int, Record]]:
+    """Yield (line number, record) of a chunk. Raises ArtefactError for a line that does not match its checksum."""
+    return read_json_lines_with_checksums(path, f"remove {path.name} and go on with --resume")
 
 
 def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -14,9 +14,15 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.errors import ArtefactError, OutputError
+from mpir.io.checksum import (
+    read_json_with_checksum,
+    verify_bytes,
+    write_bytes_with_checksum,
+    write_json_with_checksum,
+)
+from mpir.io.files import check_files, list_files
 from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
-from mpir.io.write import atomic_folder, atomic_write, write_json
+from mpir.io.write import atomic_folder
 from mpir.models.device import choose_device, choose_dtype
 from mpir.sia.settings import Decoding, Training
 from mpir.sia.workspace import batched
@@ -156,7 +162,7 @@ def train_writer(
     half = choose_dtype(precision, [choose_device(device)]) is torch.bfloat16
     made_by = {"kind": kind, "seed": seed, "autocast": "bf16" if half else "", **asdict(settings)}
     identity = fingerprint(made_by)
-    if model_folder.is_dir() and read_json(model_folder / MADE_BY).get("fingerprint") == identity:
+    if model_folder.is_dir() and _made_by(model_folder) == identity:
         return model_folder
     writer = Writer(settings.checkpoint, kind, max_length=settings.max_length, device=device)
     steps = settings.epochs * sum(1 for _ in batched(examples(), settings.batch_size))
@@ -177,11 +183,24 @@ def train_writer(
         with atomic_folder(model_folder, marker=MADE_BY) as temporary:
             writer.model.save_pretrained(temporary)
             writer.tokenizer.save_pretrained(temporary)
-            write_json(temporary / MADE_BY, {"fingerprint": identity, **made_by})
+            files = list_files(temporary, filter(Path.is_file, temporary.rglob("*")))
+            write_json_with_checksum(temporary / MADE_BY, {"fingerprint": identity, **made_by, "files": files})
     except (OSError, SafetensorError) as error:
         raise OutputError(f"{model_folder}: cannot be written ({error}); check free space.") from error
     (folder / STATE).unlink(missing_ok=True)
     return model_folder
+
+
+def _made_by(folder: Path) -> str | None:
+    """The fingerprint of what a finished model was made by.
+
+    Raises:
+        ArtefactError: one of its files has changed.
+    """
+    remedy = f"remove {folder} to train it anew"
+    made_by = read_json_with_checksum(folder / MADE_BY, remedy)
+    check_files(folder, made_by.get("files", {}), remedy, content=True)
+    return made_by.get("fingerprint")
 
 
 def _batches(examples: Examples, settings: Training, seed: int) -> Iterator[list[TextPair]]:
@@ -204,7 +223,7 @@ def _step(writer: Writer, pairs: list[TextPair], optimiser: torch.optim.Optimize
 
 def _save(path: Path, identity: str, step: int, parts: dict[str, Any]) -> None:
     state = {"identity": identity, "step": step, "random": torch.get_rng_state()}
-    with atomic_write(path, binary=True) as stream:
+    with write_bytes_with_checksum(path) as stream:
         torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, stream)
 
 
@@ -214,6 +233,8 @@ def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
     Raises:
         ArtefactError: the state is damaged.
     """
+    if path.exists():
+        verify_bytes(path, "remove it to start anew")
     try:
         state = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else {}
         if state.get("identity") != identity:

@@ -18,9 +18,10 @@ import torch
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, MpirError
+from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checksum
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
-from mpir.io.write import atomic_folder, atomic_write, naming_output
+from mpir.io.write import atomic_folder, naming_output
 from mpir.models.identity import identity_of
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN
@@ -260,7 +261,7 @@ class FineTuner(TrainedModel):
         with naming_output(path):
             self.folder.mkdir(parents=True, exist_ok=True)
             with open(path, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(values) + "\n")
+                stream.write(json.dumps(add_checksum(values)) + "\n")
 
     def _mend_log(self) -> None:
         """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""
@@ -305,7 +306,7 @@ class FineTuner(TrainedModel):
             "random": torch.get_rng_state(),
             "device random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
         }
-        with atomic_write(self.folder / "state.pt", binary=True) as stream:
+        with write_bytes_with_checksum(self.folder / "state.pt") as stream:
             torch.save(state, stream)
 
     def _resume(self) -> None:
@@ -313,6 +314,7 @@ class FineTuner(TrainedModel):
         if not path.exists():
             return
         try:
+            verify_bytes(path, "remove it to start the run anew")
             state = torch.load(path, weights_only=True, map_location="cpu")
             self._check_state(state, path)
             self._restore(state)

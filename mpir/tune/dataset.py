@@ -1,6 +1,6 @@
 """Scored questions as an artefact: the columns of many questions with their gold, on disk, and no model or corpus.
 
-scored/manifest.json    format, the names of the columns, what made it, sizes, the hash of every file
+scored/manifest.json    format, the names of the columns, what made it, sizes, the hash of every file, a checksum
 scored/questions.json   the questions with their golden documents and snippets, ids as they are
 scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
                         documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.hash import fingerprint, sha256
-from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns
@@ -112,7 +112,7 @@ class Dataset:
                 "made_by": dict(self.made_by),
                 "files": {path.name: sha256(path) for path in sorted(temporary.iterdir())},
             }
-            write_json(temporary / MANIFEST, manifest)
+            write_json_with_checksum(temporary / MANIFEST, manifest)
         return self.load(folder)
 
     @classmethod
@@ -127,7 +127,7 @@ class Dataset:
             raise ArtefactError(
                 f"{root}: holds no scored questions ({MANIFEST} is missing); make some with mpir score."
             )
-        manifest = read_json(root / MANIFEST)
+        manifest = read_json_with_checksum(root / MANIFEST, "score the questions again")
         if not isinstance(manifest.get("files"), dict) or "made_by" not in manifest:
             raise ArtefactError(
                 f"{root}: holds no scored questions ({MANIFEST} is something else's, an index's say); give a folder "

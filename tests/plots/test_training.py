@@ -9,7 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from mpir.errors import InputError
+from mpir.io.checksum import add_checksum
 from mpir.plots.training import _draw_losses, curves, read_log, smooth
+from tests.damage import check_flips
 
 
 def write(path: Path, *entries: dict[str, Any]) -> Path:
@@ -49,6 +51,13 @@ def test_what_a_run_goes_back_behind_does_not_count(tmp_path: Path) -> None:
     assert read_log(path) == ({"sts": {0: 1.0, 1: 1.0}}, {})
     path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], {**steps[2], "loss": 1.0})
     assert read_log(path) == ({"sts": {0: 9.0, 2: 1.0}, "sia": {1: 9.0}}, {2: {"sts": 0.2, "mean": 0.2}})
+
+
+def test_every_changed_byte_of_a_log_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    steps = [{"step": i, "task": ("relevance", "sts")[i % 2], "loss": 1 / (i + 1)} for i in range(9)]
+    looks = [{"step": 4, "dev": {"relevance": 0.5, "sts": 0.4}, "mean": 0.45}]
+    path = write(tmp_path / "log.jsonl", *map(add_checksum, [*steps, *looks]))
+    assert check_flips([path], lambda: read_log(path)) > 70
 
 
 def test_nine_perspectives_are_all_drawn(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from mpir.sia.pipeline import Generation
 from mpir.sia.settings import GenerationSettings
 from mpir.sia.workspace import Workspace
 from mpir.sia.writer import Writer
+from tests.damage import check_flips
 
 from .conftest import ITEMS, Overlap, qasc_record, write_lines
 from .test_writer import make_gpt2
@@ -261,6 +262,20 @@ def test_resuming_keeps_what_is_finished(tmp_path: Path) -> None:
     assert step.counts == {"values": 6}
     Workspace(tmp_path / "w", resume=True).run("step", range(6), work, depends={"x": 2}, size=2)
     assert seen[7:] == [0, 1, 2, 3, 4, 5]
+
+
+def test_every_changed_byte_of_a_step_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    def work(chunk: Any) -> Any:
+        return [{"value": value, "text": "sugar"} for value in chunk], {"values": len(chunk)}
+
+    def read() -> Any:
+        step = Workspace(tmp_path / "w", resume=True).run("step", range(4), work, depends={}, size=2)
+        return [(record["value"], record["text"]) for record in step.records()], dict(step.counts)
+
+    read()
+    mark, *chunks = sorted((tmp_path / "w/.steps/step").iterdir(), reverse=True)
+    assert check_flips(chunks, read) > 70
+    check_flips([mark], read, number=20)
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.io.word_vectors import FILE, MADE_BY
 from mpir.sia.entities import SpacyEntities, TermEntities, entity_finder
 from mpir.sia.rows import SiaRow
 from mpir.sia.swaps import swap_rows
-from mpir.sia.vectors import MADE_BY, Neighbours, train_vectors
+from mpir.sia.vectors import Neighbours, train_vectors
+from tests.damage import check_flips
 
 from .conftest import GROUPS, write_lines
 
@@ -128,6 +130,12 @@ def test_training_is_the_same_for_a_seed_and_says_what_made_it(tmp_path: Path) -
     assert (made["sentences"], made["words"], made["vocabulary"]) == (40, 120, 5)
     assert made["corpus"]["files"][0]["name"] == "c.jsonl"
     assert made["settings"]["seed"] == 5
+
+    def read() -> Any:
+        return Neighbours(tmp_path / "one").of("insulin")
+
+    assert check_flips([tmp_path / "one" / FILE], read, number=20) == 20
+    check_flips([tmp_path / "one" / MADE_BY], read, number=20)
 
 
 def test_vectors_on_a_full_disk_leave_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,8 +11,10 @@ from mpir.errors import ArtefactError, InputError
 from mpir.io.read import read_json
 from mpir.sia.filters import Filters
 from mpir.sia.generated import Writers, generate_items, read_sources
-from mpir.sia.writer import Decoding, Training, Writer, _restore, train_writer
+from mpir.sia.writer import Decoding, Training, Writer, _restore, _save, train_writer
 from mpir.train.leakage import EvaluationQuestions
+from tests import damage
+from tests.damage import check_flips
 
 from .conftest import Overlap, write_lines
 
@@ -177,6 +180,28 @@ def test_sources_are_sentences_of_corpora_and_of_snippets(tmp_path: Path) -> Non
         ("train-0-0", "Three."),
         ("train-0-1", "Four."),
     ]
+
+
+def test_every_changed_byte_of_a_state_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    layer = torch.nn.Linear(3, 3)
+    before = {name: value.clone() for name, value in layer.state_dict().items()}
+    _save(tmp_path / "state.pt", "identity", 5, {"model": layer})
+
+    def read() -> Any:
+        other = torch.nn.Linear(3, 3)
+        step = _restore(tmp_path / "state.pt", "identity", {"model": other})
+        return step, all(torch.equal(value, before[name]) for name, value in other.state_dict().items())
+
+    assert read() == (5, True)
+    assert check_flips([tmp_path / "state.pt"], read) > 90
+
+
+def test_a_finished_model_that_has_changed_is_refused(checkpoint: str, tmp_path: Path) -> None:
+    settings = Training(checkpoint, epochs=1, batch_size=2, max_length=32)
+    model = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
+    damage.write(model / "config.json", (model / "config.json").read_bytes().replace(b"0.02", b"0.03"))
+    with pytest.raises(ArtefactError, match=r"model: is damaged \(config\.json is not what it was .*; remove \S+model"):
+        train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
 
 
 def test_a_damaged_state_is_one_sentence(tmp_path: Path) -> None:

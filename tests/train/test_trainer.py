@@ -28,6 +28,7 @@ from mpir.train.mixture import Task, read_mixture
 from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
 from mpir.train.trainer import FineTuner
+from tests.damage import check_flips
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
 
@@ -274,6 +275,17 @@ def test_a_damaged_state(mixture: Path, settings: TrainingSettings, tmp_path: Pa
     torch.save({**whole, "counters": None}, tmp_path / "run/state.pt")
     with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+
+
+def test_every_changed_byte_of_a_state_is_refused(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
+    FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+
+    def read() -> Any:
+        tuner._resume()
+        return tuner.step, tuner.best, float(parameters(tuner).sum())
+
+    assert check_flips([tmp_path / "run/state.pt"], read) > 95
 
 
 def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from mpir.rank.weights import Weights
 from mpir.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import PLACES, Dataset
 from mpir.tune.objective import Objective
+from tests.damage import FLIPS, check_flips
 
 GOLD = Snippet("2", "abstract", "abstract", 0, 9, "Two here.")
 
@@ -103,6 +104,19 @@ def test_a_changed_or_missing_file_is_refused(scored_set: Dataset, tmp_path: Pat
     np.save(folder / "sentence_scores.npy", np.zeros(5))
     with pytest.raises(ArtefactError, match=r"sentence_scores\.npy: is missing or has changed"):
         Dataset.load(folder)
+
+
+def test_every_changed_byte_is_refused_or_changes_nothing(scored_set: Dataset, tmp_path: Path) -> None:
+    scored_set.save(tmp_path / "scored")
+
+    def read() -> Any:
+        loaded = Dataset.load(tmp_path / "scored")
+        assert_same(scored_set, loaded)
+        return loaded.columns.layout, loaded.made_by, loaded.data, loaded.questions
+
+    assert check_flips([tmp_path / "scored/manifest.json"], read) > 80
+    others = [path for path in sorted((tmp_path / "scored").iterdir()) if path.name != "manifest.json"]
+    assert check_flips(others, read) == FLIPS
 
 
 def test_a_subset_is_what_scoring_those_questions_gives(scored_set: Dataset) -> None:
