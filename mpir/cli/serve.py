@@ -75,6 +75,9 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
     parser.add_argument(
         "--queue", type=int, default=2_000_000, metavar="TOKENS", help="that may wait before 429 (%(default)s)"
     )
+    parser.add_argument(
+        "--max-connections", type=int, default=1000, metavar="N", help="open at the same time (%(default)s)"
+    )
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for an answer (%(default)s)")
     parser.add_argument("--grace", type=float, default=60.0, metavar="SECONDS", help="to finish in (%(default)s)")
     add_model_options(parser)
@@ -125,7 +128,11 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
     arguments.device = devices(arguments.device, arguments.workers)
     arguments.no_cache = arguments.cache is None
     limits = Limits(
-        documents=arguments.max_documents, body=arguments.max_body, waiting=arguments.queue, seconds=arguments.timeout
+        documents=arguments.max_documents,
+        body=arguments.max_body,
+        waiting=arguments.queue,
+        connections=arguments.max_connections,
+        seconds=arguments.timeout,
     )
     _check(arguments)
     indexes = _indexes(arguments.index)
@@ -145,7 +152,7 @@ def _key() -> str:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("max_documents", "max_body", "queue", "timeout", "grace"):
+    for name in ("max_documents", "max_body", "max_connections", "queue", "timeout", "grace"):
         real_number(
             f"--{name.replace('_', '-')}", getattr(arguments, name), "a number above 0", lambda value: value > 0
         )

@@ -62,14 +62,14 @@ class Arriving:
                 await self._collect(START)
 
     async def _collect(self, enough: int) -> None:
-        parts, size = [], 0
+        body = bytearray()  # as a list of its pieces, a body of single bytes takes fifty times its size
         try:
-            async for part in self._request.stream():
-                parts.append(part)
-                if (size := size + len(part)) >= enough:
+            async for piece in self._request.stream():
+                body += piece
+                if len(body) >= enough:
                     return
         finally:
-            self.seen = b"".join(parts)
+            self.seen = bytes(body)
 
 
 def _too_large(limits: Limits) -> ApiError:

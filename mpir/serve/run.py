@@ -8,7 +8,6 @@ import math
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -16,12 +15,12 @@ import uvicorn
 
 from mpir.errors import InputError, format_value
 from mpir.serve.app import create_app
+from mpir.serve.connections import ACCEPTED_AT_ONCE, KEEP_ALIVE, bounded_protocol, connection_limits
+from mpir.serve.logs import log_to_stderr
 from mpir.serve.service import Service
 
 BACKLOG = 2048
-KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open: longer than the 60 of common proxies, which would otherwise send a
-request on one that is just being closed, and tell their client 502."""
+"""Connections that wait to be accepted."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -63,6 +62,8 @@ class Announcing(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
+        for listening in sockets or ():  # which asyncio has set to as many as it accepts at once
+            listening.listen(BACKLOG)
         self._announce()
 
 
@@ -74,11 +75,16 @@ def run_server(
     `started` is called with the URL once requests are taken; they wait until it returns. Where work remains that nobody
     waits for any more, the process ends here.
     """
-    _log_to_stderr()
+    log_to_stderr()
+    connections = connection_limits(service.settings.limits)
     config = uvicorn.Config(
         create_app(service),
         log_config=None,
         access_log=False,
+        http=bounded_protocol(connections),
+        ws="none",
+        backlog=ACCEPTED_AT_ONCE,
+        limit_concurrency=connections.connections + ACCEPTED_AT_ONCE,
         timeout_graceful_shutdown=math.ceil(grace),
         timeout_keep_alive=KEEP_ALIVE,
     )
@@ -105,13 +111,3 @@ def _signals_only_stop(server: uvicorn.Server) -> Any:
     finally:
         for one, handler in kept.items():
             signal.signal(one, handler)
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    for name, level in (("mpir.serve", logging.INFO), ("uvicorn", logging.WARNING)):
-        logger = logging.getLogger(name)
-        logger.setLevel(level)
-        logger.propagate = False
-        logger.handlers = [handler]

@@ -20,6 +20,8 @@ class Limits:
     searches: int = 64
     """Searches of an index that wait or run."""
     batch: int = 100_000
+    connections: int = 1_000
+    """Open at the same time."""
     seconds: float = 60.0
     """For reading a request, and again for answering it."""
 
