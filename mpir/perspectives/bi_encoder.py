@@ -16,12 +16,11 @@ from mpir.models.lazy import EncoderLike
 from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
-from mpir.perspectives.normalization import LOGIT, TOPS
+from mpir.perspectives.normalization import COSINE, LOGIT, TOPS
 from mpir.text.types import Pair
 from mpir.types import F32, F64, Bool
 from mpir.validation import check_choice
 
-COSINE = "cosine"
 SCALES = (COSINE, LOGIT, *TOPS)
 PAIRS_PER_PASS = 16_384
 """Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""

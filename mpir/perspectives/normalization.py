@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mpir.types import F64, I64, Float
 
 TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
-LOGIT = "logit"
+LOGIT, COSINE = "logit", "cosine"
 SCALES = (LOGIT, *TOPS)
 USUAL, FEW = 0.133, 5
 """How much BM25 of candidates usually differs, as a share of the best one: the median deviation of 30 candidates over

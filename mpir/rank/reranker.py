@@ -22,7 +22,7 @@ from mpir.rank.columns import Layout
 from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.rank.prepare import BM25, gather
 from mpir.rank.ranking import Ranking, rank
-from mpir.rank.score import fill_documents, fill_sentences, report_passages
+from mpir.rank.score import check_cosines, fill_documents, fill_sentences, report_passages
 from mpir.rank.validation import (
     a_cache,
     a_pair,
@@ -318,6 +318,7 @@ class Reranker:
 
     def fill(self, parts: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Queries that lack only the scores, with them."""
+        check_cosines(parts, self._of("document"))
         kept: dict[str, Any] = {"cache": self.cache, "progress": progress}
         return fill_documents(
             fill_sentences(parts, self._of("sentence"), self.derived, **kept), self._of("document"), **kept

@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from mpir.errors import InputError, format_value
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.base import Derived
+from mpir.perspectives.normalization import COSINE
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns
 from mpir.text.types import Pair
 from mpir.types import F64, Bool
+from mpir.validation import COSINE_LIMIT
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +99,23 @@ def fill_documents(
             long = part.documents_in_passages | found.in_passages[rows]
             filled[number] = replace(part, columns=columns, documents_in_passages=long)
     return filled
+
+
+def check_cosines(parts: Sequence[Candidates], perspectives: Sequence[Perspective]) -> None:
+    """Refuse scores that documents bring in place of a perspective whose scores are cosines, and that are none.
+
+    Raises:
+        InputError: a score below -1 or above 1, beyond what rounding explains.
+    """
+    for name in (one.name for one in perspectives if getattr(one, "scale", None) == COSINE):
+        for part in (part for part in parts if name in part.columns.layout.documents):
+            for document, score in zip(part.documents, part.columns.document(name).tolist(), strict=True):
+                if not abs(score) <= COSINE_LIMIT:
+                    raise InputError(
+                        f"document {format_value(document.id)} of the query {format_value(part.query)} has the score "
+                        f"{format_value(name)} {score:.6g}; expected a cosine from -1 to 1 (the index or file that "
+                        "gives it may be damaged)."
+                    )
 
 
 def report_passages(in_passages: Bool, what: str) -> None:

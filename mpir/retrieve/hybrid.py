@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from mpir.retrieve.base import Retriever
 from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.text.types import Document
 from mpir.types import F64
-from mpir.validation import check_choice, whole_number
+from mpir.validation import check_choice, is_finite, whole_number
 
 FUSIONS = ("rrf", "sum")
 DEPTH = 100
@@ -104,11 +104,14 @@ class HybridRetriever:
             missing = [name for name in names if name not in known]
             known |= dict(zip(missing, one.scores_of(query, missing).tolist() if missing else (), strict=True))
             columns.append([known[name] for name in names])
+            _check_finite(one.name, dict(zip(names, columns[-1], strict=True)))
         return np.array(columns, np.float64).T
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The weighted sums (N,) of z-scores among these documents alone: ranks in a whole index are not known."""
         scores = np.column_stack([one.scores_of(query, ids) for one in self.retrievers])
+        for one, column in zip(self.retrievers, scores.T, strict=True):
+            _check_finite(one.name, dict(zip(ids, column.tolist(), strict=True)))
         return scaled_sum(scores, self.weights)
 
     def document(self, id: str) -> Document:
@@ -128,6 +131,16 @@ class HybridRetriever:
         """Close all first stages."""
         for one in self.retrievers:
             one.close()
+
+
+def _check_finite(stage: str, scores: Mapping[str, float | None]) -> None:
+    """Raise InputError for a score, by the id of its document, that is no finite number."""
+    for name, score in scores.items():
+        if not is_finite(score):
+            raise InputError(
+                f"the first stage {format_value(stage)} gives document {format_value(name)} the score "
+                f"{format_value(score)}; expected a finite number."
+            )
 
 
 def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:

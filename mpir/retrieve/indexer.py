@@ -13,8 +13,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import InputError, OutputError, RepeatedIdError, format_value
-from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.retrieve.analyzer import indexing_options
 from mpir.retrieve.dense.build_dir import sources_in
@@ -79,7 +79,7 @@ def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
     """The names of vectors of the same source. What is to become of others is said in time to stop it."""
     kept = []
     for name, corpus in sources_in(target).items():
-        if corpus and fingerprint(corpus) == fingerprint(dict(source)):
+        if corpus and is_same_corpus(corpus, source):
             kept.append(name)
         else:
             _log.warning(

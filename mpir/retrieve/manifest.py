@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import are_files, check_files, list_files
-from mpir.io.hash import fingerprint
 from mpir.retrieve.analyzer import ANALYZERS, analyzer_name
 from mpir.retrieve.java import anserini_version
 from mpir.text.terms import StopWords
@@ -79,7 +79,7 @@ def index_matches(folder: str | Path, source: Mapping[str, Any], *, stop_words: 
         return False
     try:
         info = read_info(folder)
-        if fingerprint(info.source) != fingerprint(source) or info.stop_words != stop_words:
+        if not is_same_corpus(info.source, source) or info.stop_words != stop_words:
             return False
         check_files(folder, info.files, REMEDY, content=True)
     except ArtefactError as error:

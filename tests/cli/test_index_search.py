@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from mpir.cli import index, main, search
 from mpir.errors import ArtefactError, InputError, MpirError
+from mpir.io.checksum import read_json_with_checksum
 
 RECORDS = [
     {"pmid": "1", "title": "BRCA1 in breast cancer", "abstract": "Mutations raise the risk."},
@@ -66,6 +68,35 @@ def test_verification_prints_what_it_verified_or_ends_with_one_sentence(
     ):
         with pytest.raises(InputError, match=message):
             mpir("index", *arguments, "--index", folder)
+
+
+def test_a_change_of_equal_size_and_time_makes_the_index_anew(
+    corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = corpus.stat()
+    corpus.write_text(corpus.read_text().replace("Statins", "Fibrate"))
+    os.utime(corpus, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (corpus.stat().st_size, corpus.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    assert mpir("index", corpus, "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is False
+    assert mpir("search", "--index", folder, "fibrate") == 0
+    assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
+    os.utime(corpus)  # a copy, say: the content is the same
+    assert mpir("index", corpus, "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is True
+
+
+def test_an_index_of_0_1_is_kept_by_size_and_time(
+    corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = read_json_with_checksum(folder / "manifest.json")
+    del manifest["source"]["files"][0]["sha256"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert mpir("index", corpus, "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is True
+    os.utime(corpus)
+    assert mpir("index", corpus, "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] is False
 
 
 def test_an_index_is_kept_until_the_corpus_changes(

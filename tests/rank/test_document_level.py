@@ -67,6 +67,20 @@ def test_scores_that_documents_bring_are_columns_and_no_model_is_asked_for_them(
     assert best.shares["long"] == 1.5
 
 
+@pytest.mark.parametrize("score", [8.8e34, 1.2, -1.2])
+def test_a_score_in_place_of_a_cosine_that_is_none_names_its_document(score: float) -> None:
+    long = Long()
+    long.scale = "cosine"  # type: ignore[attr-defined]
+    reranker = Reranker(perspectives=[Letters(), long], weights=WEIGHTS)
+    docs = [replace(DOCS[0], scores={"bm25": 1.0, "long": 1.0004}), replace(DOCS[1], scores={"bm25": 1.0, "long": 0.5})]
+    assert len(reranker.rerank("q", docs).documents) == 2
+    docs[1] = replace(DOCS[1], scores={"bm25": 1.0, "long": score})
+    with pytest.raises(
+        InputError, match=r"^document 'b' of the query 'q' has the score 'long' \S+; expected a cosine "
+    ):
+        reranker.rerank("q", docs)
+
+
 def test_without_a_score_of_the_first_stage_bm25_is_computed_beside_the_others() -> None:
     docs = [Document(str(i), abstract=text, scores={"dense": 0.5}) for i, text in enumerate(["a gene", "a cell"])]
     ranking = Reranker(perspectives=[Letters()]).rerank("gene", docs)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import Files, are_files, check_files
-from mpir.io.hash import fingerprint
 from mpir.version import __version__
 
 FORMAT = 1
@@ -118,7 +118,7 @@ def dense_matches(
         check_encoder(Path(folder), info, encoder)
     except ArtefactError:
         return False
-    same = fingerprint(corpus_of(info.source)) == fingerprint(corpus_of(source))
+    same = is_same_corpus(corpus_of(info.source), corpus_of(source))
     return same and info.factory == factory and info.sentences >= sentences and _is_whole(folder, info)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,32 @@ def test_weights_choose_between_the_stages(stages: tuple[LuceneIndex, DenseIndex
     for weights, alone in (([1.0, 0.0], lexical), ([0.0, 1.0], dense)):
         found = HybridRetriever(stages, fusion="sum", weights=weights).search("heart attack", 2)
         assert [one.id for one in found] == [one.id for one in alone.search("heart attack", 2)]
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "sum"])
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), None])
+def test_a_score_that_is_no_finite_number_names_the_first_stage(
+    stages: tuple[LuceneIndex, DenseIndex], fusion: str, score: float | None
+) -> None:
+    class Broken(LuceneIndex):
+        """A first stage of a user's."""
+
+        name = "mine"
+
+        def __init__(self) -> None: ...
+
+        def search_batch(self, queries: Sequence[str], k: int = 100, **_: Any) -> list[list[Document]]:
+            return [[replace(DOCUMENTS[0], score=score)] for _ in queries]
+
+        def scores_of(self, query: str, ids: Sequence[str]) -> Any:
+            return np.full(len(ids), np.nan if score is None else score)
+
+    hybrid = HybridRetriever([stages[1], Broken()], fusion=fusion)
+    message = r"^the first stage 'mine' gives document '\w' the score (nan|inf|missing); expected a finite number\.$"
+    with pytest.raises(InputError, match=message):
+        hybrid.search("heart")
+    with pytest.raises(InputError, match=message):
+        hybrid.scores_of("heart", ["a"])
 
 
 def test_all_are_retrievers(stages: tuple[LuceneIndex, DenseIndex]) -> None:
