@@ -43,8 +43,8 @@ def main() -> int:
     parser.add_argument("--lexicon", type=Path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
     arguments = parser.parse_args()
     documents = list(read_corpus(arguments.reports))
-    documents *= -(-LEAST // sum(len(sentences(one, style="report")) for one in documents))
-    count = sum(len(sentences(one, style="report")) for one in documents)
+    documents *= -(-LEAST // sum(len(sentences(one, splitting="report")) for one in documents))
+    count = sum(len(sentences(one, splitting="report")) for one in documents)
     print(f"{count:,} sentences of {len(documents):,} reports")
     with tempfile.TemporaryDirectory() as folder:
         ways = dict(in_memory(documents, arguments.lexicon)) | dict(
@@ -58,7 +58,7 @@ def main() -> int:
 def in_memory(documents: Sequence[Document], path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Annotating sentences that are at hand, by each matcher."""
     lexicon, negation = Lexicon.load(path), NegEx.load(*TRIGGERS)
-    found = [one for document in documents for one in sentences(document, style="report")]
+    found = [one for document in documents for one in sentences(document, splitting="report")]
     for matcher in (ExactMatcher(lexicon), PartialMatcher(lexicon)):
         yield (
             f"annotate, {matcher.name}",

@@ -28,7 +28,7 @@ from mpir.evaluate import evaluate
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
-from mpir.rank.ranking import rank
+from mpir.rank.present import rank
 from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import System, answer
 from mpir.text import Document, Question, Sentence, Snippet
@@ -118,11 +118,11 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
     places = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
     sentences = tuple(Sentence(d.id, "abstract", begin, begin + 90, d.abstract[:90]) for d, begin in places)
     columns = Columns(
-        Layout(("bm25",), NAMES),
-        np.array([[document.score] for document in documents]),
-        generator.random((len(sentences), len(NAMES))),
-        np.zeros(DOCUMENTS, np.int64),
-        np.repeat(np.arange(DOCUMENTS), SENTENCES),
+        layout=Layout.of(("bm25",), NAMES),
+        documents=np.array([[document.score] for document in documents]),
+        sentences=generator.random((len(sentences), len(NAMES))),
+        question_of=np.zeros(DOCUMENTS, np.int64),
+        document_of=np.repeat(np.arange(DOCUMENTS), SENTENCES),
     )
     golden = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
     begins = generator.integers(0, 800, len(golden)).tolist()
@@ -130,7 +130,9 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         Snippet(name, "abstract", "abstract", begin, begin + 150, "x")
         for name, begin in zip(golden, begins, strict=True)
     )
-    scored = Candidates.of(f"q{number}", documents, sentences, columns, np.zeros(len(sentences)))
+    scored = Candidates.of(
+        f"q{number}", documents, sentences=sentences, columns=columns, lexical=np.zeros(len(sentences))
+    )
     return Question(f"q{number}", "?", "list", tuple(golden), snippets), scored
 
 

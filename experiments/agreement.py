@@ -101,7 +101,7 @@ def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
     for question in numbers[:-1]:
         first, last = documents[question : question + 2]
         part = slice(*map(int, rows[question : question + 2]))
-        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first[first:last])
+        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first_stage[first:last])
 
 
 def column(scored: Dataset, questions: list[Part], relevance: F64, heard: int | None) -> F64:

@@ -133,7 +133,7 @@ def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
                 f"{source}: tuned on another model of {name!r} ({tuned[name]}) than scored {arguments.scored} "
                 f"({used[name]}); score the questions with this bundle."
             )
-    return weights.over(scored.columns.layout, str(source))
+    return weights.align_to(scored.columns.layout, str(source))
 
 
 def first_candidates(scored: Dataset, count: int) -> Dataset:
@@ -198,7 +198,7 @@ class Curve:
         for first, last, start, end in zip(documents, documents[1:], rows, rows[1:], strict=False):
             document_of = np.asarray(columns.document_of[start:end]) - first
             lexical = np.asarray(self.scored.lexical[start:end])
-            kept.append(start + choose(lexical, np.asarray(columns.first[first:last]), document_of))
+            kept.append(start + choose(lexical, np.asarray(columns.first_stage[first:last]), document_of))
         return np.concatenate(kept)
 
 

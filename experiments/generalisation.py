@@ -116,7 +116,7 @@ def measure(
         run = {}
         for name, one, tail in zip(test.queries, scored, tails, strict=True):
             scores = system.scores(one)[0 if test.candidates is None else 1]
-            order = np.lexsort((np.arange(len(scores)), -one.columns.first, -scores))
+            order = np.lexsort((np.arange(len(scores)), -one.columns.first_stage, -scores))
             ranked = [*(one.documents[i].id for i in order), *tail]
             run[name] = {document: float(-rank) for rank, document in enumerate(ranked)}
         by_query = evaluate_queries(test.qrels, run, list(MEASURES))
@@ -150,9 +150,15 @@ def as_sentences(
         bm25 = np.array([document.score for document in part], np.float64)
         places, zeros = np.arange(len(part)), np.zeros(len(part), np.int64)
         kept = tuple(Sentence(d.id, "abstract", 0, len(d.text), d.text) for d in part)
-        columns = Columns(Layout(("bm25",), ()), bm25[:, None], np.zeros((len(part), 0)), zeros, places)
-        parts.append(Candidates.of(query, part, kept, columns, bm25))
-    return reranker.fill(parts, progress=progress)
+        columns = Columns(
+            layout=Layout.of(("bm25",), ()),
+            documents=bm25[:, None],
+            sentences=np.zeros((len(part), 0)),
+            question_of=zeros,
+            document_of=places,
+        )
+        parts.append(Candidates.of(query, part, sentences=kept, columns=columns, lexical=bm25))
+    return reranker.score_prepared(parts, progress=progress)
 
 
 def table(test: TestSet, values: Mapping[str, Mapping[str, npt.NDArray[np.float64]]]) -> list[list[Any]]:

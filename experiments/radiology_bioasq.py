@@ -111,12 +111,12 @@ def _with(
             rows = np.flatnonzero(np.isin(columns.document_of, documents))
             parts = [_sentence(given, texts, row) for row in rows]
         values.append(perspective.score(question.body, parts))
-    named = {perspective.name: np.concatenate(values)}
+    columns = columns.with_columns({replace(perspective.column, level=level): np.concatenate(values)})
     if level == "document":
         weighed = replace(weights, beta={**weights.beta, perspective.name: WEIGHT})
-        return replace(given, columns=columns.with_documents(named, signed=named)), weighed
+        return replace(given, columns=columns), weighed
     weighed = replace(weights, alpha={**weights.alpha, perspective.name: WEIGHT})
-    return replace(given, columns=columns.with_sentences(named, signed=named)), weighed
+    return replace(given, columns=columns), weighed
 
 
 def _sentence(given: Dataset, texts: Mapping[str, Mapping[str, str]], row: int) -> str:

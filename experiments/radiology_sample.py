@@ -31,7 +31,7 @@ def run(lexicon: Path, cache: Path | None) -> int:
     one = Scored(Half(reports, queries, read_qrels(SAMPLE / "qrels.txt")), {})
     texts = [report.text for report in reports]
     polarity = NegationPerspective(Lexicon.load(lexicon), negation=NegEx.load(*TRIGGERS))
-    reranker = Reranker(cache=cache, style="report")
+    reranker = Reranker(cache=cache, splitting="report")
     column = np.stack([polarity.score(query, texts) for query in queries.values()])
     scored = reranker.score(list(queries.values()), [reports] * len(queries))
     blended = np.stack([blend(found.columns, reranker.weights).documents for found in scored])

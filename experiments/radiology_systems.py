@@ -90,7 +90,7 @@ def scored(half: Half, reranker: Reranker | None, encoders: Mapping[str, Start])
 
 def nearest(half: Half, encoder: Start) -> F64:
     """The cosine (Q, D) of every query with the nearest sentence of every report."""
-    found = [sentences(report, style="report") for report in half.reports]
+    found = [sentences(report, splitting="report") for report in half.reports]
     cosines = encoder.cosines(list(half.queries.values()), [one.text for several in found for one in several])
     first = np.cumsum([0, *map(len, found[:-1])])
     return np.maximum.reduceat(cosines, first, axis=1)
@@ -125,9 +125,6 @@ def _blended(
 
 
 def _with(perspective: NegationPerspective, level: Level, signed: bool, part: Candidates) -> Columns:
-    kept = (perspective.name,) if signed else ()
-    if level == "sentence":
-        texts = [sentence.text for sentence in part.sentences]
-        return part.columns.with_sentences({perspective.name: perspective.score(part.query, texts)}, signed=kept)
-    texts = [document.text for document in part.documents]
-    return part.columns.with_documents({perspective.name: perspective.score(part.query, texts)}, signed=kept)
+    texts = [text.text for text in (part.sentences if level == "sentence" else part.documents)]
+    column = replace(perspective.column, level=level, signed=signed)
+    return part.columns.with_columns({column: perspective.score(part.query, texts)})

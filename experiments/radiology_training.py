@@ -49,7 +49,7 @@ def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> li
     """
     halves = read_openi(path)
     reports = [report for name in names for report in halves[name].reports]
-    texts = list(dict.fromkeys(one.text.lower() for report in reports for one in sentences(report, style="report")))
+    texts = list(dict.fromkeys(one.text.lower() for report in reports for one in sentences(report, splitting="report")))
     found: dict[str, dict[str, None]] = {}
     mentions = annotate(texts, Lexicon.load(lexicon), negation=NegEx.load())
     for text, several in zip(texts, mentions, strict=True):

@@ -75,7 +75,7 @@ def scispacy_splitter() -> Splitter:
 
 SPLITTERS: dict[str, Callable[[], Splitter]] = {
     "mpir.text.split": lambda: split,
-    "mpir, reports": lambda: partial(split, style="report"),
+    "mpir, reports": lambda: partial(split, splitting="report"),
     "blingfire": blingfire_splitter,
     "pysbd": pysbd_splitter,
     "spaCy sentencizer": spacy_splitter,

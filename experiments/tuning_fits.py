@@ -118,7 +118,17 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
         return partial(by_free, load_free(job.free, part.method)), {}
     if part.method == "best single perspective":
         names, none = layout.sentences, dict.fromkeys(layout.documents, 0.0)
-        alone = [Weights({n: float(n == name) for n in names}, 0.0, none, 1.0, (1.0,), "document") for name in names]
+        alone = [
+            Weights(
+                {n: float(n == name) for n in names},
+                alpha_context=0.0,
+                beta=none,
+                beta_sentences=1.0,
+                w=(1.0,),
+                context="document",
+            )
+            for name in names
+        ]
         best = max(alone, key=objective)
         return by_weights(best), {"chosen": max(best.alpha, key=lambda name: best.alpha[name])}
     if part.method == "equal shares":
@@ -133,7 +143,7 @@ def fixed(method: str, layout: Layout) -> Weights:
         return Weights.from_dict(open_bundle("default").weights or {})
     if method == REFERENCE:
         return Weights.equal(layout.sentences, layout.documents)
-    return PUBLISHED["rawal-baral-2020"].over(layout)
+    return PUBLISHED["rawal-baral-2020"].align_to(layout)
 
 
 @cache
@@ -155,7 +165,7 @@ def free_of(scored: Dataset, method: str) -> Free:
         documents = columns.question_of == number
         sentences = documents[columns.document_of]
         found[question.id] = (
-            free_scores(columns.first[documents], columns.document("dense")[documents])[method],
+            free_scores(columns.first_stage[documents], columns.document("dense")[documents])[method],
             free_scores(scored.lexical[sentences], columns.sentence("cosine")[sentences])[method],
             scored.documents[documents].tolist(),
         )

@@ -187,7 +187,7 @@ def sentence_set(job: Job, test: TestSet) -> Values:
     found: dict[str, list[float]] = {}
     for name, one, cosine in zip(test.queries, scored, cosines, strict=True):
         label = np.array([test.qrels[name].get(document.id, 0) > 0 for document in one.documents], bool)
-        orders = dict(free_scores(one.columns.first, cosine))
+        orders = dict(free_scores(one.columns.first_stage, cosine))
         orders |= {system.name: system.scores(one)[0] for system in job.compared}
         for system, scores in orders.items():
             found.setdefault(system, []).append(average_precision(scores, label))
@@ -252,7 +252,7 @@ def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
     of_sentences = job.start.of_lists(queries, [[s.text for s in one.sentences] for one in scored])
     found = []
     for one, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
-        free = free_scores(one.columns.first, documents), free_scores(one.lexical, sentences)
+        free = free_scores(one.columns.first_stage, documents), free_scores(one.lexical, sentences)
         fixed = [Fixed(name, free[0][name], free[1][name]) for name in FREE]
         found.append([*fixed, *(Fixed(system.name, *system.scores(one)) for system in job.compared)])
     return found
@@ -318,9 +318,9 @@ def document_set(job: Job, test: TestSet) -> Values:
         of_heads.append(cosines[row][order[: job.head]])
     scored = job.score(list(test.queries.values()), heads)
     for name, one, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
-        again = Fixed(SAME, free_scores(one.columns.first, cosine)[SUMMED], one.lexical)
+        again = Fixed(SAME, free_scores(one.columns.first_stage, cosine)[SUMMED], one.lexical)
         for system in (again, *job.compared):
-            ranked = np.lexsort((-one.columns.first, -system.scores(one)[0]))
+            ranked = np.lexsort((-one.columns.first_stage, -system.scores(one)[0]))
             names = [*(one.documents[i].id for i in ranked), *tail]
             runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
     return {

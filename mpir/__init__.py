@@ -10,8 +10,9 @@ from mpir.version import __version__
 if TYPE_CHECKING:
     from mpir.perspectives.base import Perspective, register
     from mpir.rank.api import arerank, rerank
-    from mpir.rank.ranking import RankedDocument, RankedSentence, Ranking
+    from mpir.rank.ranking import Ranking
     from mpir.rank.reranker import Reranker
+    from mpir.rank.results import RankedDocument, RankedSentence
     from mpir.rank.weights import Weights
     from mpir.text.types import Document, Question, Sentence, Snippet
 
@@ -37,8 +38,8 @@ _HOMES = {
     "Document": "mpir.text.types",
     "Perspective": "mpir.perspectives.base",
     "Question": "mpir.text.types",
-    "RankedDocument": "mpir.rank.ranking",
-    "RankedSentence": "mpir.rank.ranking",
+    "RankedDocument": "mpir.rank.results",
+    "RankedSentence": "mpir.rank.results",
     "Ranking": "mpir.rank.ranking",
     "Reranker": "mpir.rank.reranker",
     "Sentence": "mpir.text.types",

@@ -105,7 +105,7 @@ def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matc
     from mpir.annotate import annotate
     from mpir.text.split import sentences
 
-    found = sentences(document, style="report")
+    found = sentences(document, splitting="report")
     mentions = [
         {
             "concept": mention.concept,

@@ -80,7 +80,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     if not bundle.weights:
         raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune some for it first.")
     source = f"{bundle.folder}: weights"
-    scored = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
+    scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
     found = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
     write_json_with_checksum(bundle.folder / RELEVANCE, found.to_dict())
     declare(bundle.folder, "relevance", RELEVANCE)

@@ -144,10 +144,8 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     if given := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(given))
     if polarity := _load_negation(arguments):
-        from mpir.perspectives.negation import WEIGHT
-
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
-        chosen |= {"beside": [(polarity, WEIGHT)], "style": "report"}
+        chosen |= {"perspectives": [polarity], "splitting": "report"}
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=_open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
 

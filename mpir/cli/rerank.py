@@ -84,7 +84,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     queries = _queries(arguments)
-    from mpir.rank.explain import reasons
+    from mpir.rank.render.text import reasons
 
     reranker = load_reranker(arguments)
     width = get_terminal_size().columns if sys.stdout.isatty() else None
@@ -143,7 +143,7 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: lis
         with atomic_write(arguments.html) as stream:
             stream.write(page_with(page_data(ranking, documents)))
     if arguments.csv:
-        from mpir.rank.spreadsheet import spreadsheet
+        from mpir.rank.render.spreadsheet import spreadsheet
 
         with atomic_write(arguments.csv) as stream:
             stream.write(spreadsheet(ranking, arguments.sentences))

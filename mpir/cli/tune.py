@@ -127,13 +127,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         check_folder(arguments.plots)
     check_sealed(arguments.output.parent, but=arguments.output.name)
-    first = reduce(Dataset.beside, map(Dataset.load, arguments.scored))
-    scored = Dataset.below([first, *map(Dataset.load, arguments.also)])
+    first = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
+    scored = Dataset.concat([first, *map(Dataset.load, arguments.also)])
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)
     old, name = _in_place(arguments, objective)
-    forms = {"context": arguments.context, "normalise": arguments.normalise, "single": old.single}
+    forms = {
+        "context": arguments.context,
+        "normalise": arguments.normalise,
+        "sentence_list_beta": old.sentence_list_beta,
+    }
     space = Space.of(scored.columns, bounds=bounds, **forms)
     plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
     header = settings(objective, space, plan, folds=arguments.folds)
@@ -198,7 +202,7 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     which = arguments.output if arguments.output.is_file() else arguments.against
     if which is None:
         return Weights.equal(layout.sentences, layout.documents), "equal weights"
-    return Weights.load(which).over(layout, str(which)), f"the weights {which}"
+    return Weights.load(which).align_to(layout, str(which)), f"the weights {which}"
 
 
 def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from mpir.rank.ranking import RankedDocument, Ranking
+from mpir.rank.ranking import Ranking
+from mpir.rank.results import RankedDocument
 from mpir.text import Document
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
@@ -45,7 +46,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
     return {
         "query": ranking.query,
         "unread": ranking.unread,
-        "weights": (ranking.weights.of_single() if ranking.single else ranking.weights).to_dict(),
+        "weights": (ranking.weights.of_sentence_list() if ranking.sentence_list else ranking.weights).to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
         "left_out": ranking.left_out,

@@ -7,8 +7,9 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mpir.rank.ranking import RankedDocument, Ranking
+    from mpir.rank.ranking import Ranking
     from mpir.rank.reranker import Reranker
+    from mpir.rank.results import RankedDocument
 
 GIVEN = {"text", "metadata"}
 """What a ranked document has from the caller, and is not handed back beside it."""

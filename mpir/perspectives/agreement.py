@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mpir.perspectives.column import Column
 from mpir.perspectives.normalization import minmax
 from mpir.retrieve.memory import MemoryIndex
 from mpir.types import F64, I64, Float
@@ -34,7 +35,11 @@ class Agreement:
     rests_on: str
     heard: int | None = HEARD
     name: str = "agreement"
-    evidence: bool = False
+
+    @property
+    def column(self) -> Column:
+        """The column, which orders sentences and is no evidence for documents."""
+        return Column(self.name, "sentence", "ordering")
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from mpir.errors import InputError, format_names, format_value, shortened
 from mpir.io.hash import fingerprint
+from mpir.perspectives.column import Column, Level, Role
 from mpir.text.types import Pair
 from mpir.types import F32, F64, I64, Bool, Float
 
 ENTRY_POINTS = "mpir.perspectives"
-Level = Literal["sentence", "document"]
 
 
 class SharedModel(Protocol):
@@ -40,8 +40,8 @@ class Derived(Protocol):
         """The name of the sentence column that it needs."""
 
     @property
-    def evidence(self) -> bool:
-        """Whether it says something for a sentence's document, or only orders sentences."""
+    def column(self) -> Column:
+        """The column and its role in the blend."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -56,14 +56,21 @@ class Perspective(ABC):
 
     A subclass sets `name` and answers `score`. `identity` says what the scores depend on (checkpoint hash, settings):
     two perspectives with the same fingerprint must give the same scores. `level` says what it reads: every sentence, or
-    every document as a whole. `evidence` is False for one that orders sentences and says nothing for their documents.
-    `signed` is True for one whose 0 says nothing and whose sign speaks for or against: no blend rescales its column.
+    every document as a whole. `role` is ``ordering`` for one that orders sentences and is no evidence for their
+    documents. `signed` is True for one whose 0 means "no statement" and whose sign speaks for or against: the blend
+    never rescales its column. `default_weight` is the weight of its column where weights do not name it.
     """
 
     name: str
     level: Level = "sentence"
-    evidence: bool = True
+    role: Role = "evidence"
     signed: bool = False
+    default_weight: float | None = None
+
+    @property
+    def column(self) -> Column:
+        """The column that the scores fill, and its role in the blend."""
+        return Column(self.name, self.level, self.role, self.signed)
 
     @abstractmethod
     def score(self, question: str, sentences: Sequence[str]) -> Float:

@@ -12,7 +12,7 @@
 `checkpoint` may be a hub name instead of a folder in the bundle, or with "../" a folder of the bundle beside it, and a
 lone JSON file of this form is a bundle, too.
 A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. One with
-`"evidence": false` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
+`"role": "ordering"` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
 agreement between documents rests on (perspectives/agreement.py); without it there is no such column. `relevance` names
 a file with the maps from scores to probabilities (rank/calibration.py); without it they are plain logistic curves.
 """
@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import ArtefactError, MpirError, format_names, format_value
+from mpir.errors import ArtefactError, InputError, MpirError, format_names, format_value
 from mpir.io.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
 from mpir.io.hash import sha256
 from mpir.io.read import found_file, read_json
-from mpir.perspectives.base import Level, Loading, Perspective, build
+from mpir.perspectives.base import Loading, Perspective, build
+from mpir.perspectives.column import Column, Level, role_of
 from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
@@ -42,7 +43,7 @@ FORM = {
     "agreement": (str, "the name of a perspective"),
     "relevance": (str, "the name of a file"),
 }
-OURS = ("name", "kind", "level", "evidence")
+OURS = ("name", "kind", "level", "role", "evidence")
 """Keys of a perspective's entry that are the same for every kind; the others are its kind's own."""
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
 SHIPPED = Path(__file__).parents[1] / "bundles"
@@ -107,7 +108,7 @@ class Bundle:
             )
             raise ArtefactError(message) from error
         perspective.level = item.get("level", perspective.level)
-        perspective.evidence = item.get("evidence", perspective.evidence)
+        perspective.role = role_of(item, perspective.role)
         return perspective
 
 
@@ -198,11 +199,10 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
                 f"{path}: evidence of {format_value(item['name'])} is {format_value(item['evidence'])}; expected "
                 "true or false."
             )
-        if item.get("level") == "document" and not item.get("evidence", True):
-            raise ArtefactError(
-                f"{path}: {format_value(item['name'])} reads documents, so it cannot only order sentences; leave "
-                "evidence out."
-            )
+        try:
+            Column(item["name"], item.get("level", "sentence"), role_of(item, "evidence"))
+        except InputError as error:
+            raise ArtefactError(f"{path}: {error}") from error
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
     if (agreement := manifest.get("agreement")) not in (None, *names):
         raise ArtefactError(

@@ -28,7 +28,7 @@ VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical":
 BYTES = 2**26
 """What the last texts and what they say may take in memory: tens of thousands of reports."""
 WEIGHT = 2.0
-"""What the column weighs beside a bundle's where nothing else is said; chosen in docs/radiology.md."""
+"""The weight of the column where weights do not name it; chosen in docs/radiology.md."""
 FORM = 1
 """To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
 
@@ -44,6 +44,7 @@ class NegationPerspective(Perspective):
     """
 
     signed = True
+    default_weight = WEIGHT
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class NegationPerspective(Perspective):
 
     def mentions(self, text: str) -> list[Mention]:
         """The mentions of a text, whose sentences are found as in reports; offsets are into the text."""
-        spans = split(text, style="report")
+        spans = split(text, splitting="report")
         pieces = [text[begin:end] for begin, end in spans]
         found = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
         return [

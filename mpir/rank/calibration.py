@@ -82,8 +82,8 @@ class Relevance:
 def fingerprint_of(weights: Weights) -> str:
     """What a blended score depends on: the weights that are not 0, and how they are read.
 
-    What they say of single sentences is left out: it changes no score of documents, which the maps are for.
+    The weights of sentence lists are left out: the maps are for scores of documents.
     """
-    values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "single")}
+    values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "sentence_list_beta")}
     used = {half: {name: float(one) for name, one in values[half].items() if one} for half in ("alpha", "beta")}
     return fingerprint({**values, **used, "w": list(map(float, weights.w))})

@@ -1,4 +1,4 @@
-"""A question with its candidates scored once: everything that blending, tuning and reporting need, and no model."""
+"""A query with its scored candidates: everything that blending, tuning and reporting need, and no model."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mpir.types import F64, Bool
 FORMAT = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """One question, its D candidate documents, their N sentences and the columns of scores.
+    """One query, its D candidate documents, their N sentences and the score columns.
 
-    `lexical` (N,) is BM25 of each sentence among the question's own sentences: a baseline for snippets, never blended.
+    `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
     `in_passages` (N,) marks the sentences that were too long for some model, which read them in passages, and
-    `documents_in_passages` (D,) the documents. `left_out` counts the sentences that a first pass left out
-    (rank/cascade.py): they are not among the N. `antecedents` are texts by the row of a sentence that begins with "It"
-    or the like: the sentence that names what that is (text/anaphora.py), which may be among those left out. Only
-    scoring needs them, so that no record has them.
+    `documents_in_passages` (D,) the documents. `left_out` counts the sentences that the first pass left out
+    (rank/cascade.py): they are not among the N. `antecedents` maps the row of a sentence that begins with "It" or the
+    like to the sentence that names its subject (text/anaphora.py), which may be among those left out. Only scoring
+    needs them, so records do not hold them.
     """
 
     query: str
@@ -44,24 +44,33 @@ class Candidates:
         cls,
         query: str,
         documents: Sequence[Document],
+        *,
         sentences: Sequence[Sentence],
         columns: Columns,
         lexical: F64,
-        *,
         left_out: int = 0,
         antecedents: Mapping[int, str] | None = None,
     ) -> Candidates:
-        """Candidates that no model has read yet, and so none in passages."""
-        flags = np.zeros(len(sentences), bool), np.zeros(len(documents), bool)
-        return cls(query, tuple(documents), tuple(sentences), columns, lexical, *flags, left_out, antecedents or {})
+        """Return candidates that no model has read yet, and so none in passages."""
+        return cls(
+            query=query,
+            documents=tuple(documents),
+            sentences=tuple(sentences),
+            columns=columns,
+            lexical=lexical,
+            in_passages=np.zeros(len(sentences), bool),
+            documents_in_passages=np.zeros(len(documents), bool),
+            left_out=left_out,
+            antecedents=antecedents or {},
+        )
 
     @property
-    def asked(self) -> str:
+    def query_as_read(self) -> str:
         """The query as far as it is read (rank/query_truncation.py)."""
         return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:
-        """A JSON-able record of ids, offsets and exact scores. Texts stay in the corpus; `from_record` needs them."""
+        """Return a JSON-able record of ids, offsets and exact scores; texts stay in the corpus, for `from_record`."""
         columns = self.columns
         return {
             "format": FORMAT,
@@ -80,7 +89,7 @@ class Candidates:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
-        """The scored question of a record, with the documents it names, in its order.
+        """Return the candidates of a record, with the documents that it names, in its order.
 
         Raises:
             ArtefactError: the record is not as `to_record` made it, or is of documents with other texts.
@@ -102,30 +111,30 @@ class Candidates:
             for of, (section, begin, end) in zip(document_of, record["spans"], strict=True)
         )
         columns = Columns(
-            layout,
-            np.array(record["document_scores"], np.float64).reshape(len(documents), len(layout.documents)),
-            np.array(record["sentence_scores"], np.float64).reshape(len(sentences), len(layout.sentences)),
-            np.zeros(len(documents), np.int64),
-            document_of,
+            layout=layout,
+            documents=np.array(record["document_scores"], np.float64).reshape(len(documents), len(layout.documents)),
+            sentences=np.array(record["sentence_scores"], np.float64).reshape(len(sentences), len(layout.sentences)),
+            question_of=np.zeros(len(documents), np.int64),
+            document_of=document_of,
         )
         return cls(
-            record["query"],
-            tuple(documents),
-            sentences,
-            columns,
-            np.array(record["lexical"], np.float64),
-            _flags(record["in_passages"], len(sentences)),
-            _flags(record["documents_in_passages"], len(documents)),
-            record["left_out"],
+            query=record["query"],
+            documents=tuple(documents),
+            sentences=sentences,
+            columns=columns,
+            lexical=np.array(record["lexical"], np.float64),
+            in_passages=_flags(record["in_passages"], len(sentences)),
+            documents_in_passages=_flags(record["documents_in_passages"], len(documents)),
+            left_out=record["left_out"],
         )
 
 
 def is_record_of(record: Mapping[str, Any], query: str) -> bool:
-    """Whether a record is one of this query, in today's form."""
+    """Return whether a record is of this query and of the current format."""
     return record.get("format") == FORMAT and record.get("query") == query
 
 
-def _flags(places: Sequence[int], count: int) -> Bool:
+def _flags(rows: Sequence[int], count: int) -> Bool:
     flags = np.zeros(count, bool)
-    flags[list(places)] = True
+    flags[list(rows)] = True
     return flags

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mpir.perspectives.normalization import minmax
-from mpir.rank.columns import single_sentences
+from mpir.rank.sentence_lists import sentence_lists
 from mpir.types import F64, I64
 from mpir.validation import real_number
 
@@ -48,7 +48,7 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: float | None) -
 
 def _single(document_of: I64, bm25: F64) -> bool:
     """Whether these are single sentences, and would be ranked as such."""
-    return bool(single_sentences(document_of, np.zeros(len(bm25), np.int64), 1)[0])
+    return bool(sentence_lists(document_of, np.zeros(len(bm25), np.int64), 1)[0])
 
 
 def part_of(share: float, count: int) -> int:

@@ -1,55 +1,107 @@
-"""Columns: everything that blending knows about questions, their documents and the sentences inside them."""
+"""Score columns: all that blending knows about queries, their documents and the sentences inside them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import InputError, format_value
+from mpir.perspectives.column import Column
 from mpir.types import F64, I64, Bool
-
-MOSTLY = 0.75
-"""The share of documents of one sentence from which on they are a list of sentences: a splitter parts some in two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The names of columns: K of `documents`, P of `sentences`.
-
-    The first document column is the first stage's own score: it breaks ties. Columns in `ordering` order sentences and
-    are no evidence for documents: S_SENT has them, and the S_SENT(i) of S_DOC does not. Columns in `signed`, whose 0
-    says nothing and whose sign speaks for or against, are never rescaled.
+    """The columns of a scored set in order: those of documents first, then those of sentences.
 
     Raises:
-        InputError: two columns of one name, or an `ordering` column that is no sentence column.
+        InputError: two columns have the same name.
     """
 
-    documents: tuple[str, ...]
-    sentences: tuple[str, ...]
-    ordering: frozenset[str] = frozenset()
-    signed: frozenset[str] = frozenset()
+    columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
-        names = (*self.documents, *self.sentences)
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InputError(f"two columns are called {format_value(twice[0])}; rename one.")
-        if not self.ordering <= set(self.sentences):
-            odd = sorted(self.ordering - set(self.sentences))[0]
-            raise InputError(
-                f"the column {format_value(odd)} is to order sentences, but there is no such sentence column."
-            )
+        object.__setattr__(self, "columns", tuple(sorted(self.columns, key=lambda column: column.level == "sentence")))
+        names = [column.name for column in self.columns]
+        if duplicates := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"two columns are called {format_value(duplicates[0])}; rename one.")
 
-    def place(self, name: str) -> int:
-        """Where a sentence column stands; behind all of them for a name that is none."""
+    @classmethod
+    def of(
+        cls,
+        documents: Sequence[str],
+        sentences: Sequence[str],
+        *,
+        ordering: Collection[str] = (),
+        signed: Collection[str] = (),
+    ) -> Layout:
+        """Return the layout of columns by name; the first document column is the first stage's.
+
+        Raises:
+            InputError: two columns have the same name, or an `ordering` column is no sentence column.
+        """
+        if unknown := sorted(set(ordering) - set(sentences)):
+            raise InputError(
+                f"the column {format_value(unknown[0])} is to order sentences, but there is no such sentence column."
+            )
+        columns = [
+            Column(name, "document", "evidence" if number else "first_stage", name in signed)
+            for number, name in enumerate(documents)
+        ]
+        columns += [
+            Column(name, "sentence", "ordering" if name in ordering else "evidence", name in signed)
+            for name in sentences
+        ]
+        return cls(tuple(columns))
+
+    @property
+    def document_columns(self) -> tuple[Column, ...]:
+        """The K columns of documents."""
+        return tuple(column for column in self.columns if column.level == "document")
+
+    @property
+    def sentence_columns(self) -> tuple[Column, ...]:
+        """The P columns of sentences."""
+        return tuple(column for column in self.columns if column.level == "sentence")
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The names of the document columns."""
+        return tuple(column.name for column in self.document_columns)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The names of the sentence columns."""
+        return tuple(column.name for column in self.sentence_columns)
+
+    @property
+    def ordering(self) -> frozenset[str]:
+        """The names of the columns that only order sentences."""
+        return frozenset(column.name for column in self.columns if column.role == "ordering")
+
+    @property
+    def signed(self) -> frozenset[str]:
+        """The names of the columns that are never rescaled."""
+        return frozenset(column.name for column in self.columns if column.signed)
+
+    def sentence_position(self, name: str) -> int:
+        """Return the index of a sentence column, or their number for an unknown name."""
         return self.sentences.index(name) if name in self.sentences else len(self.sentences)
 
+    def with_columns(self, columns: Collection[Column]) -> Layout:
+        """Return the layout with more columns, each behind those of its level."""
+        return Layout((*self.columns, *columns))
+
+    def as_evidence(self) -> Layout:
+        """Return the layout in which ordering columns are evidence, too."""
+        return Layout(
+            tuple(replace(column, role="evidence") if column.role == "ordering" else column for column in self.columns)
+        )
+
     def to_dict(self) -> dict[str, list[str]]:
-        """A JSON-able dictionary; `from_dict` gives the same layout back."""
+        """Return a JSON-able dictionary; `from_dict` restores the layout."""
         return {
             "documents": list(self.documents),
             "sentences": list(self.sentences),
@@ -59,18 +111,18 @@ class Layout:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Sequence[str]]) -> Layout:
-        """The layout that `to_dict` gave."""
-        rest = (frozenset(values.get(name, ())) for name in ("ordering", "signed"))
-        return cls(tuple(values["documents"]), tuple(values["sentences"]), *rest)
+        """Return the layout that `to_dict` wrote."""
+        options = {name: values.get(name, ()) for name in ("ordering", "signed")}
+        return cls.of(values["documents"], values["sentences"], **options)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of Q questions with D documents and N sentences in all.
+    """The score columns of Q queries with D documents and N sentences in all.
 
-    `documents` (D, K) and `sentences` (N, P), by the names in `layout`; `question_of` (D,) the question of a document,
-    ascending; `document_of` (N,) the document of a sentence, ascending; `questions` is Q, which may be more than the
-    highest number in `question_of` says: a question can have no candidates.
+    `documents` (D, K) and `sentences` (N, P) hold the columns of `layout`; `question_of` (D,) the query of each
+    document, ascending; `document_of` (N,) the document of each sentence, ascending. `questions` is Q, which may exceed
+    what `question_of` shows, because a query can have no candidates.
     """
 
     layout: Layout
@@ -81,80 +133,72 @@ class Columns:
     questions: int = 1
 
     @property
-    def first(self) -> F64:
-        """The first stage's own score (D,), which breaks ties; zeros where there is no document column."""
-        return self.documents[:, 0] if self.layout.documents else np.zeros(len(self.documents))
+    def first_stage(self) -> F64:
+        """The first stage's own score (D,), which breaks ties; zeros without such a column."""
+        for number, column in enumerate(self.layout.document_columns):
+            if column.role == "first_stage":
+                return self.documents[:, number]
+        return np.zeros(len(self.documents))
 
     def document(self, name: str) -> F64:
-        """A document column (D,) by its name. Raises ValueError where there is none."""
+        """Return a document column (D,) by name. Raises ValueError for an unknown name."""
         return self.documents[:, self.layout.documents.index(name)]
 
     def sentence(self, name: str) -> F64:
-        """A sentence column (N,) by its name. Raises ValueError where there is none."""
+        """Return a sentence column (N,) by name. Raises ValueError for an unknown name."""
         return self.sentences[:, self.layout.sentences.index(name)]
 
-    def with_documents(self, named: Mapping[str, F64], signed: Collection[str] = ()) -> Columns:
-        """The same with more document columns (D,), each by its name; those in `signed` are never rescaled."""
-        names = (*self.layout.documents, *named)
-        layout = replace(self.layout, documents=names, signed=self.layout.signed | frozenset(signed))
-        return replace(self, layout=layout, documents=np.column_stack([self.documents, *named.values()]))
-
-    def with_sentences(
-        self, named: Mapping[str, F64], ordering: Collection[str] = (), signed: Collection[str] = ()
-    ) -> Columns:
-        """The same with more sentence columns (N,), each by its name.
-
-        Those in `ordering` only order sentences, and those in `signed` are never rescaled.
-        """
-        names, ordered = (*self.layout.sentences, *named), self.layout.ordering | frozenset(ordering)
-        layout = replace(self.layout, sentences=names, ordering=ordered, signed=self.layout.signed | frozenset(signed))
-        return replace(self, layout=layout, sentences=np.column_stack([self.sentences, *named.values()]))
-
-    def select(self, questions: Bool) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[Any]]:
-        """The columns of some questions (Q,), and which documents (D,) and sentences (N,) they keep."""
-        documents = questions[self.question_of]
-        sentences = documents[self.document_of]
-        part = Columns(
-            self.layout,
-            self.documents[documents],
-            self.sentences[sentences],
-            (np.cumsum(questions) - 1)[self.question_of[documents]],
-            (np.cumsum(documents) - 1)[self.document_of[sentences]],
-            int(questions.sum()),
+    def with_columns(self, values: Mapping[Column, F64]) -> Columns:
+        """Return the set with more columns: values (D,) for a document column, (N,) for a sentence column."""
+        documents = [scores for column, scores in values.items() if column.level == "document"]
+        sentences = [scores for column, scores in values.items() if column.level == "sentence"]
+        return replace(
+            self,
+            layout=self.layout.with_columns(values),
+            documents=np.column_stack([self.documents, *documents]),
+            sentences=np.column_stack([self.sentences, *sentences]),
         )
-        return part, documents, sentences
+
+    def select(self, queries: Bool) -> tuple[Columns, Bool, Bool]:
+        """Return the columns of some queries (Q,), and masks of their documents (D,) and sentences (N,)."""
+        documents = queries[self.question_of]
+        sentences = documents[self.document_of]
+        selected = Columns(
+            layout=self.layout,
+            documents=self.documents[documents],
+            sentences=self.sentences[sentences],
+            question_of=(np.cumsum(queries) - 1)[self.question_of[documents]],
+            document_of=(np.cumsum(documents) - 1)[self.document_of[sentences]],
+            questions=int(queries.sum()),
+        )
+        return selected, documents, sentences
 
     @classmethod
-    def stack(cls, parts: Sequence[Columns]) -> Columns:
-        """The columns of several sets of questions as one; questions and documents are numbered through.
+    def stack(cls, sets: Sequence[Columns]) -> Columns:
+        """Return the columns of several sets of queries as one; queries and documents are renumbered.
 
         Raises:
-            InputError: the parts have different columns.
+            InputError: the sets have different columns.
         """
-        layout = parts[0].layout
-        if odd := next((part.layout for part in parts if part.layout != layout), None):
-            raise InputError(f"the columns differ between questions: {odd} is not {layout}; score them the same way.")
-        questions = _offsets([part.questions for part in parts])
-        documents = _offsets([len(part.documents) for part in parts])
+        layout = sets[0].layout
+        if different := next((columns.layout for columns in sets if columns.layout != layout), None):
+            raise InputError(
+                f"the columns differ between questions: {different} is not {layout}; score them the same way."
+            )
+        first_query = _offsets([columns.questions for columns in sets])
+        first_document = _offsets([len(columns.documents) for columns in sets])
         return cls(
-            layout,
-            np.concatenate([part.documents for part in parts]),
-            np.concatenate([part.sentences for part in parts]),
-            np.concatenate([part.question_of + first for part, first in zip(parts, questions, strict=True)]),
-            np.concatenate([part.document_of + first for part, first in zip(parts, documents, strict=True)]),
-            sum(part.questions for part in parts),
+            layout=layout,
+            documents=np.concatenate([columns.documents for columns in sets]),
+            sentences=np.concatenate([columns.sentences for columns in sets]),
+            question_of=_renumbered([columns.question_of for columns in sets], first_query),
+            document_of=_renumbered([columns.document_of for columns in sets], first_document),
+            questions=sum(columns.questions for columns in sets),
         )
 
 
-def single_sentences(document_of: I64, question_of: I64, questions: int) -> Bool:
-    """Which questions (Q,) have candidates that are single sentences, `MOSTLY`; documents without any don't count.
-
-    `document_of` (N,) is the document of each sentence, `question_of` (D,) the question of each document.
-    """
-    counts = np.bincount(document_of, minlength=len(question_of))
-    one, some = (np.bincount(question_of, which, minlength=questions) for which in (counts == 1, counts > 0))
-    found: Bool = (some > 0) & (one >= MOSTLY * some)
-    return found
+def _renumbered(numbers: Sequence[I64], offsets: I64) -> I64:
+    return np.concatenate([array + offset for array, offset in zip(numbers, offsets, strict=True)])
 
 
 def _offsets(sizes: list[int]) -> I64:

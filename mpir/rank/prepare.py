@@ -1,4 +1,4 @@
-"""A query's documents made ready for scoring: sentences, the first stage's columns, what a first pass leaves."""
+"""Preparing a query's documents for scoring: their sentences, the first stage's columns, and the first pass."""
 
 from __future__ import annotations
 
@@ -15,48 +15,56 @@ from mpir.retrieve.memory import MemoryIndex
 from mpir.text import Document
 from mpir.text.anaphora import antecedents
 from mpir.text.background import pubmed
-from mpir.text.split import Style
+from mpir.text.split import Splitting
 from mpir.text.split import sentences as split_sentences
 from mpir.types import F64
 
 BM25 = "bm25"
-"""The document column of the first stage, which every question has."""
+"""The document column of the first stage, which every query has."""
 
 
-def gather(query: str, documents: Sequence[Document], cascade: float | None, style: Style) -> Candidates:
-    """A query with the sentences that go on to the perspectives, and no scores yet."""
+def prepare(query: str, documents: Sequence[Document], *, cascade: float | None, splitting: Splitting) -> Candidates:
+    """Return a query's candidates with the sentences that the perspectives will score, and no scores of theirs yet."""
     report_unread(query)
-    asked = as_read(query)
-    split = [split_sentences(document, style=style) for document in documents]
-    sentences = [sentence for part in split for sentence in part]
-    document_of = np.repeat(np.arange(len(documents)), [len(part) for part in split])
-    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(asked).astype(np.float64)
-    first = _first_stage(asked, documents)
+    query_as_read = as_read(query)
+    split = [split_sentences(document, splitting=splitting) for document in documents]
+    sentences = [sentence for document_sentences in split for sentence in document_sentences]
+    document_of = np.repeat(np.arange(len(documents)), [len(document_sentences) for document_sentences in split])
+    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(query_as_read).astype(np.float64)
+    first_stage = first_stage_scores(query_as_read, documents)
     columns = Columns(
-        Layout(tuple(first), ()),
-        np.column_stack(list(first.values())),
-        np.zeros((len(sentences), 0)),
-        np.zeros(len(documents), np.int64),
-        document_of,
+        layout=Layout.of(tuple(first_stage), ()),
+        documents=np.column_stack(list(first_stage.values())),
+        sentences=np.zeros((len(sentences), 0)),
+        question_of=np.zeros(len(documents), np.int64),
+        document_of=document_of,
     )
-    rows = first_pass(lexical, columns.first, document_of, cascade)
+    rows = first_pass(lexical, columns.first_stage, document_of, cascade)
     columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
-    named = antecedents(sentences, document_of)[rows]  # among all, so that the first pass does not change them
-    before = {place: sentences[named[place]].text for place in np.flatnonzero(named != rows).tolist()}
-    kept, left_out = [sentences[row] for row in rows], len(sentences) - len(rows)
-    return Candidates.of(query, documents, kept, columns, lexical[rows], left_out=left_out, antecedents=before)
+    antecedent_of = antecedents(sentences, document_of)[rows]  # among all, so that the first pass does not change them
+    with_antecedent = np.flatnonzero(antecedent_of != rows).tolist()
+    return Candidates.of(
+        query,
+        documents,
+        sentences=[sentences[row] for row in rows],
+        columns=columns,
+        lexical=lexical[rows],
+        left_out=len(sentences) - len(rows),
+        antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
+    )
 
 
-def _first_stage(query: str, documents: Sequence[Document]) -> dict[str, F64]:
-    """First-stage scores (D,) by name, BM25 first: the documents' own or, where they have none, BM25 by PubMed's words.
+def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F64]:
+    """Return first-stage scores (D,) by name, BM25 first.
 
-    The candidates' own document frequencies would call the query's words common, since most candidates have them.
+    Documents without scores get BM25 by PubMed's document frequencies. The candidates' own frequencies would call the
+    query's words common, since most candidates have them.
     """
     names = list(documents[0].scores) if documents else []
-    given = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
-    if documents and not given and documents[0].score is not None:
-        given[BM25] = np.array([document.score for document in documents], np.float64)
-    if BM25 not in given:
+    scores = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
+    if documents and not scores and documents[0].score is not None:
+        scores[BM25] = np.array([document.score for document in documents], np.float64)
+    if BM25 not in scores:
         texts = [document.text for document in documents]
-        given[BM25] = MemoryIndex(texts, background=pubmed()).scores(query).astype(np.float64)
-    return {BM25: given.pop(BM25), **given}
+        scores[BM25] = MemoryIndex(texts, background=pubmed()).scores(query).astype(np.float64)
+    return {BM25: scores.pop(BM25), **scores}

@@ -1,10 +1,10 @@
-"""Filling in the scores: what has been gathered is read by the perspectives, and by what rests on them."""
+"""Scoring: perspectives fill the columns of prepared candidates, and derived columns follow from those."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,103 +12,127 @@ from mpir.errors import InputError, format_value
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.base import Derived
 from mpir.perspectives.normalization import COSINE
+from mpir.perspectives.scoring import PairScores
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns
 from mpir.text.types import Pair
-from mpir.types import F64, Bool
+from mpir.types import F64, I64, Bool
 from mpir.validation import COSINE_LIMIT
 
 log = logging.getLogger(__name__)
 
 
-def fill_sentences(
-    parts: Sequence[Candidates],
-    perspectives: Sequence[Perspective],
-    derived: Sequence[Derived],
-    *,
-    cache: ScoreCache | None,
-    progress: bool = False,
-) -> list[Candidates]:
-    """Queries with the columns of their sentences, and with those that rest on others."""
-    ordering = [one.name for one in perspectives if not one.evidence]
-    signed = [one.name for one in perspectives if one.signed]
-    pairs = [(part.asked, sentence.text) for part in parts for sentence in part.sentences]
-    rows, before, together = _with_antecedents(parts)
-    found = score_pairs(perspectives, [*pairs, *before, *together], cache=cache, progress=progress)
-    values, in_passages = found.values[: len(pairs)], found.in_passages[: len(pairs)]
-    _lift(values, rows, *np.split(found.values[len(pairs) :], 2), which=[not one.signed for one in perspectives])
-    report_passages(in_passages, "sentences")
-    filled, start = [], 0
-    for part in parts:
-        of_part = slice(start, start := start + len(part.sentences))
-        named = {one.name: values[of_part, i] for i, one in enumerate(perspectives)}
-        columns = _derive(part, part.columns.with_sentences(named, ordering, signed), derived)
-        filled.append(replace(part, columns=columns, in_passages=in_passages[of_part]))
-    return filled
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """The perspectives that score candidates, the columns derived from theirs, and the cache that keeps scores."""
+
+    perspectives: Sequence[Perspective]
+    derived: Sequence[Derived]
+    cache: ScoreCache | None
+
+    def score(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
+        """Return prepared candidates of many queries with all of their columns; the models see all pairs together.
+
+        Raises:
+            InputError: a perspective gave a score that is not finite, or the wrong number of scores.
+        """
+        check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
+        readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
+        scored = self._score_sentences(candidates, readers, progress)
+        scored = [self._derive(query_candidates) for query_candidates in scored]
+        for perspective in self.perspectives:
+            if perspective.level == "document":
+                scored = self._score_documents(scored, perspective, progress)
+        return scored
+
+    def _score_sentences(
+        self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
+    ) -> list[Candidates]:
+        pairs = [(part.query_as_read, sentence.text) for part in candidates for sentence in part.sentences]
+        rows, alone, together = _antecedent_pairs(candidates)
+        scores = score_pairs(perspectives, [*pairs, *alone, *together], cache=self.cache, progress=progress)
+        values, in_passages = scores.values[: len(pairs)], scores.in_passages[: len(pairs)]
+        signed = [perspective.signed for perspective in perspectives]
+        values[rows] += antecedent_gain(values[rows], *np.split(scores.values[len(pairs) :], 2), signed=signed)
+        report_passages(in_passages, "sentences")
+        return [
+            replace(
+                part,
+                columns=part.columns.with_columns(
+                    {perspective.column: values[own, number] for number, perspective in enumerate(perspectives)}
+                ),
+                in_passages=in_passages[own],
+            )
+            for part, own in zip(candidates, _slices([len(part.sentences) for part in candidates]), strict=True)
+        ]
+
+    def _derive(self, candidates: Candidates) -> Candidates:
+        """Return the candidates with the derived columns."""
+        columns, texts = candidates.columns, [sentence.text for sentence in candidates.sentences]
+        for derived in self.derived:
+            source = columns.sentence(derived.rests_on)
+            values = derived.derive(texts, columns.document_of, columns.first_stage, source)
+            columns = columns.with_columns({derived.column: values})
+        return replace(candidates, columns=columns)
+
+    def _score_documents(
+        self, candidates: Sequence[Candidates], perspective: Perspective, progress: bool
+    ) -> list[Candidates]:
+        """Return the candidates with a document column, scored where they did not bring it: an index may know it."""
+        scored = list(candidates)
+        numbers = [
+            number for number, part in enumerate(scored) if perspective.name not in part.columns.layout.documents
+        ]
+        pairs = [(scored[number].query_as_read, doc.text) for number in numbers for doc in scored[number].documents]
+        scores: PairScores = score_pairs([perspective], pairs, cache=self.cache, progress=progress)
+        report_passages(scores.in_passages, "documents")
+        for number, rows in zip(numbers, _slices([len(scored[number].documents) for number in numbers]), strict=True):
+            part = scored[number]
+            scored[number] = replace(
+                part,
+                columns=part.columns.with_columns({perspective.column: scores.values[rows, 0]}),
+                documents_in_passages=part.documents_in_passages | scores.in_passages[rows],
+            )
+        return scored
 
 
-def _with_antecedents(parts: Sequence[Candidates]) -> tuple[list[int], list[Pair], list[Pair]]:
-    """Rows (A,) of the sentences that begin with "It" or the like; pairs of what that is, and of both as one text."""
-    rows, before, together, start = [], [], [], 0
-    for part in parts:
+def antecedent_gain(alone: F64, antecedent: F64, together: F64, *, signed: Sequence[bool]) -> F64:
+    """Return what a sentence gains from the sentence that its "It" refers to, (A, P), never below 0.
+
+    The gain is the score of both as one text above the better of the two alone: "It is caused by mutations of CFTR."
+    gains behind "Cystic fibrosis", and nothing behind a sentence that says the same. Signed columns gain nothing.
+    """
+    gain = together - np.maximum(alone, antecedent)
+    return np.where(signed, 0, gain).clip(0)
+
+
+def _antecedent_pairs(candidates: Sequence[Candidates]) -> tuple[I64, list[Pair], list[Pair]]:
+    """Return the rows (A,) of sentences with an antecedent, pairs of the antecedents, and pairs of both as one text."""
+    rows, alone, together, start = [], [], [], 0
+    for part in candidates:
         for row, text in part.antecedents.items():
             rows.append(start + row)
-            before.append((part.asked, text))
-            together.append((part.asked, f"{text} {part.sentences[row].text}"))
+            alone.append((part.query_as_read, text))
+            together.append((part.query_as_read, f"{text} {part.sentences[row].text}"))
         start += len(part.sentences)
-    return rows, before, together
+    return np.array(rows, np.int64), alone, together
 
 
-def _lift(values: F64, rows: list[int], before: F64, together: F64, *, which: Sequence[bool]) -> None:
-    """Add to a sentence, in place, what it and its antecedent together have above the better of the two, if anything.
-
-    "It is caused by mutations of CFTR." gains behind "Cystic fibrosis", and nothing behind what says so already.
-    """
-    gain = together - np.maximum(values[rows], before)
-    values[rows] += np.where(which, gain, 0).clip(0)
-
-
-def _derive(part: Candidates, columns: Columns, derived: Sequence[Derived]) -> Columns:
-    for one in derived:
-        texts, scores = [sentence.text for sentence in part.sentences], columns.sentence(one.rests_on)
-        values = one.derive(texts, columns.document_of, columns.first, scores)
-        columns = columns.with_sentences({one.name: values}, () if one.evidence else (one.name,))
-    return columns
+def _slices(counts: Sequence[int]) -> Iterator[slice]:
+    """Return consecutive slices of these lengths."""
+    start = 0
+    for count in counts:
+        yield slice(start, start + count)
+        start += count
 
 
-def fill_documents(
-    parts: Sequence[Candidates],
-    perspectives: Sequence[Perspective],
-    *,
-    cache: ScoreCache | None,
-    progress: bool = False,
-) -> list[Candidates]:
-    """Queries with the document columns that they did not bring: an index may have known some without a model."""
-    filled = list(parts)
-    for one in perspectives:
-        lacking = [number for number, part in enumerate(filled) if one.name not in part.columns.layout.documents]
-        pairs = [(filled[number].asked, document.text) for number in lacking for document in filled[number].documents]
-        found = score_pairs([one], pairs, cache=cache, progress=progress)
-        report_passages(found.in_passages, "documents")
-        start = 0
-        for number in lacking:
-            part = filled[number]
-            rows = slice(start, start := start + len(part.documents))
-            named = {one.name: found.values[rows, 0]}
-            columns = part.columns.with_documents(named, [one.name] if one.signed else ())
-            long = part.documents_in_passages | found.in_passages[rows]
-            filled[number] = replace(part, columns=columns, documents_in_passages=long)
-    return filled
-
-
-def check_cosines(parts: Sequence[Candidates], perspectives: Sequence[Perspective]) -> None:
-    """Refuse scores that documents bring in place of a perspective whose scores are cosines, and that are none.
+def check_cosines(candidates: Sequence[Candidates], perspectives: Sequence[Perspective]) -> None:
+    """Check the scores that documents bring in place of a perspective whose scores are cosines.
 
     Raises:
         InputError: a score below -1 or above 1, beyond what rounding explains.
     """
-    for name in (one.name for one in perspectives if getattr(one, "scale", None) == COSINE):
-        for part in (part for part in parts if name in part.columns.layout.documents):
+    for name in (perspective.name for perspective in perspectives if getattr(perspective, "scale", None) == COSINE):
+        for part in (part for part in candidates if name in part.columns.layout.documents):
             for document, score in zip(part.documents, part.columns.document(name).tolist(), strict=True):
                 if not abs(score) <= COSINE_LIMIT:
                     raise InputError(
@@ -118,8 +142,8 @@ def check_cosines(parts: Sequence[Candidates], perspectives: Sequence[Perspectiv
                     )
 
 
-def report_passages(in_passages: Bool, what: str) -> None:
-    """Say how many texts were read in passages, if any were."""
+def report_passages(in_passages: Bool, noun: str) -> None:
+    """Log how many texts were read in passages, if any were."""
     if in_passages.any():
         message = "%d of %d %s were too long for a model, alone or with the question, and count with their best passage"
-        log.warning(message, in_passages.sum(), len(in_passages), what)
+        log.warning(message, in_passages.sum(), len(in_passages), noun)

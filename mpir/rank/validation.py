@@ -1,32 +1,22 @@
-"""What callers hand over, checked: each function gives it back as the reranker takes it, or refuses it."""
+"""Validation of a reranker's arguments: each function returns the value in its expected form, or raises InputError."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, error_context, format_value
 from mpir.perspectives import Perspective, ScoreCache
-from mpir.perspectives.base import Derived, Level
+from mpir.perspectives.base import Derived
 from mpir.text.types import Pair
-from mpir.validation import check_choice, real_number
+from mpir.validation import is_finite
 
 
-def check_options(perspectives: Sequence[Perspective] | None, options: Mapping[str, object]) -> None:
-    """Raise InputError for options of a bundle's models beside perspectives that have theirs."""
-    given = [name for name, value in options.items() if value is not None]
-    if perspectives is not None and given:
-        raise InputError(
-            f"{given[0]} is for a bundle's models, but perspectives are given, which have their models already; leave "
-            "one of the two out."
-        )
-
-
-def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived]) -> None:
-    """Raise InputError where columns of these names cannot stand beside each other."""
-    names = [one.name for one in perspectives]
-    readers = [one.name for one in perspectives if one.level == "sentence"]
+def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Derived]) -> None:
+    """Raise InputError if columns share a name, no perspective reads sentences, or a derived column has no source."""
+    names = [perspective.name for perspective in perspectives]
+    readers = [perspective.name for perspective in perspectives if perspective.level == "sentence"]
     if len(set(names)) != len(names) or not readers:
         documents = ", all of which read documents" if names and not readers else ""
         raise InputError(
@@ -36,7 +26,7 @@ def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived])
     for column in derived:
         if column.name in names:
             raise InputError(
-                f"perspectives: one is called {format_value(column.name)}, which means another column; rename it."
+                f"perspectives: name {format_value(column.name)} is reserved for a built-in column; choose another."
             )
         if column.rests_on not in readers:
             raise InputError(
@@ -45,67 +35,63 @@ def check_names(perspectives: Sequence[Perspective], derived: Sequence[Derived])
             )
 
 
-def all_perspectives(given: Any) -> tuple[Perspective, ...]:
-    """Perspectives as they are. Raises InputError for what is none, or no list of them."""
-    if not isinstance(given, Iterable):
-        raise InputError(f"perspectives is {format_value(given)}; expected a list of them.")
-    return tuple(map(a_perspective, given))
+def as_perspectives(values: Any) -> tuple[Perspective, ...]:
+    """Return perspectives. Raises InputError for any other object, or no list."""
+    if not isinstance(values, Iterable):
+        raise InputError(f"perspectives is {format_value(values)}; expected a list of them.")
+    return tuple(map(as_perspective, values))
 
 
-def a_perspective(given: Perspective) -> Perspective:
-    """A perspective as it is. Raises InputError for what is none, or reads what none can read."""
-    if not isinstance(given, Perspective) or not isinstance(getattr(given, "name", None), str):
+def as_perspective(value: Perspective) -> Perspective:
+    """Return a perspective. Raises InputError for any other object, or one with an invalid name, level or role."""
+    if not isinstance(value, Perspective) or not isinstance(getattr(value, "name", None), str):
         raise InputError(
-            f"perspectives: one is {format_value(given)}; expected an instance of a subclass of mpir.Perspective "
+            f"perspectives: one is {format_value(value)}; expected an instance of a subclass of mpir.Perspective "
             "with a name."
         )
-    check_choice(f"perspectives: the level of {format_value(given.name)}", given.level, get_args(Level))
-    if given.level == "document" and not given.evidence:
+    if hasattr(value, "evidence"):
         raise InputError(
-            f"perspectives: {format_value(given.name)} reads documents, so it cannot only order sentences; leave "
-            "evidence out."
+            f"perspectives: {format_value(value.name)} has `evidence`, which role replaces since 0.2; set "
+            "role = 'ordering' or 'evidence'."
         )
-    return given
+    with error_context("perspectives"):
+        _ = value.column
+    if value.default_weight is not None and not is_finite(value.default_weight):
+        raise InputError(
+            f"perspectives: the default weight of {format_value(value.name)} is {format_value(value.default_weight)}; "
+            "expected a finite number."
+        )
+    return value
 
 
-def all_beside(given: Any) -> tuple[tuple[Perspective, float], ...]:
-    """Perspectives with the weights of their columns, as they are. Raises InputError for anything else."""
-    for one in given if isinstance(given, Sequence) and not isinstance(given, str) else [given]:
-        if not isinstance(one, tuple) or len(one) != 2:
-            raise InputError(f"beside: one is {format_value(one)}; expected a perspective and a number, its weight.")
-        a_perspective(one[0])
-        real_number("beside: a weight", one[1], "a finite number")
-    return tuple(given)
+def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:
+    """Return an open cache, opened if it is a folder. Raises InputError for any other object."""
+    if not isinstance(value, ScoreCache | str | Path | None):
+        raise InputError(f"cache is {format_value(value)}; expected the path of a folder or an open ScoreCache.")
+    return ScoreCache(value) if isinstance(value, str | Path) else value
 
 
-def a_cache(given: ScoreCache | str | Path | None) -> ScoreCache | None:
-    """The cache, opened where it is a folder. Raises InputError for what is neither."""
-    if not isinstance(given, ScoreCache | str | Path | None):
-        raise InputError(f"cache is {format_value(given)}; expected the path of a folder or an open ScoreCache.")
-    return ScoreCache(given) if isinstance(given, str | Path) else given
+def as_pair(value: Any, number: int) -> Pair:
+    """Return the (query, text) pair of this number. Raises InputError for any other object."""
+    texts = () if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    if len(texts) != 2 or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"pairs[{number}] is {format_value(value)}; expected a query and a text.")
+    return texts[0], texts[1]
 
 
-def a_pair(given: Any, number: int) -> Pair:
-    """A query and a text, the given number of several. Raises InputError for anything else."""
-    found = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if len(found) != 2 or not all(isinstance(text, str) for text in found):
-        raise InputError(f"pairs[{number}] is {format_value(given)}; expected a query and a text.")
-    return found[0], found[1]
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return a list. Raises InputError as `check_is_list`."""
+    check_is_list(name, values)
+    return list(values)
 
 
-def several(name: str, given: Any) -> list[Any]:
-    """A list of several. Raises InputError as `check_several`."""
-    check_several(name, given)
-    return list(given)
+def check_is_list(name: str, values: Any) -> None:
+    """Raise InputError for one value where a list of several is expected."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is {format_value(values)}; expected a list of several (for one query use rerank).")
 
 
-def check_several(name: str, given: Any) -> None:
-    """Raise InputError for one where several are expected."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{name} is {format_value(given)}; expected a list of several (for one query use rerank).")
-
-
-def check_even(queries: Sequence[Any], documents: Sequence[Any]) -> None:
+def check_same_length(queries: Sequence[Any], documents: Sequence[Any]) -> None:
     """Raise InputError unless every query has its documents."""
     if len(queries) != len(documents):
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,51 +12,91 @@ from mpir.errors import InputError, format_value
 from mpir.perspectives import Perspective
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Derived
+from mpir.perspectives.bundle import Bundle
+from mpir.rank.calibration import Relevance
 from mpir.rank.columns import Layout
 from mpir.rank.weights import Weights
 
-Given = Weights | Mapping[str, Any] | str | Path | None
-"""Weights, or a dictionary, a file or a published name of them; None for equal ones."""
+log = logging.getLogger(__name__)
+WeightsLike = Weights | Mapping[str, Any] | str | Path | None
+"""Weights, or a dictionary, a file or a published name of them; None for the bundle's, or equal ones."""
 
 
-def choose_weights(
-    given: Given,
+def select_weights(
+    chosen: WeightsLike,
+    bundle: Bundle | None,
     layout: Layout,
     *,
+    added: Sequence[Perspective] = (),
     context: str | None = None,
-    beside: Sequence[tuple[Perspective, float]] = (),
     without_agreement: bool = False,
 ) -> tuple[Weights, str]:
-    """The weights for these columns, and what to call them in a message.
+    """Return the weights for these columns, and their name in messages.
 
-    `context` overrides their own, `beside` has weights of columns that they need not name (and that equal ones leave to
-    it), and `without_agreement` leaves that one out.
+    `added` are the caller's perspectives, which the weights need not name; `context` replaces the weights' own, and
+    `without_agreement` drops the weight of that column.
 
     Raises:
         InputError: weights for other columns, or no such file or name.
     """
-    source = "weights" if isinstance(given, Weights | Mapping | None) else str(given)
-    chosen = _equal(layout, {one.name for one, _ in beside}) if given is None else given
-    if isinstance(chosen, Mapping):
-        chosen = Weights.from_dict(chosen)
-    chosen = chosen if isinstance(chosen, Weights) else Weights.load(chosen)
+    weights, source = _load(chosen, bundle) or (_equal(layout, without=_weighted_by_default(added)), "weights")
     if without_agreement:
-        kept = {name: one for name, one in chosen.alpha.items() if name != Agreement.name}
-        chosen = replace(chosen, alpha=kept)
-    for one, weight in beside:
-        if one.level == "sentence":
-            chosen = replace(chosen, alpha={one.name: weight, **chosen.alpha})
-        else:
-            chosen = replace(chosen, beta={one.name: weight, **chosen.beta})
+        weights = replace(weights, alpha={k: value for k, value in weights.alpha.items() if k != Agreement.name})
+    weights = _with_defaults(weights, added, untuned=chosen is None and bundle is not None)
     if context is not None:
-        chosen = replace(chosen, context=context)
-    return chosen.over(layout, source), source
+        weights = replace(weights, context=context)
+    return weights.align_to(layout, source), source
 
 
-def _equal(layout: Layout, but: Collection[str]) -> Weights:
-    """Equal weights of the columns, but some."""
-    sentences, documents = ([n for n in names if n not in but] for names in (layout.sentences, layout.documents))
-    return Weights.equal(sentences, documents)
+def select_calibration(bundle: Bundle | None, weights: Weights) -> Relevance:
+    """Return the bundle's maps to probabilities if they were fitted with these weights; else plain logistic curves."""
+    if bundle is None or not bundle.relevance:
+        return Relevance()
+    calibration = Relevance.from_dict(bundle.relevance, f"{bundle.folder}: relevance")
+    return calibration if calibration.fits(weights) else Relevance()
+
+
+def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | None:
+    """Return the caller's weights or the bundle's, and their name; None where equal ones are to be made."""
+    if isinstance(chosen, Weights):
+        return chosen, "weights"
+    if isinstance(chosen, Mapping):
+        return Weights.from_dict(chosen), "weights"
+    if chosen is not None:
+        return Weights.load(chosen), str(chosen)
+    if bundle is not None and bundle.weights:
+        return Weights.from_dict(bundle.weights, f"{bundle.folder}: weights"), "weights"
+    return None
+
+
+def _weighted_by_default(perspectives: Sequence[Perspective]) -> set[str]:
+    return {perspective.name for perspective in perspectives if perspective.default_weight is not None}
+
+
+def _equal(layout: Layout, *, without: Collection[str]) -> Weights:
+    """Return equal weights of all columns but some."""
+    names = ([name for name in level if name not in without] for level in (layout.sentences, layout.documents))
+    return Weights.equal(*names)
+
+
+def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: bool) -> Weights:
+    """Return the weights with those of added perspectives that they do not name.
+
+    `untuned` gives perspectives without a default weight the mean of their level's, as the columns of a bundle are on
+    comparable scales, and logs it.
+    """
+    for perspective in added:
+        half = "alpha" if perspective.level == "sentence" else "beta"
+        named: Mapping[str, float] = getattr(weights, half)
+        weight = perspective.default_weight
+        if perspective.name in named or (weight is None and not untuned):
+            continue
+        if weight is None:
+            weight = sum(map(abs, named.values())) / max(1, len(named))
+            log.warning("no weight is tuned for %s; it has the mean of its level, %.4g", perspective.name, weight)
+        extended = {perspective.name: weight, **named}
+        weights = replace(weights, alpha=extended) if half == "alpha" else replace(weights, beta=extended)
+    return weights
 
 
 def check_models(
@@ -66,19 +107,18 @@ def check_models(
     Raises:
         InputError: they were tuned on others.
     """
-    tuned, rests = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
-    for one in perspectives:
-        _check_same(tuned.get(one.name), one.model_fingerprint, one.name, source)
+    tuned, tuned_derived = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
+    for perspective in perspectives:
+        _check_same(tuned.get(perspective.name), perspective.model_fingerprint, perspective.name, source)
     for column in derived:
-        expected = rests.get(column.name, weights.made_by.get(column.name))  # as it was once kept
+        expected = tuned_derived.get(column.name)
         if weights.alpha.get(column.name):
             _check_same(expected, dict(column.identity), column.name, source)
 
 
-def _check_same(expected: object, here: object, name: str, source: str) -> None:
-    if expected not in (None, here):
+def _check_same(expected: object, actual: object, name: str, source: str) -> None:
+    if expected not in (None, actual):
         raise InputError(
             f"{source}: the weights were tuned on another model of {format_value(name)} ({format_value(expected)}, "
-            "here "
-            f"{format_value(here)}); use the bundle's own weights, or tune again."
+            f"here {format_value(actual)}); use the bundle's own weights, or tune again."
         )

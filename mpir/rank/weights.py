@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
@@ -16,13 +16,14 @@ from mpir.rank.columns import Layout
 from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
-BEFORE = "beta_bm25"
+RENAMED = {"single": "sentence_list_beta"}
+"""Keys that weights of 0.1 had under another name."""
 RECURSIVE = ("document", "fixpoint")
-"""The readings of S_CONTEXT that are S_DOC; any other is the name of a document column."""
+"""The contexts that are S_DOC; any other is the name of a document column."""
 RANKS = 3
-"""So many of a document's best sentences count in S_DOC where nothing else is said, as in the paper."""
+"""How many of a document's best sentences count in S_DOC by default, as in the paper."""
 RESERVED = {"context", *RECURSIVE}
-"""What no column may be called."""
+"""Names that no column may have."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,17 @@ class Weights:
         S_SENT = Σ_k alpha[k]·s_k + alpha_context·S_CONTEXT
         S_DOC  = Σ_k beta[k]·d_k + beta_sentences·Σ_i w[i]·S_SENT(i)
 
-    Sentence columns that only order sentences are in S_SENT, and not in the S_SENT(i) of S_DOC, which are a document's
-    own evidence. `context` says what S_CONTEXT is: a document column of `beta` (the paper's text: ``bm25``);
-    ``document`` S_DOC computed without context; ``fixpoint`` S_DOC itself, the recursion solved exactly. `normalise` is
-    ``zscore`` to bring every document column of each question to mean 0 and deviation 1 first (first stages score on
-    scales of their own; a perspective's is declared, and sentence columns stay as they are), ``minmax`` to map every
-    column of each question to 0-1, or ``none``.
+    Ordering columns are part of S_SENT, and not of the S_SENT(i) of S_DOC, which are a document's evidence. `context`
+    names S_CONTEXT: a document column of `beta` (the paper's text: ``bm25``); ``document`` for S_DOC computed without
+    context; ``fixpoint`` for S_DOC itself, the recursion solved exactly. `normalise` is ``zscore`` to bring every
+    document column of each query to mean 0 and deviation 1 first (first stages have different scales; sentence columns
+    have declared ones and stay unchanged), ``minmax`` to map every column of each query to 0-1, or ``none``.
 
-    `single` is for candidates that are single sentences (three in four of them at least): β of the document columns it
-    names, the others as in `beta`. Such a list is ranked as the sentences that it is: there is no context, as nothing
-    stands around them, and what only orders sentences counts, too. None: they are no case of their own.
+    `sentence_list_beta` is for candidate lists of single sentences (at least three in four): β of the document columns
+    that it names, the others as in `beta`. Such a list has no context, and ordering columns count as evidence. None:
+    such lists are blended like any other.
 
-    `made_by` records what produced the values and takes no part in equality. A value: it cannot be changed, and equal
-    weights have equal hashes.
+    `made_by` records how the values were made and takes no part in equality. Weights are immutable and hashable.
 
     Raises:
         InputError: a value that is not a finite number, an unknown choice, a column of a reserved name or on both
@@ -53,34 +52,35 @@ class Weights:
     """
 
     alpha: Mapping[str, float]
+    _: KW_ONLY
     alpha_context: float = 1.0
     beta: Mapping[str, float] = field(default_factory=lambda: {"bm25": 1.0})
     beta_sentences: float = 1.0
     w: tuple[float, ...] = (1.0,) * RANKS
     context: str = "bm25"
     normalise: Normalise = "none"
-    single: Mapping[str, float] | None = None
+    sentence_list_beta: Mapping[str, float] | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        kinds = (
+        types = (
             ("alpha", Mapping),
             ("beta", Mapping),
             ("w", Iterable),
-            ("single", Mapping | None),
+            ("sentence_list_beta", Mapping | None),
             ("made_by", Mapping),
         )
-        for name, kind in kinds:
-            if not isinstance(getattr(self, name), kind):
+        for name, expected in types:
+            if not isinstance(getattr(self, name), expected):
                 form = "a list of numbers" if name == "w" else "an object"
                 raise InputError(f"weights: {name} is {format_value(getattr(self, name))}; expected {form}.")
-        for name in ("alpha", "beta", "single", "made_by"):
+        for name in ("alpha", "beta", "sentence_list_beta", "made_by"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, MappingProxyType(dict(value)))
         object.__setattr__(self, "w", tuple(self.w))
         for name in ("perspectives", "derived"):
-            if not isinstance(found := self.made_by.get(name, {}), Mapping):
-                raise InputError(f"weights: made_by has {name} {format_value(found)}; expected an object.")
+            if not isinstance(value := self.made_by.get(name, {}), Mapping):
+                raise InputError(f"weights: made_by has {name} {format_value(value)}; expected an object.")
         self._check_names()
         self._check_numbers()
         if self.context == "fixpoint" and self.feedback >= 1:
@@ -90,9 +90,9 @@ class Weights:
             )
 
     def __hash__(self) -> int:
-        single = None if self.single is None else frozenset(self.single.items())
-        rest = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise, single)
-        return hash((frozenset(self.alpha.items()), frozenset(self.beta.items()), *rest))
+        halves = (self.alpha, self.beta, self.sentence_list_beta or {})
+        scalars = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise)
+        return hash((*(frozenset(half.items()) for half in halves), *scalars))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _weights, (self.to_dict(),)  # a read-only view of a dictionary cannot be pickled
@@ -100,22 +100,23 @@ class Weights:
     def _check_names(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
-        for odd in (name for name in (*self.alpha, *self.beta, *(self.single or ())) if not isinstance(name, str)):
-            raise InputError(f"weights: a column is called {format_value(odd)}; expected a string.")
-        for odd in sorted(set(self.single or ()) - set(self.beta)):
+        for invalid in (
+            name for name in (*self.alpha, *self.beta, *(self.sentence_list_beta or ())) if not isinstance(name, str)
+        ):
+            raise InputError(f"weights: a column is called {format_value(invalid)}; expected a string.")
+        for unknown in sorted(set(self.sentence_list_beta or ()) - set(self.beta)):
             raise InputError(
-                f"weights: single names {format_value(odd)}, which is no column of beta; name one of those."
+                f"weights: sentence_list_beta names {format_value(unknown)}, which is no column of beta; name one of "
+                "those."
             )
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
-            raise InputError(
-                f"weights: a column is called {format_value(name)}, which means another column; rename it."
-            )
+            raise InputError(f"weights: name {format_value(name)} is reserved for another column; rename the column.")
         check_choice("weights: context", self.context, (*self.beta, *RECURSIVE))
         check_choice("weights: normalise", self.normalise, get_args(Normalise))
 
     def _check_numbers(self) -> None:
         values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
-        for half in ("alpha", "beta", "single"):
+        for half in ("alpha", "beta", "sentence_list_beta"):
             values |= {f"{half}[{name}]": value for name, value in (getattr(self, half) or {}).items()}
         values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in values.items():
@@ -126,35 +127,38 @@ class Weights:
         """The greatest factor with which a document's score returns to itself in the ``fixpoint`` reading."""
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
 
-    @property
-    def beta_single(self) -> dict[str, float]:
-        """β of document columns where candidates are single sentences."""
-        return {**self.beta, **(self.single or {})}
-
-    def of_single(self) -> Weights:
-        """The weights that `single` comes to: those of an ordinary blend without context."""
-        return replace(self, beta=self.beta_single, alpha_context=0.0, single=None)
+    def of_sentence_list(self) -> Weights:
+        """Return the weights of sentence lists: those of an ordinary blend without context."""
+        beta = {**self.beta, **(self.sentence_list_beta or {})}
+        return replace(self, beta=beta, alpha_context=0.0, sentence_list_beta=None)
 
     @classmethod
     def equal(cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, context: str = "bm25") -> Weights:
-        """Where tuning starts, for these columns: all weights of a sum the same, adding up to 1 in each sum."""
+        """Return equal weights for these columns, adding up to 1 in each sum: where tuning starts."""
         alpha, beta = tuple(sentences), tuple(documents)
-        share, other = 1 / (len(alpha) + 1), 1 / (len(beta) + 1)
-        return cls(dict.fromkeys(alpha, share), share, dict.fromkeys(beta, other), other, (1 / RANKS,) * RANKS, context)
+        alpha_share, beta_share = 1 / (len(alpha) + 1), 1 / (len(beta) + 1)
+        return cls(
+            dict.fromkeys(alpha, alpha_share),
+            alpha_context=alpha_share,
+            beta=dict.fromkeys(beta, beta_share),
+            beta_sentences=beta_share,
+            w=(1 / RANKS,) * RANKS,
+            context=context,
+        )
 
     def check_sentences(self, layout: Layout, source: str = "weights") -> None:
         """Raise InputError unless exactly these sentence columns are weighted."""
-        expected, found = set(layout.sentences), set(self.alpha)
-        if expected < found:
-            name = sorted(found - expected)[0]
+        expected, weighted = set(layout.sentences), set(self.alpha)
+        if expected < weighted:
+            name = sorted(weighted - expected)[0]
             raise InputError(
                 f"{source}: {format_value(name)} has the weight {self.alpha[name]:.4g}, but the scores have no such "
                 "column; "
                 "score with a bundle that has it, or use the weights that belong to this one."
             )
-        if expected != found:
+        if expected != weighted:
             raise InputError(
-                f"{source}: the weights are for the perspectives {format_names(sorted(found))}, but the scores are "
+                f"{source}: the weights are for the perspectives {format_names(sorted(weighted))}, but the scores are "
                 f"from {format_names(sorted(expected))}; use the weights that belong to the bundle."
             )
 
@@ -172,15 +176,15 @@ class Weights:
                 "first stage."
             )
 
-    def over(self, layout: Layout, source: str = "weights") -> Weights:
-        """These weights for such sentence columns: what weighs 0 may be missing, what only orders sentences weighs 0.
+    def align_to(self, layout: Layout, source: str = "weights") -> Weights:
+        """Return the weights for a layout: a column of weight 0 may be missing, an unnamed ordering column weighs 0.
 
         Raises:
-            InputError: the sentence columns are others, or lack one that has a weight.
+            InputError: the sentence columns differ, or lack one that has a weight.
         """
         alpha = {name: value for name, value in self.alpha.items() if value or name in layout.sentences}
         alpha |= dict.fromkeys(layout.ordering - set(alpha), 0.0)
-        weights = replace(self, alpha={name: alpha[name] for name in sorted(alpha, key=layout.place)})
+        weights = replace(self, alpha={name: alpha[name] for name in sorted(alpha, key=layout.sentence_position)})
         weights.check_sentences(layout, source)
         return weights
 
@@ -200,9 +204,7 @@ class Weights:
         if not isinstance(values, Mapping):
             raise InputError(f"{source}: they are {format_value(values)}; expected an object such as to_dict gives.")
         values = verify_checksum(values, source)
-        if BEFORE in values:  # as it was when BM25 was the only column of documents
-            values = {**values, "beta": {"bm25": values[BEFORE], **values.get("beta", {})}}
-            del values[BEFORE]
+        values = {RENAMED.get(name, name): value for name, value in values.items()}
         unknown = set(values) - {item.name for item in fields(cls)}
         if unknown or not isinstance(values.get("alpha"), Mapping):
             fault = (

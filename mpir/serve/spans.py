@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mpir.rank.ranking import RankedDocument, RankedSentence
+from mpir.rank.results import RankedDocument, RankedSentence
 from mpir.serve.requests import Spans
 from mpir.text import ABSTRACT
 

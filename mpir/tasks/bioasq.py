@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.io.journal import Journal
-from mpir.rank.blend import blend, document_order
+from mpir.rank.blend import blend_queries, document_order
 from mpir.rank.candidates import Candidates, is_record_of
 from mpir.rank.prepare import BM25
 from mpir.rank.reranker import Reranker
@@ -29,8 +29,8 @@ class System:
     def scores(self, scored: Candidates) -> tuple[Float, Float]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
         if self.weights is None:
-            return scored.columns.first, scored.lexical
-        blended = blend(scored.columns, self.weights)
+            return scored.columns.first_stage, scored.lexical
+        blended = blend_queries(scored.columns, self.weights)
         return blended.documents, blended.sentences
 
 
@@ -40,7 +40,9 @@ def systems(weights: Weights) -> list[System]:
     What only orders sentences leaves all documents level, in BM25's order; a document column does that to sentences.
     """
     none = dict.fromkeys(weights.beta, 0.0)
-    bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document", single=None)
+    bare = replace(
+        weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document", sentence_list_beta=None
+    )
     alone = [System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha]
     blank = replace(bare, alpha=dict.fromkeys(weights.alpha, 0.0), beta_sentences=0.0)
     others = [name for name in weights.beta if name != BM25]
@@ -58,7 +60,7 @@ def added_up(weights: Weights) -> System | None:
         return None
     alpha, beta = dict.fromkeys(weights.alpha, 0.0), dict.fromkeys(weights.beta, 1.0)
     even = replace(weights, alpha=alpha, alpha_context=0.0, beta=beta, beta_sentences=0.0, normalise="zscore")
-    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document", single=None))
+    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document", sentence_list_beta=None))
 
 
 def _only(names: Iterable[str], chosen: str) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Sentences with exact offsets, by rules for biomedical abstracts; docs/splitting.md compares known splitters.
 
 Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop), and rules of their
-own, beside those for abstracts, are a choice: `style` is ``abstract`` or ``report``.
+own, beside those for abstracts, are a choice: `splitting` is ``abstract`` or ``report``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from mpir.text.markup import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
 from mpir.text.types import Document, Sentence
 
-Style = Literal["abstract", "report"]
+Splitting = Literal["abstract", "report"]
 
 # Where a sentence may end: a terminator, what closes after it, and white space. Every part is possessive and anchored
 # on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
@@ -37,7 +37,7 @@ _MARKUP = (
     rf"""(?<=[.!?])[)\]}}"'”’»]*+(?:<sup>\d[\d, –-]*+</sup>\s++(?=[A-Z])|(?:\s|{CLOSING})++(?=\S)|(?={BLOCK}))"""
     rf"""|(?<=\S)\s*+(?={PARAGRAPH})|"""
 )
-_ENDS: dict[tuple[Style, bool], re.Pattern[str]] = {
+_ENDS: dict[tuple[Splitting, bool], re.Pattern[str]] = {
     ("abstract", False): re.compile(_END),
     ("abstract", True): re.compile(_MARKUP + _END),
     ("report", False): re.compile(_END + _REPORT),
@@ -74,7 +74,7 @@ _LONGEST, _PIECE, _NEAR = 100, 40, 6
 _WORD = re.compile(r"\S+")
 
 
-def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
+def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, int]]:
     """Find the sentences of a text, an abstract's by default. A list's number stays with its item.
 
     Where capitals are left out any word may begin a sentence. In an abstract, what goes on for more than 100 words
@@ -85,7 +85,7 @@ def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
         and end on a character that is not white space, and hold every such character of the text. Time is linear.
     """
-    end = _ENDS[style, has_tags(text)]
+    end = _ENDS[splitting, has_tags(text)]
     spans, begin, seen = [], 0, 0
     for after in _ends(text, [match for match in end.finditer(text) if not _is_abbreviation(text, match)]):
         if not _NO_SENTENCE.fullmatch(text, seen, after):
@@ -94,17 +94,17 @@ def split(text: str, *, style: Style = "abstract") -> list[tuple[int, int]]:
         seen = after
     spans.append((begin, len(text)))
     stripped = [span for begin, end in spans if (span := _strip(text, begin, end))]
-    if style == "report":
+    if splitting == "report":
         return stripped
     return [piece for begin, end in stripped for piece in _pieces(text, begin, end)]
 
 
-def sentences(document: Document, *, style: Style = "abstract") -> list[Sentence]:
+def sentences(document: Document, *, splitting: Splitting = "abstract") -> list[Sentence]:
     """The sentences of a document: the title's, then the abstract's. A blank section has none."""
     return [
         Sentence(document.id, section, begin, end, text[begin:end])
         for section, text in document.sections.items()
-        for begin, end in split(text, style=style)
+        for begin, end in split(text, splitting=splitting)
     ]
 
 

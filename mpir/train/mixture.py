@@ -40,7 +40,7 @@ import numpy as np
 from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling
-from mpir.perspectives.base import Level
+from mpir.perspectives.column import Level
 from mpir.train.examples import Example, read_rows
 from mpir.train.losses import Loss, loss_named
 from mpir.train.mixture_schema import paths, read_declared

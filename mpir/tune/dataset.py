@@ -21,10 +21,10 @@ from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns
+from mpir.rank.columns import Columns, Layout
 from mpir.rank.prepare import BM25
 from mpir.text import Question
-from mpir.tune.formats import BEFORE, FORMAT, question_to_dict, read_gold, today
+from mpir.tune.formats import FORMAT, question_to_dict, read_gold
 from mpir.types import F64, I64, Bool
 from mpir.version import __version__
 
@@ -133,7 +133,7 @@ class Dataset:
                 f"{root}: holds no scored questions ({MANIFEST} is something else's, an index's say); give a folder "
                 "that mpir score made."
             )
-        if manifest.get("format") not in (*BEFORE, FORMAT):
+        if manifest.get("format") != FORMAT:
             raise ArtefactError(
                 f"{root}: its format is {format_value(manifest.get('format'))}, expected {FORMAT}; score the "
                 "questions again."
@@ -144,11 +144,16 @@ class Dataset:
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in root.glob("*.npy")}
-        questions = read_gold(root / QUESTIONS, manifest["format"])
-        layout, arrays = BEFORE.get(manifest["format"], today)(manifest, arrays)
+        questions = read_gold(root / QUESTIONS)
+        layout = Layout.from_dict(manifest["columns"])
         owners = {name: arrays[name] for name in OWNERS}
-        scores = (arrays["document_scores"], arrays["sentence_scores"])
-        columns = Columns(layout, *scores, **owners, questions=len(questions))
+        columns = Columns(
+            layout=layout,
+            documents=arrays["document_scores"],
+            sentences=arrays["sentence_scores"],
+            **owners,
+            questions=len(questions),
+        )
         places = {name: arrays[name] for name in PLACES}
         return cls(questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **places)
 
@@ -161,7 +166,7 @@ class Dataset:
         questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
         return replace(self, questions=questions, columns=part, **kept)
 
-    def beside(self, other: Dataset) -> Dataset:
+    def join_columns(self, other: Dataset) -> Dataset:
         """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
 
         A document column that both have is taken once; BM25's is the first set's.
@@ -172,13 +177,12 @@ class Dataset:
         """
         self._check_company(other)
         mine, theirs = self.columns, other.columns
-        extra = [name for name in theirs.layout.documents if name not in mine.layout.documents]
-        columns = mine.with_documents({name: theirs.document(name) for name in extra}).with_sentences(
-            {name: theirs.sentence(name) for name in theirs.layout.sentences},
-            theirs.layout.ordering,
-            theirs.layout.signed,
+        extra = [column for column in theirs.layout.document_columns if column.name not in mine.layout.documents]
+        columns = mine.with_columns(
+            {column: theirs.document(column.name) for column in extra}
+            | {column: theirs.sentence(column.name) for column in theirs.layout.sentence_columns}
         )
-        made_by, taken = dict(self.made_by), {*extra, *theirs.layout.sentences}
+        made_by, taken = dict(self.made_by), {*(column.name for column in extra), *theirs.layout.sentences}
         for key in ("perspectives", "scores", "derived"):
             more = {name: one for name, one in other.made_by.get(key, {}).items() if name in taken}
             made_by[key] = {**self.made_by.get(key, {}), **more}
@@ -192,7 +196,7 @@ class Dataset:
         )
 
     @classmethod
-    def below(cls, sets: Sequence[Dataset]) -> Dataset:
+    def concat(cls, sets: Sequence[Dataset]) -> Dataset:
         """Several sets of the same columns as one: other questions, or the same ones with other candidates.
 
         Raises:

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_platt
-from mpir.rank.blend import blend
+from mpir.rank.blend import blend_queries
 from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -30,8 +30,8 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
     Raises:
         InputError: weights for other columns, no gold, or scores that do not rise with relevance.
     """
-    weights = weights.over(scored.columns.layout, source)
-    blended, judged = blend(scored.columns, weights), judge(scored)
+    weights = weights.align_to(scored.columns.layout, source)
+    blended, judged = blend_queries(scored.columns, weights), judge(scored)
     labelled = {
         "document": (blended.documents, judged.relevant),
         "sentence": (blended.sentences, judged.overlaps),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.rank.blend import blend
+from mpir.rank.blend import blend_queries
 from mpir.rank.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
@@ -63,7 +63,7 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
 def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
     """What part of the score of the document at each rank (K,) every column adds, as a mean over questions."""
     columns = objective.scored.columns
-    blended = blend(columns, weights)
+    blended = blend_queries(columns, weights)
     present = blended.best >= 0
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
     layout, used = columns.layout, blended.columns

@@ -209,7 +209,7 @@ def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dic
         "context": [space.context, space.normalise],
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],
         "plan": plan.describe(),
-        **({} if space.single is None else {"single": dict(space.single)}),
+        **({} if space.sentence_list_beta is None else {"sentence_list_beta": dict(space.sentence_list_beta)}),
         **more,
     }
 

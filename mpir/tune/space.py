@@ -37,7 +37,7 @@ class Space:
     units: Mapping[str, float]
     context: str
     normalise: Normalise
-    single: Mapping[str, float] | None = None
+    sentence_list_beta: Mapping[str, float] | None = None
 
     @classmethod
     def of(
@@ -47,11 +47,11 @@ class Space:
         context: str = "bm25",
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
-        single: Mapping[str, float] | None = None,
+        sentence_list_beta: Mapping[str, float] | None = None,
     ) -> Space:
         """The space for columns. `bounds` holds (lowest, highest) shares by column, "context", "w1" ….
 
-        `single` is what all the weights say of single sentences, of columns that there are.
+        `sentence_list_beta` is what all the weights have there, of columns that there are.
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
@@ -70,9 +70,10 @@ class Space:
             given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
         units = _units(columns, normalise)
         check_choice("context", context, (*layout.documents, *RECURSIVE))
-        alone = None if single is None else {name: single[name] for name in layout.documents if name in single}
+        if sentence_list_beta is not None:
+            sentence_list_beta = {n: sentence_list_beta[n] for n in layout.documents if n in sentence_list_beta}
         mixtures = Simplex.of(alpha, given), Simplex.of(beta, given)
-        return cls(*mixtures, len(layout.documents), units, context, normalise, alone)
+        return cls(*mixtures, len(layout.documents), units, context, normalise, sentence_list_beta)
 
     @property
     def blocks(self) -> dict[str, slice]:
@@ -115,7 +116,16 @@ class Space:
         alpha = {name: shares[name] / self.units[name] for name in self.alpha.names[:-1]}
         alpha_context = shares[CONTEXT] / self.units.get(self.context, 1.0)
         beta = {name: shares[name] / self.units[name] for name in columns}
-        return Weights(alpha, alpha_context, beta, sentences, w, self.context, self.normalise, self.single)
+        return Weights(
+            alpha,
+            alpha_context=alpha_context,
+            beta=beta,
+            beta_sentences=sentences,
+            w=w,
+            context=self.context,
+            normalise=self.normalise,
+            sentence_list_beta=self.sentence_list_beta,
+        )
 
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:

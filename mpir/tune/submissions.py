@@ -8,16 +8,16 @@ import numpy as np
 
 from mpir.evaluate.bioasq import Measured, measure_snippets
 from mpir.rank.blend import (
+    best_columns,
     best_of,
-    best_places,
-    counting,
     document_order,
-    document_sum,
-    listed,
+    document_sums,
     scaled,
     sentence_sums,
     slots,
 )
+from mpir.rank.columns import Layout
+from mpir.rank.sentence_lists import lists_of
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
@@ -52,24 +52,33 @@ class Pool:
         Raises:
             InputError: the weights are for other columns.
         """
-        layout = self.scored.columns.layout
-        weights.check_columns(layout)
+        columns = self.scored.columns
+        weights.check_columns(columns.layout)
+        lists = lists_of(columns, weights)[columns.question_of]
+        if not lists.any():
+            return Submissions(self, *self._sums(columns.layout, weights))
+        by_list = self._sums(columns.layout.as_evidence(), weights.of_sentence_list())
+        if lists.all():
+            return Submissions(self, *by_list)
+        by_document = self._sums(columns.layout, weights)
+        masks = (lists, np.append(lists, False), lists)
+        return Submissions(self, *(np.where(*arrays) for arrays in zip(masks, by_list, by_document, strict=True)))
+
+    def _sums(self, layout: Layout, weights: Weights) -> tuple[F64, F64, F64]:
+        """Return S_DOC (D,), S_SENT without context as a table, and what the context adds to each sentence (D,)."""
         columns, scores = self._table(weights.normalise)
         evidence, ordering = sentence_sums(scores, layout, weights)
-        single = listed(self.scored.columns, weights)
-        evidence, ordering = counting(evidence, ordering, np.append(single, False))
-        evidence += self._nothing
-        top = highest(evidence[:, :-1], len(weights.w))
-        documents, context, _ = document_sum(columns, layout, top, single, weights)
+        evidence += self._empty
+        sums = document_sums(columns, layout, highest(evidence[:, :-1], len(weights.w)), weights)
         ordering += evidence
-        return Submissions(self, documents, ordering, weights.alpha_context * context)
+        return sums.scores, ordering, weights.alpha_context * sums.context
 
     def answers(self, documents: F64, sentences: F64) -> Submissions:
         """The answers that scores of the documents (D,) and sentences (N,) give."""
         return Submissions(self, documents, np.append(sentences, -np.inf)[self.sentences], np.zeros(len(documents)))
 
     @cached_property
-    def _nothing(self) -> F64:
+    def _empty(self) -> F64:
         """-inf where a table has no sentence, else 0."""
         return np.where(self.sentences < 0, -np.inf, 0.0)
 
@@ -119,7 +128,7 @@ class Submissions:
         depth = len(table)
         scores = self._sentences.take(documents, axis=1, mode="wrap").transpose(1, 2, 0)
         scores = scores + np.append(self._context, 0.0)[documents][:, :, None]
-        places = best_places(scores.reshape(len(documents), -1), self.pool.limit_snippets)
+        places = best_columns(scores.reshape(len(documents), -1), self.pool.limit_snippets)
         owners = np.take_along_axis(documents, np.maximum(places, 0) // max(depth, 1), axis=1)
         return np.where(places >= 0, table[places % depth, owners], -1) if depth else places
 

@@ -51,7 +51,7 @@ TEXTS = st.one_of(
 
 def test_offsets_are_into_the_section() -> None:
     document = Document("7", "Old edema", "Clear.No pleural effusion. Edema may be seen.")
-    found = [mention for several in annotate(sentences(document, style="report"), LEXICON) for mention in several]
+    found = [mention for several in annotate(sentences(document, splitting="report"), LEXICON) for mention in several]
     assert found == [
         Mention("edema", "edema", 4, 9, "affirmed", ""),
         Mention("effusion", "pleural effusion", 9, 25, "negated", "No"),
@@ -131,7 +131,7 @@ def test_a_text_with_ligatures_is_annotated_as_without(pieces: list[str]) -> Non
 
 @given(TEXTS)
 def test_sentences_alone_or_together_are_annotated_alike(text: str) -> None:
-    found = sentences(Document("1", "", text), style="report")
+    found = sentences(Document("1", "", text), splitting="report")
     assert list(annotate(found, LEXICON)) == [next(annotate([one], LEXICON)) for one in found]
 
 

@@ -14,6 +14,7 @@ from mpir.io.checksum import read_json_with_checksum
 from mpir.io.write import write_json
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.bundle import RELEVANCE, declare, seal
+from mpir.perspectives.column import Column
 from mpir.rank.calibration import Relevance
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
@@ -201,7 +202,7 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scored = Dataset.load(work / "scored")
-    columns = scored.columns.with_sentences({AGREEMENT: np.arange(len(scored.begin))}, [AGREEMENT])
+    columns = scored.columns.with_columns({Column(AGREEMENT, "sentence", "ordering"): np.arange(len(scored.begin))})
     replace(scored, columns=columns).save(tmp_path / "scored")
     capsys.readouterr()
     options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
@@ -211,14 +212,16 @@ def test_weights_without_agreement_stand_against_scores_with_it(
 
 
 def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
-    old = replace(Weights.equal(["relevance", "sts", "sia"]), single={"bm25": 0.0})
+    old = replace(Weights.equal(["relevance", "sts", "sia"]), sentence_list_beta={"bm25": 0.0})
     old.save(tmp_path / "old.json")
     output = ["--output", str(tmp_path / "w.json")]
     assert tune(work, *output, "--against", str(tmp_path / "old.json")) == 0
-    assert Weights.load(tmp_path / "w.json").single == {"bm25": 0.0}
+    assert Weights.load(tmp_path / "w.json").sentence_list_beta == {"bm25": 0.0}
     (tmp_path / "w.json").unlink()
     assert tune(work, *output, "--against", "rawal-baral-2020") == 0
-    assert Weights.load(tmp_path / "w.json").single is None  # the trials of another setting are not taken up
+    assert (
+        Weights.load(tmp_path / "w.json").sentence_list_beta is None
+    )  # the trials of another setting are not taken up
 
 
 def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:

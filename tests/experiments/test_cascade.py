@@ -13,7 +13,7 @@ from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 
 SCRIPT = Path(__file__).parents[2] / "experiments/cascade.py"
-WEIGHTS = Weights({"relevance": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
+WEIGHTS = Weights({"relevance": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def scored() -> Dataset:
         for number, snippet in enumerate(golden)
     )
     columns = Columns(
-        Layout(("bm25",), ("relevance",)),
+        layout=Layout.of(("bm25",), ("relevance",)),
         documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
         sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
         question_of=np.array([0, 0, 1, 1]),

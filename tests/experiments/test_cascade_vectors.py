@@ -38,7 +38,7 @@ def scored(tmp_path: Path) -> Dataset:
     )
     spans = [(0, text.index(".") + 1, text.index(".") + 2, len(text)) for text in TEXTS.values()]
     columns = Columns(
-        Layout(("bm25",), ("relevance",)),
+        layout=Layout.of(("bm25",), ("relevance",)),
         documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
         sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
         question_of=np.array([0, 0, 1, 1]),

@@ -21,7 +21,14 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
     )
     owners = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 2, 3, 3, 4, 5])
     scores = np.insert(np.array(sentences), [1, 4], 0.0, axis=0)
-    columns = Columns(layout, np.array(documents), scores, *owners, questions=2)
+    columns = Columns(
+        layout=layout,
+        documents=np.array(documents),
+        sentences=scores,
+        question_of=owners[0],
+        document_of=owners[1],
+        questions=2,
+    )
     begins = np.array([0, 6, 0, 0, 0, 6, 0, 0])
     lexical = np.array([1.0, -1.0, 0.0, 0.0, 2.0, -1.0, 0.0, 0.0])
     kept = np.array(["abstract"] * 8), begins, begins + 5, lexical, np.zeros(8, bool), np.zeros(6, bool)
@@ -31,7 +38,7 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
 @pytest.fixture
 def scored() -> Dataset:
     """b lies 0.1 below a by BM25, which two z-scores make 2 of; its relevance is 0.1 above. f is third."""
-    layout = Layout(("bm25", "dense"), SENTENCES, frozenset({"agreement"}))
+    layout = Layout.of(("bm25", "dense"), SENTENCES, ordering=frozenset({"agreement"}))
     bm25 = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0]
     relevance = [0.1, 0.2, 0.1, 0.1, 0.1, 0.9]
     return dataset(layout, [[one, 0.5] for one in bm25], [[one, 0.0, 0.0, 0.0] for one in relevance])
@@ -40,7 +47,7 @@ def scored() -> Dataset:
 @pytest.fixture
 def free() -> Dataset:
     """Vectors find b, and nothing finds f."""
-    layout = Layout(("bm25", "dense"), ("cosine",))
+    layout = Layout.of(("bm25", "dense"), ("cosine",))
     bm25, dense = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0], [0.1, 0.9, 0.2, 0.3, 0.2, 0.1]
     return dataset(layout, np.column_stack([bm25, dense]).tolist(), [[one] for one in dense])
 

@@ -188,7 +188,7 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     documents = [Document(str(number), abstract=text) for number, text in enumerate(texts)]
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
     encoders = {systems.START: free.Start(tiny_checkpoint)}
-    reranker = Reranker(perspectives=[Count()], style="report")
+    reranker = Reranker(perspectives=[Count()], splitting="report")
     found, candidates = systems.scored(half, reranker, encoders)
     assert {values.shape for values in found.values()} == {(2, 3)}
     assert found[systems.BM25][1].argmax() == 2

@@ -40,7 +40,7 @@ def free() -> Dataset:
         for n, d in enumerate("bd")
     )
     columns = Columns(
-        Layout(("bm25", "dense"), ("cosine",)),
+        layout=Layout.of(("bm25", "dense"), ("cosine",)),
         documents=np.array([[2.0, 0.1], [1.0, 0.9], [0.0, 0.2], [3.0, 0.25], [0.0, 0.3], [0.0, 0.2]]),
         sentences=np.array([[0.1], [0.9], [0.2], [0.2], [0.3], [0.2]]),
         question_of=np.array([0, 0, 0, 1, 1, 1]),
@@ -85,7 +85,7 @@ def test_nothing_is_left_by_what_is_refused(
     said: str,
 ) -> None:
     free.save(tmp_path / "free")
-    replace(free, columns=replace(free.columns, layout=Layout(("bm25", "dense"), ("sts",)))).save(tmp_path / "other")
+    replace(free, columns=replace(free.columns, layout=Layout.of(("bm25", "dense"), ("sts",)))).save(tmp_path / "other")
     monkeypatch.chdir(tmp_path)
     options = {"--dev": "free", "--free": "free", "--output": "out", "--folds": "2", "--workers": "1"} | changes
     done = run_script("experiments/tuning.py", *(part for pair in options.items() for part in pair))

@@ -14,7 +14,7 @@ from mpir.errors import InputError
 from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.rank.prepare import gather
+from mpir.rank.prepare import prepare
 from mpir.text import Document, Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
@@ -118,7 +118,7 @@ def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
     text = "Tau binds to all microtubules"
     document = Document("1", f"{text}. B", "Nothing was measured in these mice. Tau binds")
     question = Question("q", "what binds", snippets=(Snippet("1", "abstract", "abstract", 0, 0, f"{text}."),))
-    found = gather("what binds", [document], None, "abstract")
+    found = prepare("what binds", [document], cascade=None, splitting="abstract")
     assert [s.text for s in found.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
     relevant = script("sentence_ranking")["relevant"]
     assert relevant(question, found).tolist() == [True, False, False, True]
@@ -327,4 +327,4 @@ def test_situations_are_sets_that_tuning_takes(
         assert len(one.questions) == 3
         assert judged.relevant.any() and not judged.relevant.all()
         assert np.array_equal(judged.overlaps, judged.relevant[one.columns.document_of])  # a golden document is golden
-    assert len(Dataset.below([golden, *topics]).questions) == len(golden.questions) + 6
+    assert len(Dataset.concat([golden, *topics]).questions) == len(golden.questions) + 6

@@ -156,7 +156,7 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
 def test_the_page_ranks_single_sentences_as_python_does() -> None:
     texts = ["Aspirin lowers fever in adults.", "Aspirin lowers fever.", "Coffee keeps people awake."]
     ranking = Reranker().rerank("Does aspirin lower fever?", texts)
-    assert ranking.single
+    assert ranking.sentence_list
     data = page_data(ranking, [Document(str(i), "", text) for i, text in enumerate(texts)])
     code = f"const data = {json.dumps(data)}; console.log(JSON.stringify(blend(data, data.weights)))"
     found = json.loads(in_node("blend", code))
@@ -175,7 +175,11 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
     code = f"console.log(JSON.stringify(blend({data}, {json.dumps(weights.to_dict())}).map((one) => one.score)))"
     values = np.array([[value, value / 20] for value in bm25])
     columns = Columns(
-        Layout(("bm25", "dense"), ("a",)), values, np.zeros((0, 1)), np.zeros(2, np.int64), np.zeros(0, np.int64)
+        layout=Layout.of(("bm25", "dense"), ("a",)),
+        documents=values,
+        sentences=np.zeros((0, 1)),
+        question_of=np.zeros(2, np.int64),
+        document_of=np.zeros(0, np.int64),
     )
     expected = blend(columns, weights).documents
     assert json.loads(in_node("blend", code)) == pytest.approx(expected.tolist())

@@ -114,7 +114,9 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
 
 
 def test_the_reranker_puts_it_beside_the_perspectives() -> None:
-    weights = Weights({"aspirin": 1.0, AGREEMENT: 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
+    weights = Weights(
+        {"aspirin": 1.0, AGREEMENT: 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+    )
     ranking = Reranker(perspectives=[Count("aspirin")], weights=weights, agreement="aspirin").rerank("q", DOCUMENTS)
     assert [document.id for document in ranking.documents] == ["0", "1", "2"]
     first, second = (document.sentences[0] for document in ranking.documents[:2])
@@ -125,7 +127,9 @@ def test_the_reranker_puts_it_beside_the_perspectives() -> None:
 
 def test_a_document_is_explained_by_its_own_evidence() -> None:
     docs = ["Genes, genes. Aspirin thins blood.", "Aspirin thins blood.", "Thin blood by aspirin."]
-    weights = Weights({"genes": 1.0, AGREEMENT: 50.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
+    weights = Weights(
+        {"genes": 1.0, AGREEMENT: 50.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+    )
     reranker = Reranker(
         perspectives=[Count("genes"), Count("aspirin")],
         agreement="aspirin",
@@ -174,7 +178,10 @@ def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
             r"'agreement' has the weight 1, but the scores have no such column",
         ),
         (
-            {"agreement": "x", "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={AGREEMENT: {"rests_on": "y"}})},
+            {
+                "agreement": "x",
+                "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={"derived": {AGREEMENT: {"rests_on": "y"}}}),
+            },
             "the weights were tuned on another model of 'agreement' .* or tune again",
         ),
     ],
@@ -185,7 +192,7 @@ def test_what_is_refused(options: Any, message: str) -> None:
 
 
 def test_a_perspective_of_the_same_name_is_refused() -> None:
-    with pytest.raises(InputError, match="one is called 'agreement', which means another column; rename it"):
+    with pytest.raises(InputError, match="name 'agreement' is reserved for a built-in column"):
         Reranker(perspectives=[Count("x"), Count(AGREEMENT)], agreement="x")
 
 

@@ -50,7 +50,7 @@ def test_what_it_adds_to_a_document_does_not_depend_on_the_others() -> None:
     perspective.level = "document"
     expected = dict(zip(TEXTS, [2.0, -2.0, 1.0, 1.0, 0.0], strict=True))
     for normalise in get_args(Normalise):
-        weights = Weights({"length": 0.0}, 0.0, {"bm25": 0.0, "negation": 2.0}, normalise=normalise)
+        weights = Weights({"length": 0.0}, alpha_context=0.0, beta={"bm25": 0.0, "negation": 2.0}, normalise=normalise)
         reranker = Reranker(perspectives=[Length(), perspective], weights=weights)
         for texts in (TEXTS, TEXTS[:2], TEXTS[1:]):
             shares = {one.text: one.shares["negation"] for one in reranker.rerank("pleural effusion", texts)}

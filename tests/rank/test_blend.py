@@ -9,20 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
+from mpir.perspectives.column import Column
 from mpir.perspectives.normalization import minmax, zscores
-from mpir.rank.blend import best_of, best_sentences, blend, document_order, scaled, slots
+from mpir.rank.blend import best_of, best_sentences, blend, blend_queries, document_order, scaled, slots
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import PUBLISHED, Normalise, Weights
 
 # Document 0 has three sentences, document 1 one, document 2 none.
 THREE = Columns(
-    Layout(("bm25",), ("a", "b")),
+    layout=Layout.of(("bm25",), ("a", "b")),
     documents=np.array([[2.0], [4.0], [1.0]]),
     sentences=np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 4.0], [1.0, 1.0]]),
     question_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 0, 1]),
 )
-WEIGHTS = Weights({"a": 0.5, "b": 0.25}, 0.1, {"bm25": 0.2}, 0.6, (0.5, 0.25))
+WEIGHTS = Weights({"a": 0.5, "b": 0.25}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.6, w=(0.5, 0.25))
 # α·S of the four sentences: 0.5, 0.5, 1.5, 0.75
 
 
@@ -36,7 +37,7 @@ def test_context_bm25_by_hand() -> None:
 
 
 def test_what_is_no_evidence_orders_sentences_and_not_documents() -> None:
-    columns = replace(THREE, layout=replace(THREE.layout, ordering=frozenset({"b"})))
+    columns = replace(THREE, layout=Layout.of(("bm25",), ("a", "b"), ordering={"b"}))
     found = blend(columns, WEIGHTS)
     np.testing.assert_allclose(found.sentences, [0.7, 0.7, 1.7, 1.15])
     own = [0.5, 0.0, 0.5, 0.5]
@@ -74,7 +75,7 @@ def test_the_fixed_point_is_where_iterating_the_recursion_ends() -> None:
         sentences = plain + weights.alpha_context * documents[THREE.document_of]
         ranked = [np.sort(sentences[THREE.document_of == d])[::-1] for d in range(3)]
         sums = [sum(w * s for w, s in zip(weights.w, part, strict=False)) for part in ranked]
-        documents = weights.beta["bm25"] * THREE.first + weights.beta_sentences * np.array(sums)
+        documents = weights.beta["bm25"] * THREE.first_stage + weights.beta_sentences * np.array(sums)
     found = blend(THREE, weights)
     np.testing.assert_allclose(found.documents, documents, rtol=1e-9)
     np.testing.assert_allclose(found.sentences, sentences, rtol=1e-9)
@@ -87,7 +88,7 @@ def test_document_shares_add_up(context: str) -> None:
 
 
 def test_several_document_columns_by_hand() -> None:
-    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
     weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0})
     alone = blend(THREE, WEIGHTS)
     found = blend(columns, weights)
@@ -97,7 +98,7 @@ def test_several_document_columns_by_hand() -> None:
 
 
 def test_the_context_may_be_any_document_column() -> None:
-    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
     found = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
     np.testing.assert_allclose(found.sentences, [0.55, 0.55, 1.55, 0.76])
     np.testing.assert_allclose(found.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
@@ -106,16 +107,16 @@ def test_the_context_may_be_any_document_column() -> None:
 
 
 def test_the_fixed_point_holds_with_more_document_columns() -> None:
-    columns = THREE.with_documents({"dense": np.array([0.5, 0.1, 1.0])})
+    columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
     weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0}, context="fixpoint")
     found = blend(columns, weights)
-    base = 0.2 * THREE.first + 2.0 * columns.document("dense")
+    base = 0.2 * THREE.first_stage + 2.0 * columns.document("dense")
     parts = [0.6 * (0.5 * found.sentences[2] + 0.25 * found.sentences[0]), 0.6 * 0.5 * found.sentences[3], 0.0]
     np.testing.assert_allclose(found.documents, base + np.array(parts))
 
 
 def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_a_column_is_refused() -> None:
-    more = THREE.with_documents({"dense": np.array([9.0, 0.0, 0.0])})
+    more = THREE.with_columns({Column("dense", "document"): np.array([9.0, 0.0, 0.0])})
     np.testing.assert_array_equal(blend(more, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
     with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25; use"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
@@ -123,19 +124,19 @@ def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_
 
 # Two documents of a sentence each, and one without any: α·S of a is 0.5 and 0, of b 0.25 and 0.5.
 LIST = Columns(
-    Layout(("bm25", "said"), ("a", "b"), frozenset({"b"})),
+    layout=Layout.of(("bm25", "said"), ("a", "b"), ordering=frozenset({"b"})),
     documents=np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 3.0]]),
     sentences=np.array([[1.0, 1.0], [0.0, 2.0]]),
     question_of=np.zeros(3, np.int64),
     document_of=np.array([0, 1]),
 )
-SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, single={"bm25": 0.0})
+SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, sentence_list_beta={"bm25": 0.0})
 
 
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_single_sentences_are_ranked_as_sentences_by_hand(context: str) -> None:
     """They have no context, what only orders sentences counts, and so do columns of documents that single leaves."""
-    found = blend(LIST, replace(SINGLE, context=context))
+    found = blend_queries(LIST, replace(SINGLE, context=context))
     np.testing.assert_allclose(found.sentences, [0.75, 0.5])
     np.testing.assert_allclose(found.documents, [0.1 + 0.3 * 0.75, 0.3 * 0.5, 0.3])
     np.testing.assert_allclose(found.context, 0)
@@ -145,8 +146,8 @@ def test_single_sentences_are_ranked_as_sentences_by_hand(context: str) -> None:
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_single_sentences_are_an_ordinary_blend_by_other_weights(context: str) -> None:
     weights = replace(SINGLE, context=context)
-    plain = replace(LIST, layout=Layout(("bm25", "said"), ("a", "b")))
-    found, other = blend(LIST, weights), blend(plain, weights.of_single())
+    plain = replace(LIST, layout=Layout.of(("bm25", "said"), ("a", "b")))
+    found, other = blend_queries(LIST, weights), blend(plain, weights.of_sentence_list())
     np.testing.assert_allclose(found.documents, other.documents)
     np.testing.assert_allclose(found.sentences, other.sentences)
     np.testing.assert_allclose(found.document_shares, other.document_shares)
@@ -157,37 +158,39 @@ def test_a_list_of_sentences_may_have_some_that_are_parted(two: int, *, single: 
     """Three in four documents of one sentence are a list of sentences; those without any are not counted."""
     document_of = np.repeat(np.arange(4), [2 if i < two else 1 for i in range(4)])
     columns = Columns(
-        Layout(("bm25",), ("a", "b")),
-        np.arange(5.0)[:, None],
-        np.ones((len(document_of), 2)),
-        np.zeros(5, np.int64),
-        document_of,
+        layout=Layout.of(("bm25",), ("a", "b")),
+        documents=np.arange(5.0)[:, None],
+        sentences=np.ones((len(document_of), 2)),
+        question_of=np.zeros(5, np.int64),
+        document_of=document_of,
     )
-    found = blend(columns, replace(WEIGHTS, single={"bm25": 0.0}))
+    found = blend_queries(columns, replace(WEIGHTS, sentence_list_beta={"bm25": 0.0}))
     assert bool((found.context == 0).all()) == single
     assert bool((found.document_shares[:, 0] == 0).all()) == single
 
 
 def test_documents_of_more_sentences_are_no_list_of_sentences() -> None:
-    ordering = replace(THREE, layout=Layout(("bm25",), ("a", "b"), frozenset({"b"})))
-    weights = replace(WEIGHTS, single={"bm25": 0.0})
+    ordering = replace(THREE, layout=Layout.of(("bm25",), ("a", "b"), ordering=frozenset({"b"})))
+    weights = replace(WEIGHTS, sentence_list_beta={"bm25": 0.0})
     for columns in (THREE, ordering, replace(THREE, sentences=np.zeros((0, 2)), document_of=np.zeros(0, np.int64))):
-        found, other = blend(columns, weights), blend(columns, WEIGHTS)
+        found, other = blend_queries(columns, weights), blend(columns, WEIGHTS)
         assert found.documents.tolist() == other.documents.tolist()
         assert found.sentences.tolist() == other.sentences.tolist()
 
 
 @pytest.mark.parametrize("normalise", ["zscore", "minmax"])
 def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
-    said = {"said": np.array([-1.0, 0.0, 0.0])}
+    said = np.array([-1.0, 0.0, 0.0])
     weights = replace(WEIGHTS, normalise=normalise)
     more = replace(weights, beta={"bm25": 0.2, "said": 3.0})
     alone = blend(THREE, weights).documents
-    added = blend(THREE.with_documents(said, signed=["said"]), more)
+    added = blend(THREE.with_columns({Column("said", "document", signed=True): said}), more)
     np.testing.assert_allclose(added.documents - alone, [-3.0, 0.0, 0.0])
     np.testing.assert_allclose(added.document_shares[:, 1], [-3.0, 0.0, 0.0])
-    assert not np.allclose(blend(THREE.with_documents(said), more).documents, added.documents)
-    by_sentence = THREE.with_sentences({"said": np.array([-1.0, 0.0, 0.0, 1.0])}, signed=["said"])
+    assert not np.allclose(
+        blend(THREE.with_columns({Column("said", "document"): said}), more).documents, added.documents
+    )
+    by_sentence = THREE.with_columns({Column("said", "sentence", signed=True): np.array([-1.0, 0.0, 0.0, 1.0])})
     assert scaled(by_sentence, normalise).sentence("said").tolist() == [-1.0, 0.0, 0.0, 1.0]
 
 
@@ -263,7 +266,13 @@ def columns(draw: st.DrawFn) -> Columns:
     # few different values, so that ties are common
     scores = generator.integers(0, 4, (len(document_of), 2)).astype(float)
     bm25 = generator.integers(0, 3, len(sizes)).astype(float)
-    return Columns(Layout(("bm25",), ("a", "b")), bm25[:, None], scores, np.zeros(len(sizes), np.int64), document_of)
+    return Columns(
+        layout=Layout.of(("bm25",), ("a", "b")),
+        documents=bm25[:, None],
+        sentences=scores,
+        question_of=np.zeros(len(sizes), np.int64),
+        document_of=document_of,
+    )
 
 
 @given(part=columns())
@@ -281,15 +290,15 @@ def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
     parts=st.lists(columns(), min_size=1, max_size=4),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
     normalise=st.sampled_from(["none", "minmax", "zscore"]),
-    single=st.sampled_from([None, {}, {"bm25": 0.0}]),
+    sentence_list_beta=st.sampled_from([None, {}, {"bm25": 0.0}]),
 )
 def test_all_questions_at_once_as_one_by_one(
-    parts: list[Columns], context: str, normalise: str, single: dict[str, float] | None
+    parts: list[Columns], context: str, normalise: str, sentence_list_beta: dict[str, float] | None
 ) -> None:
-    weights = replace(WEIGHTS, context=context, normalise=normalise, single=single)
+    weights = replace(WEIGHTS, context=context, normalise=normalise, sentence_list_beta=sentence_list_beta)
     stacked = Columns.stack(parts)
-    together = blend(stacked, weights)
-    alone = [blend(part, weights) for part in parts]
+    together = blend_queries(stacked, weights)
+    alone = [blend_queries(part, weights) for part in parts]
     np.testing.assert_allclose(together.documents, np.concatenate([one.documents for one in alone]))
     np.testing.assert_allclose(together.sentences, np.concatenate([one.sentences for one in alone]))
     first = np.cumsum([0, *(len(part.documents) for part in parts)])

@@ -41,7 +41,7 @@ class Long(Perspective):
 
 
 DOCS = [Document("a", "T", "x. Second xx.", 2.0), Document("b", "", "One.", 1.0)]
-WEIGHTS = Weights({"x": 1.0}, 0.0, {"bm25": 1.0, "long": 0.5}, 1.0, (1.0,))
+WEIGHTS = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0, "long": 0.5}, beta_sentences=1.0, w=(1.0,))
 
 
 def test_it_reads_title_and_abstract_and_has_its_share() -> None:
@@ -126,13 +126,13 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
     found = Reranker(path, weights=weights).rerank("q", [Document("a", abstract="gene " * 900)])
     assert found.documents[0].in_passages
     path.write_text(text.replace('"level": "document"', '"level": "page"'))
-    with pytest.raises(ArtefactError, match="the level of 'whole' is 'page'; expected sentence or document"):
+    with pytest.raises(ArtefactError, match="'whole' is 'page'; expected sentence or document"):
         open_bundle(path)
 
 
 def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> None:
     manifest = read_json_with_checksum(tiny_bundle / "bundle.json")
-    entry = {**manifest["perspectives"][0], "name": "answer", "evidence": False}
+    entry = {**manifest["perspectives"][0], "name": "answer", "evidence": False}  # as 0.1 wrote it
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "ordering.json"
     path.write_text(text)
@@ -152,7 +152,7 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
     with pytest.raises(ArtefactError, match="evidence of 'answer' is 'no'; expected true or false"):
         open_bundle(path)
     path.write_text(text.replace('"evidence": false', '"evidence": false, "level": "document"'))
-    with pytest.raises(ArtefactError, match="'answer' reads documents, so it cannot only order sentences"):
+    with pytest.raises(ArtefactError, match="'answer': a document column cannot have the role ordering"):
         open_bundle(path)
 
 

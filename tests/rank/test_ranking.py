@@ -50,7 +50,10 @@ class Place:
 
 @pytest.fixture(scope="module")
 def reranker() -> Reranker:
-    return Reranker(perspectives=[Letters()], weights=Weights({"x": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0, 0.5)))
+    return Reranker(
+        perspectives=[Letters()],
+        weights=Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5)),
+    )
 
 
 @pytest.fixture
@@ -90,25 +93,32 @@ def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
     assert [type(document.id) for document in again] == [str, int, int]
     assert values["documents"][0]["metadata"] == {"source": "b", "tags": ["k", 3], "vector": "[1. 1.]"}
     for broken in ({}, {**values, "documents": [{"id": 1}]}, {**values, "documents": 5}):
-        with pytest.raises(InputError, match="this is not what to_dict gives"):
+        with pytest.raises(InputError, match="not the form that to_dict gives"):
             Ranking.from_dict(broken)
 
 
 def test_single_sentences_say_so_and_have_no_context() -> None:
-    weights = Weights({"x": 1.0}, 0.5, {"bm25": 2.0}, 1.0, (1.0,), single={"bm25": 0.0})
+    weights = Weights(
+        {"x": 1.0},
+        alpha_context=0.5,
+        beta={"bm25": 2.0},
+        beta_sentences=1.0,
+        w=(1.0,),
+        sentence_list_beta={"bm25": 0.0},
+    )
     reranker = Reranker(perspectives=[Letters()], weights=weights)
     texts = ["An x.", "Xenon and xx."]
     listed = reranker.rerank(
         "which x", [{"id": text, "text": text, "score": score} for score, text in enumerate(texts)]
     )
-    assert listed.single
+    assert listed.sentence_list
     assert [one.score for one in listed] == [2.0, 1.0]
     assert listed[0].shares == {"bm25": 0.0, "sentence 1": 2.0}
     assert listed[0].sentences[0].shares == {"x": 2.0, "context": 0.0}
     assert "The candidates are single sentences, and ranked as such: they have no context." in listed.explain()
     assert Ranking.from_dict(listed.to_dict()) == listed
     longer = reranker.rerank("which x", [{"id": "a", "text": "An x. And a y.", "score": 3.0}])
-    assert not longer.single
+    assert not longer.sentence_list
     assert longer[0].shares["bm25"] == 6.0
 
 
@@ -148,7 +158,7 @@ def test_half_a_character_is_never_written(reranker: Reranker) -> None:
 
 
 def test_weights_beyond_all_floats_are_one_sentence(reranker: Reranker) -> None:
-    huge = Weights({"x": 1e308}, 1e308, {"bm25": 1e308}, 1e308, (1e308,))
+    huge = Weights({"x": 1e308}, alpha_context=1e308, beta={"bm25": 1e308}, beta_sentences=1e308, w=(1e308,))
     with pytest.raises(InputError, match="so great that no number can hold their sums; lower the weights"):
         Reranker(perspectives=[Letters()], weights=huge).rerank("x", ["An xx."])
 

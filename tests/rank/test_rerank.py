@@ -24,7 +24,8 @@ from mpir.perspectives.bundle import seal
 from mpir.perspectives.cache import SMALLEST, ScoreCache
 from mpir.rank import api as kept
 from mpir.rank.candidates import Candidates
-from mpir.rank.ranking import Ranking, rank
+from mpir.rank.present import rank
+from mpir.rank.ranking import Ranking
 
 
 class Count(Perspective):
@@ -45,14 +46,21 @@ class Known(Count):
         return {"letter": self.name}
 
 
-def at(level: Any, *, evidence: bool = True) -> Count:
-    """A perspective that says to read at such a level."""
-    found = Count("y")
-    found.level, found.evidence = level, evidence
-    return found
+def at(level: Any, *, role: Any = "evidence", default_weight: Any = None) -> Count:
+    """A perspective of such a level and role."""
+    perspective = Count("y")
+    perspective.level, perspective.role, perspective.default_weight = level, role, default_weight
+    return perspective
 
 
-LETTERS = Weights({"x": 1.0, "y": 0.5}, 0.1, {"bm25": 0.2}, 0.5, (1.0, 0.5))
+def with_evidence() -> Count:
+    """A perspective as 0.1 declared those that only order sentences."""
+    perspective = Count("y")
+    perspective.evidence = False  # type: ignore[attr-defined]
+    return perspective
+
+
+LETTERS = Weights({"x": 1.0, "y": 0.5}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.5, w=(1.0, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -81,18 +89,19 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"weights": 5}, "weights '5': no such file; give a JSON file or one of"),
         ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
         ({"perspectives": 5}, "perspectives is 5; expected a list of them"),
-        ({"beside": 5}, "beside: one is 5; expected a perspective and a number, its weight"),
-        ({"beside": [(7, 0.5)]}, "perspectives: one is 7; expected an instance"),
+        ({"perspectives": [at("sentence", default_weight="2")]}, "default weight of 'y' is '2'; expected a finite"),
+        ({"perspectives": [with_evidence()]}, "'y' has `evidence`, which role replaces since 0.2; set role"),
+        ({"perspectives": [Count("x"), at("sentence", role="extra")]}, "'y': role is 'extra'; choose from evidence"),
         ({"perspectives": [None]}, "perspectives: one is missing; expected an instance of a subclass"),
-        ({"style": "novel"}, "style is 'novel'; choose from abstract, report"),
+        ({"splitting": "novel"}, "splitting is 'novel'; choose from abstract, report"),
         (
             {"perspectives": [Count("x"), at("documents")]},
-            "level of 'y' is 'documents'; choose from sentence",
+            "column 'y': level is 'documents'; choose from sentence",
         ),
-        ({"beside": [(at("whole"), 1.0)]}, "level of 'y' is 'whole'; choose from sentence, document"),
+        ({"perspectives": [at("whole")]}, "column 'y': level is 'whole'; choose from sentence, document"),
         (
-            {"perspectives": [Count("x"), at("document", evidence=False)]},
-            "'y' reads documents, so it cannot",
+            {"perspectives": [Count("x"), at("document", role="ordering")]},
+            "column 'y': a document column cannot have the role ordering",
         ),
     ],
 )
@@ -161,7 +170,9 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
     folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
     before = mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder) == before
-    Weights({"relevance": 1.0, "sts": 0.0, "sia": 0.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,)).save(folder / "weights.json")
+    Weights(
+        {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+    ).save(folder / "weights.json")
     with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
         mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     seal(folder)
@@ -174,7 +185,9 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
     del manifest["files"]
     (folder / "bundle.json").write_text(json.dumps(manifest))
     before = mpir.rerank("does aspirin", docs, bundle=folder)
-    other = Weights({"relevance": 1.0, "sts": 0.0, "sia": 0.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0,))
+    other = Weights(
+        {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+    )
     other.save(folder / "weights.json")
     assert mpir.rerank("does aspirin", docs, bundle=folder).weights == other != before.weights
     loaded = kept._reranker(folder)
@@ -216,7 +229,15 @@ def test_scores_by_hand(reranker: Reranker) -> None:
     normalise=st.sampled_from(["none", "minmax"]),
 )
 def test_shares_add_up_and_offsets_hold(texts: list[str], context: Any, normalise: Any) -> None:
-    weights = Weights({"x": 0.3, "y": 0.2}, 0.1, {"bm25": 0.2}, 0.5, (1.0, 0.5), context, normalise)
+    weights = Weights(
+        {"x": 0.3, "y": 0.2},
+        alpha_context=0.1,
+        beta={"bm25": 0.2},
+        beta_sentences=0.5,
+        w=(1.0, 0.5),
+        context=context,
+        normalise=normalise,
+    )
     ranking = Reranker(perspectives=[Count("x"), Count("y")], weights=weights).rerank("xy A", texts)
     assert sorted(document.index for document in ranking.documents) == list(range(len(texts)))
     for document in ranking.documents:
@@ -353,7 +374,7 @@ def test_a_part_of_the_ranking_knows_of_the_whole(reranker: Reranker) -> None:
 
 
 def test_explain_names_the_sentence_whose_share_it_is() -> None:
-    weights = Weights({"x": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (0.0, 1.0))
+    weights = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(0.0, 1.0))
     text = Reranker(perspectives=[Count("x")], weights=weights).rerank("q", ["Best: xxx. Second: x."]).explain()
     assert "Sentence 2 (abstract 11-21): Second: x." in text
     assert "Best: xxx." not in text
@@ -361,8 +382,8 @@ def test_explain_names_the_sentence_whose_share_it_is() -> None:
 
 def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -> None:
     """What only orders sentences puts first the one that is not the best evidence."""
-    weights = Weights({"x": 1.0, "y": 1.0}, 0.0, {"bm25": 0.0}, 1.0, (1.0, 0.5))
-    reranker = Reranker(perspectives=[Count("x"), at("sentence", evidence=False)], weights=weights)
+    weights = Weights({"x": 1.0, "y": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5))
+    reranker = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights)
     ranking = reranker.rerank("q", ["An x. Here yyy."])
     assert [one.text for one in ranking[0].sentences] == ["Here yyy.", "An x."]
     assert ranking[0].best == (1, 0)
@@ -370,16 +391,18 @@ def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -
 
 
 def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> None:
-    said, orders = at("sentence"), at("sentence", evidence=False)
+    said, orders = at("sentence"), at("sentence", role="ordering")
     said.name, said.signed, orders.name = "said", True, "orders"
     weights = Weights({"orders": 1.0, "said": 1.0, "x": 1.0})
-    assert Reranker(perspectives=[said, orders, Count("x")], weights=weights).rerank("q", ["An x."]).reading == ["x"]
+    assert Reranker(perspectives=[said, orders, Count("x")], weights=weights).rerank("q", ["An x."]).shown_columns == [
+        "x"
+    ]
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_explain_names_what_orders_sentences_where_it_weighs(weight: float) -> None:
     weights = Weights({"x": 1.0, "y": weight})
-    found = Reranker(perspectives=[Count("x"), at("sentence", evidence=False)], weights=weights).rerank("q", ["x."])
+    found = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights).rerank("q", ["x."])
     assert ("Y orders sentences, and is no part of a document's score." in found.explain()) is bool(weight)
 
 
@@ -553,32 +576,56 @@ class Length(Perspective):
         return np.array([len(text) for text in sentences], float)
 
 
-def test_perspectives_beside_the_others_bring_their_weights() -> None:
+def lengths(document_weight: float | None, sentence_weight: float | None) -> tuple[Length, Length]:
+    """A document and a sentence perspective of the lengths of texts, with default weights."""
     whole, each = Length(), Length()
     whole.level, each.name = "document", "each"
-    beside: list[tuple[Perspective, float]] = [(whole, 0.01), (each, 0.1)]
-    reranker = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, beside=beside)
+    whole.default_weight, each.default_weight = document_weight, sentence_weight
+    return whole, each
+
+
+def test_default_weights_count_where_weights_name_no_such_column() -> None:
+    perspectives = [Count("x"), Count("y"), *lengths(0.01, 0.1)]
+    reranker = Reranker(perspectives=perspectives, weights=LETTERS)
     assert reranker.weights.beta == {"bm25": 0.2, "length": 0.01}
     assert reranker.weights.alpha == {"x": 1.0, "y": 0.5, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
     assert document.shares["length"] == pytest.approx(0.05)
     assert document.sentences[0].shares["each"] == pytest.approx(0.5)
-    named = Weights({**LETTERS.alpha, "each": 0.7}, 0.1, {"bm25": 0.2, "length": 0.3}, 0.5, (1.0,))
-    kept = Reranker(perspectives=[Count("x"), Count("y")], weights=named, beside=beside)
-    assert kept.weights == named
+    named = Weights(
+        {**LETTERS.alpha, "each": 0.7},
+        alpha_context=0.1,
+        beta={"bm25": 0.2, "length": 0.3},
+        beta_sentences=0.5,
+        w=(1.0,),
+    )
+    assert Reranker(perspectives=perspectives, weights=named).weights == named
 
 
-def test_perspectives_beside_the_others_bring_their_weights_where_the_others_have_none() -> None:
-    """What is beside has no part in equal weights, which are those of the others alone."""
-    whole, each = Length(), Length()
-    whole.level, each.name = "document", "each"
-    reranker = Reranker(perspectives=[Count("x")], beside=[(whole, 2.0), (each, 0.1)])
+def test_default_weights_have_no_part_in_equal_weights() -> None:
+    reranker = Reranker(perspectives=[Count("x"), *lengths(2.0, 0.1)])
     assert reranker.weights.beta == {"bm25": 0.5, "length": 2.0}
     assert reranker.weights.alpha == {"x": 0.5, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
     assert document.shares["length"] == pytest.approx(10.0)
     with pytest.raises(InputError, match="expected one or more of different names that read sentences"):
-        Reranker(perspectives=[], beside=[(whole, 2.0)])
+        Reranker(perspectives=lengths(2.0, None)[:1])
+
+
+def test_perspectives_are_added_to_a_named_bundle(
+    tiny_bundle: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    manifest = json.loads((bundle / "bundle.json").read_text()) | {"weights": "w.json", "files": {}}
+    (bundle / "bundle.json").write_text(json.dumps({k: value for k, value in manifest.items() if k != "checksum"}))
+    Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}).save(bundle / "w.json")
+    alone, both = Reranker(bundle), Reranker(bundle, perspectives=[*lengths(0.25, None), Count("x")])
+    assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
+    assert both.weights.beta == {"length": 0.25, "bm25": 0.2}
+    assert both.weights.alpha["each"] == pytest.approx(0.5)  # the mean of 1, 0.5 and 0
+    assert "no weight is tuned for each; it has the mean of its level, 0.5" in caplog.text
+    (added,), (bare,) = (one.rerank("q", ["A gene, x."])[0].sentences for one in (both, alone))
+    assert added.scores.items() > bare.scores.items()
 
 
 def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundle: Path) -> None:
@@ -591,7 +638,7 @@ def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundl
 
 def test_documents_are_split_as_asked() -> None:
     text = "The apex.There is x. 1. Y"
-    rerankers = [Reranker(perspectives=[Count("x")], style=style) for style in ("abstract", "report")]
+    rerankers = [Reranker(perspectives=[Count("x")], splitting=splitting) for splitting in ("abstract", "report")]
     found = [one.rerank("q", [text]).documents[0].sentences for one in rerankers]
     assert rerankers[0].identity != rerankers[1].identity
     assert [len(sentences) for sentences in found] == [2, 3]

@@ -10,7 +10,7 @@ import pytest
 
 from mpir import Perspective, Reranker
 from mpir.cli import main
-from mpir.rank.spreadsheet import spreadsheet
+from mpir.rank.render.spreadsheet import spreadsheet
 
 REFERENCES = "\n".join(
     [

@@ -39,12 +39,24 @@ def test_the_papers_table_5() -> None:
     w=st.lists(finite, min_size=1, max_size=5),
     context=st.sampled_from(["bm25", "document"]),
     others=st.tuples(finite, finite, finite),
-    single=st.none() | st.fixed_dictionaries({}, optional={"bm25": finite}),
+    sentence_list_beta=st.none() | st.fixed_dictionaries({}, optional={"bm25": finite}),
 )
 def test_json_round_trip(
-    alpha: dict[str, float], w: list[float], context: str, others: tuple[float, ...], single: dict[str, float] | None
+    alpha: dict[str, float],
+    w: list[float],
+    context: str,
+    others: tuple[float, ...],
+    sentence_list_beta: dict[str, float] | None,
 ) -> None:
-    weights = Weights(alpha, others[0], {"bm25": others[1]}, others[2], tuple(w), context, single=single)
+    weights = Weights(
+        alpha,
+        alpha_context=others[0],
+        beta={"bm25": others[1]},
+        beta_sentences=others[2],
+        w=tuple(w),
+        context=context,
+        sentence_list_beta=sentence_list_beta,
+    )
     assert Weights.from_dict(json.loads(json.dumps(weights.to_dict()))) == weights
 
 
@@ -75,8 +87,8 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
     [
         ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan; expected a finite number"),
         ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…; expected a finite number"),
-        ({"alpha": {"bm25": 1.0}}, "a column is called 'bm25', which means another column"),
-        ({"beta": {"document": 1.0, "bm25": 1.0}}, "a column is called 'document'"),
+        ({"alpha": {"bm25": 1.0}}, "name 'bm25' is reserved for another column; rename"),
+        ({"beta": {"document": 1.0, "bm25": 1.0}}, "name 'document' is reserved"),
         ({"beta": {1: 1.0}}, "a column is called 1; expected a string"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
@@ -85,10 +97,13 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"w": 3}, "w is 3; expected a list of numbers"),
         ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
         ({"made_by": None}, "made_by is missing; expected an object"),
-        ({"single": 0}, "single is 0; expected an object"),
-        ({"single": {"dense": 0.0}}, "single names 'dense', which is no column of beta; name one of those"),
-        ({"single": {"bm25": "none"}}, r"single\[bm25\] is 'none'"),
-        ({"alpha": {"a": 1, "context": 1}}, "a column is called 'context', which means another column"),
+        ({"sentence_list_beta": 0}, "sentence_list_beta is 0; expected an object"),
+        (
+            {"sentence_list_beta": {"dense": 0.0}},
+            "sentence_list_beta names 'dense', which is no column of beta; name one of those",
+        ),
+        ({"sentence_list_beta": {"bm25": "none"}}, r"sentence_list_beta\[bm25\] is 'none'"),
+        ({"alpha": {"a": 1, "context": 1}}, "name 'context' is reserved for another column"),
         ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
         ({"alpha_context": 1.2}, r"1\.079, but the fixed point exists only below 1"),
@@ -116,24 +131,24 @@ def test_what_is_no_dictionary_of_weights_is_one_sentence(values: Any) -> None:
 
 
 def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> None:
-    weights, plain = Weights({"a": 1.0}), Layout(("bm25",), ("a",))
-    ordered = Layout(("bm25",), ("a", "agreement"), frozenset({"agreement"}))
-    assert weights.over(ordered).alpha == {"a": 1.0, "agreement": 0.0}
-    assert weights.over(plain) == weights
+    weights, plain = Weights({"a": 1.0}), Layout.of(("bm25",), ("a",))
+    ordered = Layout.of(("bm25",), ("a", "agreement"), ordering=frozenset({"agreement"}))
+    assert weights.align_to(ordered).alpha == {"a": 1.0, "agreement": 0.0}
+    assert weights.align_to(plain) == weights
     nothing = Weights({"a": 1.0, "b": 0.0})
-    assert nothing.over(Layout(("bm25",), ("b", "a"))) == nothing
+    assert nothing.align_to(Layout.of(("bm25",), ("b", "a"))) == nothing
     named = Weights({"a": 1.0, "agreement": 2.0})
-    assert named.over(ordered) == named
-    assert Weights({"a": 1.0, "agreement": 0.0}).over(plain) == weights
+    assert named.align_to(ordered) == named
+    assert Weights({"a": 1.0, "agreement": 0.0}).align_to(plain) == weights
     with pytest.raises(InputError, match=r"f.json: 'agreement' has the weight 2, but the scores have no such column"):
-        named.over(plain, "f.json")
+        named.align_to(plain, "f.json")
 
 
 def test_equal_weights_are_equal_whatever_the_order_and_have_equal_hashes() -> None:
     one = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
     other = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
     assert one == other
-    assert len({one, other, replace(one, beta={"bm25": 2.0}), replace(one, single={})}) == 3
+    assert len({one, other, replace(one, beta={"bm25": 2.0}), replace(one, sentence_list_beta={})}) == 3
     assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
 
 
@@ -142,12 +157,6 @@ def test_what_was_handed_over_can_be_changed_without_changing_them() -> None:
     weights = Weights(alpha)
     alpha["a"] = 5.0
     assert weights.alpha["a"] == 1.0
-
-
-def test_a_file_from_when_bm25_was_the_only_document_column() -> None:
-    old = {"alpha": {"a": 1.0}, "alpha_context": 0.5, "beta_bm25": 0.25, "beta_sentences": 2.0, "w": [1.0]}
-    assert Weights.from_dict(old) == Weights({"a": 1.0}, 0.5, {"bm25": 0.25}, 2.0, (1.0,))
-    assert "beta_bm25" not in Weights.from_dict(old).to_dict()
 
 
 def test_every_changed_byte_of_a_file_is_refused(tmp_path: Path) -> None:
@@ -169,3 +178,12 @@ def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path)
     del edited["checksum"]
     path.write_text(json.dumps(edited))
     assert Weights.load(path) == replace(PAPER, beta_sentences=0.5)
+
+
+def test_the_key_that_0_1_called_single_is_read() -> None:
+    weights = Weights({"a": 1.0}, sentence_list_beta={"bm25": 0.0})
+    values = weights.to_dict()
+    values["single"] = values.pop("sentence_list_beta")
+    assert Weights.from_dict(values) == weights
+    with pytest.raises(InputError, match="unknown key 'beta_bm25'; a weights file has the keys alpha"):
+        Weights.from_dict({"alpha": {"a": 1.0}, "beta_bm25": 0.25})

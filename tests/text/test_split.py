@@ -141,7 +141,7 @@ def test_paragraphs_end_where_their_tags_say(expected: list[str]) -> None:
 
 def test_a_report_keeps_what_never_ends_whole() -> None:
     text = " ".join(["no", *["word,"] * 120, "effusion"])
-    assert split(text, style="report") == [(0, len(text))]
+    assert split(text, splitting="report") == [(0, len(text))]
     assert len(split(text)) > 1
 
 
@@ -187,7 +187,7 @@ def test_long_texts_take_seconds_at_most(text: str) -> None:
     )
 )
 def test_a_reports_spans_lose_no_character_either(text: str) -> None:
-    spans = split(text, style="report")
+    spans = split(text, splitting="report")
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     found = [text[begin:end] for begin, end in spans]
     assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
@@ -206,7 +206,7 @@ def test_a_reports_spans_lose_no_character_either(text: str) -> None:
 )
 def test_reports_are_split_where_a_reader_would(join: str, expected: list[str]) -> None:
     text = join.join(expected)
-    assert [text[begin:end] for begin, end in split(text, style="report")] == expected
+    assert [text[begin:end] for begin, end in split(text, splitting="report")] == expected
 
 
 def test_an_abstract_knows_nothing_of_reports() -> None:

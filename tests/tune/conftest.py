@@ -40,13 +40,13 @@ def _pair(
         np.round(generator.random((len(sentences), 2)) * 3) / 2 + 0.1 * generator.random((len(sentences), 2)).round()
     )
     columns = Columns(
-        Layout(("bm25",), ("a", "b")),
-        np.array([[document.score] for document in candidates], float).reshape(documents, 1),
-        scores,
-        np.zeros(documents, np.int64),
-        np.array(owners, np.int64),
+        layout=Layout.of(("bm25",), ("a", "b")),
+        documents=np.array([[document.score] for document in candidates], float).reshape(documents, 1),
+        sentences=scores,
+        question_of=np.zeros(documents, np.int64),
+        document_of=np.array(owners, np.int64),
     )
-    scored = Candidates.of(name, candidates, sentences, columns, scores.sum(axis=1))
+    scored = Candidates.of(name, candidates, sentences=sentences, columns=columns, lexical=scores.sum(axis=1))
     return _gold(generator, name, documents), scored
 
 

@@ -46,7 +46,7 @@ def test_folds_hold_every_question_once() -> None:
 
 
 def test_a_question_that_is_there_twice_is_held_out_as_one(learnable: Dataset) -> None:
-    twice = Dataset.below([learnable, learnable.subset(range(0, 60, 2))])
+    twice = Dataset.concat([learnable, learnable.subset(range(0, 60, 2))])
     folds = folds_of(twice, 4, seed=0)
     assert sorted(np.concatenate(folds).tolist()) == list(range(90))
     names = [{twice.questions[number].id for number in fold} for fold in folds]
@@ -55,10 +55,10 @@ def test_a_question_that_is_there_twice_is_held_out_as_one(learnable: Dataset) -
 
 def test_weights_that_saw_one_of_the_sets_have_seen_the_questions(learnable: Dataset) -> None:
     first, second = replace(learnable, data="one"), replace(learnable.subset(range(0, 60, 2)), data="two")
-    objective = Objective(Dataset.below([first, second]))
+    objective = Objective(Dataset.concat([first, second]))
     space = Space.of(objective.scored.columns)
     for made_by, seen in [({"data": "one"}, True), ({"data": "x", "sets": ["y", "two"]}, True), ({"data": "z"}, False)]:
-        old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0}, made_by=made_by)
+        old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, made_by=made_by)
         assert cross_validate(objective, space, PLAN, old, folds=2).seen is seen
 
 
@@ -120,7 +120,7 @@ def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
 @pytest.mark.parametrize("made_by", [{"data": [1]}, {"data": {}, "sets": [[1], None]}, {"sets": 7}, {"sets": None}])
 def test_weights_whose_origin_cannot_be_read_have_seen_nothing(learnable: Dataset, made_by: dict[str, object]) -> None:
     objective = Objective(replace(learnable, data="one"))
-    old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0}, made_by=made_by)
+    old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, made_by=made_by)
     assert not cross_validate(objective, Space.of(learnable.columns), QUICK, old, folds=2).seen
 
 
@@ -146,7 +146,7 @@ def test_the_level_is_that_of_the_interval_and_of_p() -> None:
 
 def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset, tmp_path: Path) -> None:
     objective, space = Objective(learnable), Space.of(learnable.columns)
-    wrong = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})
+    wrong = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})
     evidence = cross_validate(objective, space, PLAN, wrong, folds=3)
     assert evidence.better
     found = search(objective, space, PLAN)
@@ -195,7 +195,7 @@ def test_a_damaged_bundle_is_not_sealed_and_its_weights_are_kept(tiny_bundle: Pa
 def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnable: Dataset) -> None:
     scored = replace(learnable, data="0123")
     objective, space = Objective(scored), Space.of(scored.columns)
-    old = Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})
+    old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})
     quick = replace(PLAN, calls=2, loops=1)
     for data, seen in (("0123", True), ("4567", False)):
         fitted = replace(old, made_by={"data": data})

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.corpora.bioasq import write_submission
 from mpir.errors import ArtefactError, InputError, OutputError
-from mpir.io.hash import sha256
+from mpir.perspectives.column import Column
 from mpir.rank.blend import blend
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
@@ -33,13 +32,13 @@ def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
     )
     count = len(sentences)
     columns = Columns(
-        Layout(("bm25",), ("a", "b")),
-        np.array([d.score for d in documents], float)[:, None],
-        np.arange(2 * count, dtype=float).reshape(count, 2),
-        np.zeros(len(documents), np.int64),
-        np.repeat(np.arange(len(documents)), 2),
+        layout=Layout.of(("bm25",), ("a", "b")),
+        documents=np.array([d.score for d in documents], float)[:, None],
+        sentences=np.arange(2 * count, dtype=float).reshape(count, 2),
+        question_of=np.zeros(len(documents), np.int64),
+        document_of=np.repeat(np.arange(len(documents)), 2),
     )
-    scored = Candidates.of(name, documents, sentences, columns, np.zeros(count))
+    scored = Candidates.of(name, documents, sentences=sentences, columns=columns, lexical=np.zeros(count))
     return Question(name, f"What is {name}?", "list", ("2",), (GOLD,)), scored
 
 
@@ -68,23 +67,12 @@ def test_saved_and_loaded_it_is_the_same_and_mapped(scored_set: Dataset, tmp_pat
     assert loaded.columns.question_of.tolist() == [0, 0, 2, 2, 2]
 
 
-@pytest.mark.parametrize(("version", "flag"), [(1, "cut"), (2, "windowed")])
-def test_a_set_of_an_earlier_format_is_read(scored_set: Dataset, tmp_path: Path, version: int, flag: str) -> None:
-    folder, columns = tmp_path / "scored", scored_set.columns
-    folder.mkdir()
-    arrays = {"bm25": columns.first, "scores": columns.sentences, flag: scored_set.in_passages}
-    arrays |= {name: getattr(columns, name) for name in ("question_of", "document_of")}
-    arrays |= {name: getattr(scored_set, name) for name in ("documents", "sections", "begin", "end", "lexical")}
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-    write_submission(folder / "questions.json", scored_set.questions)
-    files = {path.name: sha256(path) for path in folder.iterdir()}
-    manifest = {"format": version, "perspectives": ["a", "agreement"], "made_by": {}, "files": files}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    loaded = Dataset.load(folder)
-    assert_same(replace(scored_set, questions=loaded.questions), loaded)
-    assert loaded.columns.layout == Layout(("bm25",), ("a", "agreement"), frozenset({"agreement"}))
-    assert loaded.columns.questions == 3
+def test_a_set_of_an_earlier_format_is_refused_with_the_remedy(scored_set: Dataset, tmp_path: Path) -> None:
+    scored_set.save(tmp_path / "scored")
+    manifest = json.loads((tmp_path / "scored/manifest.json").read_text())
+    (tmp_path / "scored/manifest.json").write_text(json.dumps({"files": manifest["files"], "made_by": {}, "format": 2}))
+    with pytest.raises(ArtefactError, match="its format is 2, expected 3; score the questions again"):
+        Dataset.load(tmp_path / "scored")
 
 
 def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
@@ -128,72 +116,76 @@ def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
     parts = []
     for number, name in enumerate(("a", "b")):
         both = scored_set.columns
-        columns = replace(both, layout=Layout(("bm25",), (name,)), sentences=both.sentences[:, [number]])
+        columns = replace(both, layout=Layout.of(("bm25",), (name,)), sentences=both.sentences[:, [number]])
         parts.append(replace(scored_set, columns=columns, made_by={"perspectives": {name: f"f{number + 1}"}}))
-    joined = parts[0].beside(parts[1])
+    joined = parts[0].join_columns(parts[1])
     weights = Weights({"a": 0.3, "b": 0.7})
     assert np.array_equal(blend(joined.columns, weights).documents, blend(scored_set.columns, weights).documents)
     assert joined.made_by["perspectives"] == scored_set.made_by["perspectives"]
     with pytest.raises(InputError, match=r"different question sets \('empty' is in one of them only\)"):
-        parts[0].beside(parts[1].subset([0, 2]))
+        parts[0].join_columns(parts[1].subset([0, 2]))
     with pytest.raises(InputError, match="different candidates or sentences"):
-        parts[0].beside(replace(parts[1], begin=parts[1].begin + 1))
+        parts[0].join_columns(replace(parts[1], begin=parts[1].begin + 1))
     with pytest.raises(InputError, match="both sets have the perspective 'a'"):
-        parts[0].beside(parts[0])
+        parts[0].join_columns(parts[0])
 
 
 def test_a_document_column_of_both_sets_is_one_column_or_refused(scored_set: Dataset) -> None:
     """Of two models' columns under one name, neither may pass for the other."""
     dense = np.arange(5.0)
-    columns = scored_set.columns.with_documents({"dense": dense})
+    columns = scored_set.columns.with_columns({Column("dense", "document"): dense})
     mine = replace(scored_set, columns=columns, made_by={"perspectives": {"a": "f", "dense": "1"}})
-    bare = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")), documents=9 - scored_set.columns.documents)
+    bare = replace(
+        scored_set.columns, layout=Layout.of(("bm25",), ("c", "d")), documents=9 - scored_set.columns.documents
+    )
 
     def theirs(values: np.ndarray[Any, Any], model: str) -> Dataset:
         made_by = {"perspectives": {"c": "f", "dense": model}}
-        return replace(scored_set, columns=bare.with_documents({"dense": values}), made_by=made_by)
+        return replace(scored_set, columns=bare.with_columns({Column("dense", "document"): values}), made_by=made_by)
 
-    joined = mine.beside(theirs(dense + 1e-7, "1"))  # rounded in batches of another size
+    joined = mine.join_columns(theirs(dense + 1e-7, "1"))  # rounded in batches of another size
     assert joined.columns.layout.documents == ("bm25", "dense")
     assert joined.columns.document("dense").tolist() == dense.tolist()
-    assert joined.columns.first.tolist() == scored_set.columns.first.tolist()  # other first stages may find the same
+    assert (
+        joined.columns.first_stage.tolist() == scored_set.columns.first_stage.tolist()
+    )  # other first stages may find the same
     assert joined.made_by["perspectives"] == {"a": "f", "dense": "1", "c": "f"}
     for other in (theirs(dense, "2"), theirs(dense + 1, "1")):
         with pytest.raises(InputError, match=r"both sets have the document column 'dense', .* give each column once"):
-            mine.beside(other)
+            mine.join_columns(other)
 
 
 def test_what_made_columns_that_are_not_there_is_left_out(scored_set: Dataset) -> None:
-    columns = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")))
+    columns = replace(scored_set.columns, layout=Layout.of(("bm25",), ("c", "d")))
     other = replace(scored_set, columns=columns, made_by={"perspectives": {"c": "f3", "d": "f4", "a": "f5"}})
-    joined = scored_set.beside(other)
+    joined = scored_set.join_columns(other)
     assert joined.made_by["perspectives"] == {"a": "f1", "b": "f2", "c": "f3", "d": "f4"}
 
 
 def test_what_either_set_read_in_passages_is_so_in_both(scored_set: Dataset) -> None:
-    columns = replace(scored_set.columns, layout=Layout(("bm25",), ("c", "d")))
+    columns = replace(scored_set.columns, layout=Layout.of(("bm25",), ("c", "d")))
     first, second = (np.arange(10) == row for row in (2, 7))
     of_documents = [np.arange(5) == row for row in (0, 4)]
     mine = replace(scored_set, in_passages=first, documents_in_passages=of_documents[0])
     other = replace(scored_set, columns=columns, in_passages=second, documents_in_passages=of_documents[1])
-    joined = mine.beside(other)
+    joined = mine.join_columns(other)
     assert np.flatnonzero(joined.in_passages).tolist() == [2, 7]
     assert np.flatnonzero(joined.documents_in_passages).tolist() == [0, 4]
 
 
 def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Callable[..., Any]) -> None:
     first, second = (Dataset.collect(make_pairs(seed), {"perspectives": {"a": "1", "b": "2"}}) for seed in (1, 2))
-    both, weights = Dataset.below([first, second]), Weights({"a": 0.3, "b": 0.7})
+    both, weights = Dataset.concat([first, second]), Weights({"a": 0.3, "b": 0.7})
     apart = [Objective(one, "document-sentence-map").per_question(weights) for one in (first, second)]
     assert np.array_equal(
         Objective(both, "document-sentence-map").per_question(weights), np.concatenate(apart), equal_nan=True
     )
-    assert Dataset.below([first]) is first
+    assert Dataset.concat([first]) is first
     assert both.data not in {first.data, second.data}
     with pytest.raises(InputError, match="scored by different models; score all of them with one bundle"):
-        Dataset.below([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
+        Dataset.concat([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
     with pytest.raises(InputError, match="scored by different models"):
-        Dataset.below([first, replace(second, made_by={**first.made_by, "derived": {"agreement": {"heard": 5}}})])
+        Dataset.concat([first, replace(second, made_by={**first.made_by, "derived": {"agreement": {"heard": 5}}})])
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:

@@ -34,12 +34,12 @@ def test_a_question_is_answered_alone_as_among_others(learnable: Dataset, learne
 def test_features_of_sentences_by_hand() -> None:
     """Columns as they are, then from 0 to 1 among all of a question's sentences, of whatever document."""
     columns = Columns(
-        Layout(("bm25",), ("a",)),
-        np.array([[4.0], [2.0], [7.0]]),
-        np.array([[0.0], [1.0], [4.0], [9.0]]),
-        np.array([0, 0, 1]),
-        np.array([0, 0, 1, 2]),
-        2,
+        layout=Layout.of(("bm25",), ("a",)),
+        documents=np.array([[4.0], [2.0], [7.0]]),
+        sentences=np.array([[0.0], [1.0], [4.0], [9.0]]),
+        question_of=np.array([0, 0, 1]),
+        document_of=np.array([0, 0, 1, 2]),
+        questions=2,
     )
     assert sentence_features(columns).tolist() == [[0, 4, 0, 1], [1, 4, 0.25, 1], [4, 2, 1, 0], [9, 7, 0.5, 0.5]]
 
@@ -51,11 +51,11 @@ def test_a_sentence_that_is_lacking_counts_as_the_worst_in_training(learnable: D
 
 def test_features_of_documents_by_hand() -> None:
     columns = Columns(
-        Layout(("bm25",), ("a",)),
-        np.array([[4.0], [2.0]]),
-        np.zeros((5, 1)),
-        np.zeros(2, np.int64),
-        np.array([0, 1, 1, 1, 1]),
+        layout=Layout.of(("bm25",), ("a",)),
+        documents=np.array([[4.0], [2.0]]),
+        sentences=np.zeros((5, 1)),
+        question_of=np.zeros(2, np.int64),
+        document_of=np.array([0, 1, 1, 1, 1]),
     )
     features = document_features(columns, np.array([0.5, 0.1, 0.4, 0.2, 0.3]), -7.0)
     assert features.tolist() == [[4, 1, 0.5, -7, -7, 1, 0, 0], [2, 0, 0.4, 0.3, 0.2, 1, 1, 1]]

@@ -30,13 +30,13 @@ numbers = st.floats(0, 2)
 weights = st.builds(
     Weights,
     st.fixed_dictionaries({"a": numbers, "b": st.just(0.5) | numbers}),
-    st.floats(0, 0.4),
-    st.fixed_dictionaries({"bm25": numbers}),
-    st.floats(0, 0.8),
-    st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
-    st.sampled_from(["bm25", "document", "fixpoint"]),
-    st.sampled_from(["none", "minmax"]),
-    st.none() | st.fixed_dictionaries({}, optional={"bm25": numbers}),
+    alpha_context=st.floats(0, 0.4),
+    beta=st.fixed_dictionaries({"bm25": numbers}),
+    beta_sentences=st.floats(0, 0.8),
+    w=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
+    context=st.sampled_from(["bm25", "document", "fixpoint"]),
+    normalise=st.sampled_from(["none", "minmax"]),
+    sentence_list_beta=st.none() | st.fixed_dictionaries({}, optional={"bm25": numbers}),
 )
 
 
@@ -60,7 +60,12 @@ def test_equal_to_the_official_measures(
     version: int,
 ) -> None:
     pairs = [
-        (question, replace(scored, columns=replace(scored.columns, layout=Layout(("bm25",), ("a", "b"), ordering))))
+        (
+            question,
+            replace(
+                scored, columns=replace(scored.columns, layout=Layout.of(("bm25",), ("a", "b"), ordering=ordering))
+            ),
+        )
         for question, scored in make_pairs(seed, sentences=sentences, touching=touching)
     ]
     gold = [question for question, _ in pairs]
@@ -117,11 +122,11 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
     return replace(
         base,
         columns=Columns(
-            Layout(("bm25",), ("a",)),
-            np.ones((2, 1)),
-            np.ones((6, 1)),
-            np.zeros(2, int),
-            np.array([0, 0, 0, 0, 0, 1]),
+            layout=Layout.of(("bm25",), ("a",)),
+            documents=np.ones((2, 1)),
+            sentences=np.ones((6, 1)),
+            question_of=np.zeros(2, int),
+            document_of=np.array([0, 0, 0, 0, 0, 1]),
         ),
         documents=np.array(["x", "y"]),
         sections=np.array(["abstract", "abstract", "abstract", "abstract", "title", "abstract"]),
@@ -164,7 +169,7 @@ def test_documents_without_a_sentence_are_measured_by_their_columns(learnable: D
     rest = {name: np.zeros(0, getattr(learnable, name).dtype) for name in ("sections", "lexical", "in_passages")}
     objective = Objective(replace(learnable, columns=bare, begin=none, end=none, **rest))
     weights = Weights({"a": 1.0, "b": 0.0})
-    alone = Weights({"a": 0.0, "b": 0.0}, 0.0, beta_sentences=0.0)
+    alone = Weights({"a": 0.0, "b": 0.0}, alpha_context=0.0, beta_sentences=0.0)
     assert objective(weights) == Objective(learnable)(alone) > 0
     assert (objective.answers(weights).snippets == -1).all()
 
@@ -176,8 +181,8 @@ def test_a_measure_of_ones_own(learnable: Dataset) -> None:
 
     objective = Objective(learnable, reciprocal_rank)
     assert "reciprocal_rank" in objective.name
-    only_a = Weights({"a": 1.0, "b": 0.0}, 0.0, {"bm25": 0.0})
-    assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, 0.0, {"bm25": 0.0})) + 0.2
+    only_a = Weights({"a": 1.0, "b": 0.0}, alpha_context=0.0, beta={"bm25": 0.0})
+    assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})) + 0.2
     with pytest.raises(InputError, match=r"gave values of shape \(3,\)"):
         Objective(learnable, lambda answers: np.ones(3))(only_a)
 

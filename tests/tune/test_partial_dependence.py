@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mpir.errors import OutputError
+from mpir.perspectives.column import Column
 from mpir.plots import tuning as plots
 from mpir.rank.columns import Layout
 from mpir.tune.dataset import Dataset
@@ -48,7 +49,7 @@ def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
 
 
 def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> None:
-    layout = Layout(("bm25",), ("a", "b"), frozenset({"b"}))
+    layout = Layout.of(("bm25",), ("a", "b"), ordering=frozenset({"b"}))
     scored = replace(learnable, columns=replace(learnable.columns, layout=layout))
     space = Space.of(scored.columns)
     shares = top_shares(Objective(scored), space.weights(space.equal()))
@@ -84,8 +85,8 @@ def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
 
 def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path: Path) -> None:
     generator, count = np.random.default_rng(0), len(learnable.columns.sentences)
-    more = {f"p{number}": generator.random(count) for number in range(7)}
-    scored = replace(learnable, columns=learnable.columns.with_sentences(more))
+    more = {Column(f"p{number}", "sentence"): generator.random(count) for number in range(7)}
+    scored = replace(learnable, columns=learnable.columns.with_columns(more))
     objective, space = Objective(scored), Space.of(scored.columns)
     assert len(space.alpha.names) == 10  # nine perspectives, and context
     found = search(objective, space, Plan(calls=2, loops=1, optimiser=RandomSearch))

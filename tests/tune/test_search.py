@@ -9,6 +9,7 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.io.journal import Journal
+from mpir.perspectives.column import Column
 from mpir.rank.columns import Layout
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -148,7 +149,7 @@ def test_other_questions_or_limits_are_another_search(learnable: Dataset, space:
 
 def test_the_same_questions_among_other_candidates_are_another_search(learnable: Dataset, space: Space) -> None:
     renamed = replace(learnable, documents=np.char.add(learnable.documents, "x"))
-    twice = Dataset.below([learnable, renamed])
+    twice = Dataset.concat([learnable, renamed])
     one, other = (Objective(twice.subset(range(first, first + 60))) for first in (0, 60))
     assert settings(one, space, QUICK) != settings(other, space, QUICK)
 
@@ -161,7 +162,7 @@ def test_another_seed_searches_elsewhere(objective: Objective, space: Space) -> 
 def test_any_number_of_perspectives(learnable: Dataset) -> None:
     columns = learnable.columns
     for scores, names in ((columns.sentences[:, :1], ("a",)), (np.tile(columns.sentences, 3), tuple("abcdef"))):
-        scored = replace(learnable, columns=replace(columns, sentences=scores, layout=Layout(("bm25",), names)))
+        scored = replace(learnable, columns=replace(columns, sentences=scores, layout=Layout.of(("bm25",), names)))
         found = search(Objective(scored), Space.of(scored.columns), replace(QUICK, optimiser=RandomSearch))
         assert set(found.weights.alpha) == set(names)
 
@@ -182,10 +183,17 @@ def test_what_is_refused(learnable: Dataset, space: Space) -> None:
 
 def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset) -> None:
     golden = Objective(learnable).pool.judgements.relevant.astype(float)
-    columns = learnable.columns.with_documents(
-        {"oracle": golden, "noise": np.random.default_rng(5).random(len(golden))}
+    columns = learnable.columns.with_columns(
+        {
+            Column("oracle", "document"): golden,
+            Column("noise", "document"): np.random.default_rng(5).random(len(golden)),
+        }
     )
     scored = replace(learnable, columns=columns)
     found = search(Objective(scored, "document-map"), Space.of(columns), replace(QUICK, calls=20))
-    best = Objective(scored)(Weights({"a": 0.0, "b": 0.0}, 0.0, {"bm25": 0.0, "oracle": 1.0, "noise": 0.0}, 0.0))
+    best = Objective(scored)(
+        Weights(
+            {"a": 0.0, "b": 0.0}, alpha_context=0.0, beta={"bm25": 0.0, "oracle": 1.0, "noise": 0.0}, beta_sentences=0.0
+        )
+    )
     assert found.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))

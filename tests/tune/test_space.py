@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
+from mpir.perspectives.column import Column
 from mpir.rank.blend import blend, document_order
 from mpir.tune.dataset import Dataset
 from mpir.tune.simplex import Simplex
@@ -122,13 +123,13 @@ def test_a_constant_column_is_refused(learnable: Dataset) -> None:
 
 def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dataset) -> None:
     dense = np.random.default_rng(3).random(len(learnable.documents)) * 40
-    columns = learnable.columns.with_documents({"dense": dense})
+    columns = learnable.columns.with_columns({Column("dense", "document"): dense})
     space = Space.of(columns, context="dense")
     assert space.names == ("a", "b", "context", "bm25", "dense", "w1", "w2", "w3")
     weights = space.weights(space.equal())
     assert weights.beta["dense"] * space.units["dense"] == pytest.approx(weights.beta["bm25"] * space.units["bm25"])
     assert weights.context == "dense"
-    kept = Space.of(columns, single={"dense": 0.0, "sparse": 0.0})
-    assert kept.weights(kept.equal()).single == {"dense": 0.0}  # of the columns that there are
+    kept = Space.of(columns, sentence_list_beta={"dense": 0.0, "sparse": 0.0})
+    assert kept.weights(kept.equal()).sentence_list_beta == {"dense": 0.0}  # of the columns that there are
     with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
         Space.of(columns, context="sparse")

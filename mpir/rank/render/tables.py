@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabulate import tabulate
 
-if TYPE_CHECKING:
-    from mpir.rank.ranking import RankedDocument, RankedSentence, Ranking
+from mpir.rank.results import RankedDocument, RankedList, RankedSentence
 
 ID_WIDTH, NARROWEST, WIDEST = 24, 24, 72
 """Characters of the columns of ids and of sentences."""
 
 
-def document_table(ranking: Ranking, width: int | None) -> str:
+def document_table(ranking: RankedList, width: int | None) -> str:
     """The query and the documents, best first, for so many characters in a line, or as wide as the table likes."""
-    columns, reading = list(ranking[0].scores) if ranking.documents else [], ranking.reading
+    columns, reading = list(ranking[0].scores) if ranking.documents else [], ranking.shown_columns
     rows = [
         (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
         for rank, d in enumerate(ranking, 1)
@@ -25,9 +24,9 @@ def document_table(ranking: Ranking, width: int | None) -> str:
     return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}"
 
 
-def sentence_table(ranking: Ranking, k: int, width: int | None) -> str:
+def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
     """The query and the k best sentences of all documents, in such a table."""
-    reading = ranking.reading
+    reading = ranking.shown_columns
     rows = [
         (rank, s.document, _place(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
         for rank, s in enumerate(ranking.sentences[:k], 1)

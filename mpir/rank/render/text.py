@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from mpir.perspectives.base import Perspective
 from mpir.rank.query_truncation import as_read
+from mpir.rank.results import RankedList
 from mpir.validation import whole_number
 
-if TYPE_CHECKING:
-    from mpir.perspectives.base import Perspective
-    from mpir.rank.ranking import Ranking
 
-
-def explain(ranking: Ranking, rank: int = 1) -> str:
+def explain(ranking: RankedList, rank: int = 1) -> str:
     """Say why the document at a rank (from 1) stands there.
 
     Raises:
@@ -39,7 +36,7 @@ def explain(ranking: Ranking, rank: int = 1) -> str:
             f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
             f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
         ]
-    if ranking.single:
+    if ranking.sentence_list:
         lines.append("The candidates are single sentences, and ranked as such: they have no context.")
     if not document.sentences:
         lines.append("It has no sentences, so only the scores of documents count.")
@@ -56,7 +53,7 @@ def explain(ranking: Ranking, rank: int = 1) -> str:
     return "\n".join(lines)
 
 
-def reasons(perspectives: Sequence[Perspective], ranking: Ranking, text: str) -> Iterator[str]:
+def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str) -> Iterator[str]:
     """What each perspective has to say of the best document, of this text, or of its sentence that it scores best."""
     best = ranking[0]
     for one in perspectives:
@@ -69,7 +66,7 @@ def reasons(perspectives: Sequence[Perspective], ranking: Ranking, text: str) ->
             yield f"{one.name.capitalize()} adds {place.shares[one.name]:+.4f} to {of}: {'; '.join(said)}."
 
 
-def _gap(ranking: Ranking, rank: int) -> list[str]:
+def _gap(ranking: RankedList, rank: int) -> list[str]:
     """What sets the document apart from the next one."""
     if rank == len(ranking.documents):
         return []

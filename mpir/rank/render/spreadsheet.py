@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mpir.rank.ranking import RankedDocument, Ranking
+from mpir.rank.results import RankedDocument, RankedList
 from mpir.text.normalise import without_surrogates
 
 _NAMES = ("pmid", "doi")
@@ -21,7 +21,7 @@ _SIGNATURE = "\ufeff"
 """Without it Excel takes UTF-8 for another encoding."""
 
 
-def spreadsheet(ranking: Ranking, sentences: int | None = None) -> str:
+def spreadsheet(ranking: RankedList, sentences: int | None = None) -> str:
     """The text of a CSV file with a row for each document and its best sentence, or for each of the best `sentences`.
 
     Texts are whole, white space in them is single spaces, and what would be a formula has an apostrophe before it.
@@ -33,11 +33,11 @@ def spreadsheet(ranking: Ranking, sentences: int | None = None) -> str:
     return _SIGNATURE + without_surrogates(stream.getvalue())
 
 
-def _rows(ranking: Ranking, sentences: int | None) -> Iterator[list[Any]]:
+def _rows(ranking: RankedList, sentences: int | None) -> Iterator[list[Any]]:
     """The header and the rows."""
     names = [name for name in _NAMES if any(name in one.metadata for one in ranking)]
     known = {one.id: [one.id, *(one.metadata.get(name, "") for name in names), one.title] for one in ranking}
-    heads, reading = ["rank", "document", *names, "title"], ranking.reading
+    heads, reading = ["rank", "document", *names, "title"], ranking.shown_columns
     if sentences is None:
         columns = list(ranking[0].scores) if ranking.documents else []
         yield [*heads, "score", *columns, *reading, "best sentence"]

@@ -1,0 +1,94 @@
+"""From scored candidates to a ranking: the blend, and plain values of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mpir.errors import InputError
+from mpir.rank.blend import Blend, blend, document_order
+from mpir.rank.candidates import Candidates
+from mpir.rank.ranking import Ranking
+from mpir.rank.results import CONTEXT, RankedDocument, RankedSentence
+from mpir.rank.sentence_lists import as_sentence_list, lists_of
+from mpir.rank.weights import Weights
+
+
+def rank(candidates: Candidates, weights: Weights, *, top_k: int | None = None) -> Ranking:
+    """Blend a query's scored candidates into a ranking of the `top_k` best documents (all of them by default).
+
+    Raises:
+        InputError: the weights belong to other columns, or are so great that a float cannot hold the scores.
+    """
+    weights.check_columns(candidates.columns.layout)
+    is_list = bool(lists_of(candidates.columns, weights).any())
+    columns, blend_weights = candidates.columns, weights
+    if is_list:
+        columns, blend_weights = as_sentence_list(columns, weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        blended = blend(columns, blend_weights)
+    if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
+        raise InputError("the weights and scores are so great that no number can hold their sums; lower the weights.")
+    presenter = _Presenter(candidates, blended, blend_weights)
+    numbers = document_order(columns, blended.documents)[:top_k].tolist()
+    return Ranking(
+        query=candidates.query,
+        documents=tuple(map(presenter.document, numbers)),
+        weights=weights,
+        candidates=len(candidates.documents),
+        left_out=candidates.left_out,
+        ordering=columns.layout.ordering,
+        signed=columns.layout.signed,
+        sentence_list=is_list,
+    )
+
+
+class _Presenter:
+    """Plain values of blended candidates, document by document."""
+
+    def __init__(self, candidates: Candidates, blended: Blend, weights: Weights) -> None:
+        self.candidates, self.blended, self.weights = candidates, blended, weights
+        counts = range(len(candidates.documents) + 1)
+        self.first = candidates.columns.document_of.searchsorted(counts).tolist()
+
+    def document(self, number: int) -> RankedDocument:
+        """Return a document with its sentences, best first."""
+        document, columns, blended = self.candidates.documents[number], self.candidates.columns, self.blended
+        names, values = columns.layout.documents, columns.documents
+        members = range(self.first[number], self.first[number + 1])
+        rows = sorted(members, key=lambda row: (-blended.sentences[row], row))
+        best = [int(row) for row in blended.best[number] if row >= 0]
+        summands = (*names, *(f"sentence {rank}" for rank in range(1, 1 + len(best))))
+        ranks = 1 + (values > values[number]).sum(axis=0)
+        document_id = document.id if document.key is None else document.key
+        return RankedDocument(
+            id=document_id,
+            index=number,
+            title=document.title,
+            score=float(blended.documents[number]),
+            scores=dict(zip(names, values[number].tolist(), strict=True)),
+            ranks=dict(zip(names, ranks.tolist(), strict=True)),
+            shares=dict(zip(summands, blended.document_shares[number, : len(summands)].tolist(), strict=True)),
+            best=tuple(map(rows.index, best)),
+            sentences=tuple(self.sentence(row, number, document_id) for row in rows),
+            in_passages=bool(self.candidates.documents_in_passages[number]),
+            text=document.abstract,
+            metadata=document.metadata,
+        )
+
+    def sentence(self, row: int, number: int, document_id: object) -> RankedSentence:
+        """Return the sentence of a row, of the document of a number."""
+        sentence, columns, blended = self.candidates.sentences[row], self.candidates.columns, self.blended
+        names, values = columns.layout.sentences, blended.columns.sentences[row].tolist()
+        shares = {name: self.weights.alpha[name] * value for name, value in zip(names, values, strict=True)}
+        shares[CONTEXT] = self.weights.alpha_context * float(blended.context[number])
+        return RankedSentence(
+            document=document_id,
+            text=sentence.text,
+            section=sentence.section,
+            begin=sentence.begin,
+            end=sentence.end,
+            score=float(blended.sentences[row]),
+            scores=dict(zip(names, columns.sentences[row].tolist(), strict=True)),
+            shares=shares,
+            in_passages=bool(self.candidates.in_passages[row]),
+        )

@@ -1,0 +1,136 @@
+"""The values that a ranking holds: sentences, documents, and the list of ranked documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from mpir.errors import format_value
+from mpir.rank.query_truncation import unread
+from mpir.rank.weights import Weights
+
+CONTEXT = "context"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedSentence:
+    """A sentence with the summands of its score: ``section_text[begin:end] == text``.
+
+    `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name; `shares`
+    what each column adds to `score`, its weight included; `in_passages` marks a pair that was longer than some model
+    reads, and whose score is that of its best passage.
+    """
+
+    document: Any
+    text: str
+    section: str
+    begin: int
+    end: int
+    score: float
+    scores: Mapping[str, float] = field(hash=False)
+    shares: Mapping[str, float] = field(hash=False)
+    in_passages: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedDocument:
+    """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
+
+    `score` is a weighted sum on no absolute scale. It compares the documents of one query under one set of weights;
+    it does not compare queries, and no threshold on it has a meaning (`Reranker.relevance` maps it to a probability,
+    where a bundle has fitted one).
+
+    `scores` are the document columns' raw scores by name, the first stage's first; `ranks` its rank by each of them
+    among all candidates (from 1; equal scores share one). `shares` says what each document column and each of the best
+    sentences ("sentence 1", …) add to `score`; `best` has the positions of these in `sentences`: 0, 1, … unless an
+    ordering column, such as agreement, changes the order. `in_passages` marks a document that was longer than some
+    document model reads, and whose score there is that of its best passage.
+
+    `text` is its body and `metadata` holds the input's other keys, which are attributes, too: ``document.source`` is
+    ``document.metadata["source"]``.
+    """
+
+    id: Any
+    index: int
+    title: str
+    score: float
+    scores: Mapping[str, float] = field(hash=False)
+    ranks: Mapping[str, int] = field(hash=False)
+    shares: Mapping[str, float] = field(hash=False)
+    best: tuple[int, ...]
+    sentences: tuple[RankedSentence, ...]
+    in_passages: bool = False
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "metadata" or name.startswith("__") or name not in self.metadata:
+            raise AttributeError(f"a ranked document has neither an attribute nor a key {name!r}")
+        return self.metadata[name]
+
+    @property
+    def bm25(self) -> float | None:
+        """Its BM25, for short; None where there is no column of that name."""
+        return self.scores.get("bm25")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedList:
+    """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
+
+    It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
+    the one of that id. `left_out` counts the sentences of all candidates that the first pass left out: no document's
+    `sentences` holds them. `ordering` names the columns that only order sentences, `signed` those that are never
+    rescaled. `sentence_list` marks candidates that are single sentences, ranked by `Weights.sentence_list_beta`: all
+    sentence columns are evidence then, and there is no context.
+    """
+
+    query: str
+    documents: tuple[RankedDocument, ...]
+    weights: Weights
+    candidates: int
+    left_out: int
+    ordering: frozenset[str] = frozenset()
+    signed: frozenset[str] = frozenset()
+    sentence_list: bool = False
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[RankedDocument]:
+        return iter(self.documents)
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[RankedDocument, ...]: ...
+
+    @overload
+    def __getitem__(self, key: int | str) -> RankedDocument: ...
+
+    def __getitem__(self, key: int | slice | str) -> RankedDocument | tuple[RankedDocument, ...]:
+        if not isinstance(key, str):
+            return self.documents[key]
+        for document in self.documents:
+            if str(document.id) == key:
+                return document
+        raise KeyError(f"no ranked document has the id {format_value(key)}")
+
+    @property
+    def unread(self) -> int:
+        """How many characters at the end of a very long query were not read."""
+        return unread(self.query)
+
+    @property
+    def sentences(self) -> list[RankedSentence]:
+        """The sentences of all ranked documents, best first; equal scores in the order of their documents."""
+        return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
+
+    @property
+    def in_passages(self) -> int:
+        """How many sentences and documents were longer than some model reads, and have their best passage's score."""
+        return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
+
+    @property
+    def shown_columns(self) -> list[str]:
+        """The perspective to show next to blended scores, which alone do not say whether a document is relevant."""
+        return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]

@@ -1,0 +1,37 @@
+"""Candidate lists of single sentences: they are recognised before the blend, and have weights of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mpir.rank.columns import Columns
+from mpir.rank.weights import Weights
+from mpir.types import I64, Bool
+
+MIN_SHARE = 0.75
+"""The share of documents of one sentence that makes a sentence list: a splitter may cut a sentence in two."""
+
+
+def sentence_lists(document_of: I64, question_of: I64, queries: int) -> Bool:
+    """Return which queries (Q,) have candidates that are single sentences; documents without any do not count.
+
+    `document_of` (N,) is the document of each sentence, `question_of` (D,) the query of each document.
+    """
+    counts = np.bincount(document_of, minlength=len(question_of))
+    single, with_sentences = (np.bincount(question_of, mask, minlength=queries) for mask in (counts == 1, counts > 0))
+    is_list: Bool = (with_sentences > 0) & (single >= MIN_SHARE * with_sentences)
+    return is_list
+
+
+def lists_of(columns: Columns, weights: Weights) -> Bool:
+    """Return which queries (Q,) are blended as sentence lists: none if the weights name no such case."""
+    if weights.sentence_list_beta is None:
+        return np.zeros(columns.questions, bool)
+    return sentence_lists(columns.document_of, columns.question_of, columns.questions)
+
+
+def as_sentence_list(columns: Columns, weights: Weights) -> tuple[Columns, Weights]:
+    """Return columns and weights for sentence lists: every sentence column is evidence, and there is no context."""
+    return replace(columns, layout=columns.layout.as_evidence()), weights.of_sentence_list()
