@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,14 +11,17 @@ from typing import Any
 from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
-from mpir.errors import InputError, format_names, format_value
+from mpir.errors import InputError, MpirError, format_names, format_value
+from mpir.io.files import FILE_LIST, check_file_list, write_file_list
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.paths import resolved
 from mpir.io.read import STDIN, read_json_lines
 from mpir.io.write import atomic_folder, cache_folder
 from mpir.version import __version__
 
+_log = logging.getLogger(__name__)
 QUESTION_KEYS = ("question", "query", "body", "text")
+DATABASE = "texts.sqlite"
 AT_ONCE = 500
 """Ids that one look asks for."""
 
@@ -39,10 +43,11 @@ class Texts:
         """
         self.source, self.identity = source, identity
         folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files otherwise
-        if not folder.is_dir():
+        if not _is_whole(folder):
             with atomic_folder(folder) as temporary:
-                _write(temporary / "texts.sqlite", texts, source)
-        place = resolved(folder / "texts.sqlite").as_uri()
+                _write(temporary / DATABASE, texts, source)
+                write_file_list(temporary)
+        place = resolved(folder / DATABASE).as_uri()
         self._database = sqlite3.connect(f"{place}?mode=ro", uri=True)
 
     @classmethod
@@ -129,6 +134,18 @@ def _query(record: Mapping[str, Any], place: str) -> tuple[str, str]:
             f"one of {', '.join(QUESTION_KEYS)}."
         )
     return str(identifier), text
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether texts stand in a folder as they were written; damage is logged, and they are written anew."""
+    if not (folder / FILE_LIST).is_file():
+        return False
+    try:
+        check_file_list(folder, "the texts are read anew")
+    except MpirError as error:
+        _log.warning("%s", error)
+        return False
+    return True
 
 
 def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.hash import sha256
 
 Files = Mapping[str, Mapping[str, Any]]
 """The bytes and the SHA-256 of each file, by its path in the folder."""
 
+FILE_LIST = "files.json"
 OPENING_BYTES = 2**30
 """The bytes whose hashes are compared when an index is opened: about a second's work."""
 _BESIDE = 256
@@ -70,6 +72,25 @@ def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool)
             raise ArtefactError(f"{folder}: is damaged ({name} {found}); {remedy}.")
         if content and sha256(path) != expected["sha256"]:
             raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {remedy}.")
+
+
+def write_file_list(folder: Path) -> None:
+    """Write the entries of all files of a finished folder into it, for `check_file_list`."""
+    files = list_files(folder, (path for path in folder.rglob("*") if path.is_file() and path.name != FILE_LIST))
+    write_json_with_checksum(folder / FILE_LIST, {"files": files})
+
+
+def check_file_list(folder: Path, remedy: str) -> None:
+    """Compare the files of a folder with their list as `check_opening`; a folder without one is accepted as it is.
+
+    Raises:
+        ArtefactError: a file is missing, or not as it was, or the list itself is damaged.
+    """
+    if (folder / FILE_LIST).is_file():
+        files = read_json_with_checksum(folder / FILE_LIST, remedy).get("files")
+        if not files or not are_files(files):
+            raise ArtefactError(f"{folder / FILE_LIST}: lists no files; {remedy}.")
+        check_opening(folder, files, folder / FILE_LIST, remedy)
 
 
 def check_opening(folder: str | Path, files: Files, manifest: Path, remedy: str) -> None:

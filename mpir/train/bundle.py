@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from mpir.errors import InputError, format_names
 from mpir.evaluate.calibration import calibration_error, fit_platt
+from mpir.io.files import FILE_LIST, check_file_list
 from mpir.train.examples import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
 from mpir.types import F64
@@ -57,9 +58,12 @@ def make_bundle(
         stored: the number format of its weights, fp16 or bf16.
 
     Raises:
+        ArtefactError: a file of the checkpoint has changed since training.
         InputError: rows of one label only.
         OutputError: the folder cannot be written, or something else stands there.
     """
+    remedy = f"remove {best.parent} and train again, or remove {best / FILE_LIST} if the change is meant"
+    check_file_list(best, remedy)
     rows = calibration_rows(tuner.tasks) if rows is None else rows
     tuner.load(best)
     perspectives = declare(tuner.tasks)

@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from mpir.errors import ArtefactError, MpirError
 from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checksum
+from mpir.io.files import write_file_list
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
 from mpir.io.write import atomic_folder, naming_output
@@ -255,6 +256,7 @@ class FineTuner(TrainedModel):
             with atomic_folder(self.folder / "best", marker="config.json") as temporary:
                 self.model.save_pretrained(temporary)
                 self.tokenizer.save_pretrained(temporary)
+                write_file_list(temporary)
 
     def _log(self, **values: Any) -> None:
         path = self.folder / "log.jsonl"

@@ -28,6 +28,7 @@ from mpir.train.mixture import Task, read_mixture
 from mpir.train.schedule import schedule
 from mpir.train.settings import TrainingSettings
 from mpir.train.trainer import FineTuner
+from tests import damage
 from tests.damage import check_flips
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
@@ -286,6 +287,20 @@ def test_every_changed_byte_of_a_state_is_refused(mixture: Path, settings: Train
         return tuner.step, tuner.best, float(parameters(tuner).sum())
 
     assert check_flips([tmp_path / "run/state.pt"], read) > 95
+
+
+def test_a_best_checkpoint_that_has_changed_makes_no_bundle(
+    mixture: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    best = tuner.run()
+    damage.write(best / "config.json", (best / "config.json").read_bytes().replace(b"gelu", b"relu"))
+    with pytest.raises(
+        ArtefactError, match=r"best: is damaged \(config\.json is not what it was .*; remove \S+run and"
+    ):
+        make_bundle(best, tuner, tmp_path / "bundle")
+    (best / "files.json").unlink()  # as 0.1 wrote it
+    make_bundle(best, tuner, tmp_path / "bundle")
 
 
 def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
