@@ -90,7 +90,7 @@ def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
     """The texts as far as so many tokens reach, the special ones included."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
     most = length - tokenizer.num_special_tokens_to_add()
     found = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return [
@@ -130,7 +130,9 @@ def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str
     load_quietly()
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(checkpoint, device="cpu", model_kwargs={"dtype": PRECISIONS[precision]})
+    model = SentenceTransformer(
+        checkpoint, device="cpu", model_kwargs={"dtype": PRECISIONS[precision]}, trust_remote_code=False
+    )
     model.max_seq_length = length
     return watched(lambda texts: np.asarray(model.encode(list(texts), normalize_embeddings=True), np.float32))
 

@@ -133,7 +133,9 @@ def inside_of_scoring(bundle: str) -> Callable[[Sequence[str], Sequence[Sequence
     from mpir.retrieve import MemoryIndex
 
     opened = open_bundle(bundle)
-    tokenizer = AutoTokenizer.from_pretrained(opened.folder / opened.manifest["perspectives"][0]["checkpoint"])
+    tokenizer = AutoTokenizer.from_pretrained(
+        opened.folder / opened.manifest["perspectives"][0]["checkpoint"], trust_remote_code=False
+    )
 
     def take_apart(queries: Sequence[str], found: Sequence[Sequence[Any]]) -> dict[str, float]:
         seconds = dict.fromkeys(INSIDE, 0.0)
@@ -257,7 +259,7 @@ def sentence_transformers_call(
     load_quietly()
     from sentence_transformers import CrossEncoder
 
-    model = CrossEncoder(checkpoint, device=device, model_kwargs=dict(options))
+    model = CrossEncoder(checkpoint, device=device, model_kwargs=dict(options), trust_remote_code=False)
 
     def call(query: str, texts: list[str]) -> None:
         assert len(model.rank(query, texts)) == len(texts)

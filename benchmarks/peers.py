@@ -146,11 +146,15 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
     for item in opened.manifest["perspectives"]:
         checkpoint = opened.folder / item["checkpoint"]
         saved.append(Path(folder) / item["name"])
-        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(saved[-1])
+        AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False).save_pretrained(saved[-1])
         if item["kind"] == "bi-encoder":
-            AutoModel.from_pretrained(checkpoint, dtype=torch.float32).save_pretrained(saved[-1])
+            AutoModel.from_pretrained(checkpoint, dtype=torch.float32, trust_remote_code=False).save_pretrained(
+                saved[-1]
+            )
             continue
-        model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            checkpoint, dtype=torch.float32, trust_remote_code=False
+        )
         head = getattr(model, "classifier", None)
         if not isinstance(head, torch.nn.Linear) or item.get("against") is not None:
             raise ValueError(f"{opened.folder}: {item['name']!r} is not one output of a linear classifier")
@@ -215,7 +219,10 @@ def operations(bundle: str, pairs: Sequence[Pair]) -> float:
 
     opened = open_bundle(bundle)
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
-    config, tokenizer = AutoConfig.from_pretrained(checkpoint), AutoTokenizer.from_pretrained(checkpoint)
+    config, tokenizer = (
+        AutoConfig.from_pretrained(checkpoint, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False),
+    )
     width, layers = config.hidden_size, config.num_hidden_layers
     weights = 4 * width**2 + 2 * width * config.intermediate_size
     asked, texts = zip(*pairs, strict=True)

@@ -23,7 +23,7 @@ def main(port: int, checkpoints: list[str]) -> None:
     load_quietly()
     from sentence_transformers import CrossEncoder
 
-    models = [CrossEncoder(checkpoint) for checkpoint in checkpoints]
+    models = [CrossEncoder(checkpoint, trust_remote_code=False) for checkpoint in checkpoints]
     app = FastAPI()
 
     @app.post("/v1/rerank")

@@ -43,7 +43,8 @@ PEER = """
 import json, sys
 from sentence_transformers import CrossEncoder
 given = json.load(open(sys.argv[1]))
-print(CrossEncoder(sys.argv[2], device="cpu").rank(given["query"], given["sentences"])[0]["corpus_id"])
+print(CrossEncoder(sys.argv[2], device="cpu", trust_remote_code=False)
+      .rank(given["query"], given["sentences"])[0]["corpus_id"])
 """
 RATIOS = {"sentence-transformers : mpir rerank": ("sentence-transformers", "mpir rerank"),
           "sentence-transformers : mpir, Python": ("sentence-transformers", "mpir, Python"),

@@ -123,7 +123,7 @@ def measured(kind: str, folder: Path, queries: Floats, exact: Rows, *, threads: 
 
 def build(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
     """Make an index; the processor's seconds, and bytes a vector on the disk."""
-    began, count = time.process_time(), len(np.load(vectors, mmap_mode="r"))
+    began, count = time.process_time(), len(np.load(vectors, mmap_mode="r", allow_pickle=False))
     from_vectors(vectors, [f"{i:08d}" for i in range(count)], folder, factory=kind)
     size = sum(path.stat().st_size for path in folder.rglob("*.faiss"))
     return time.process_time() - began, size / count
@@ -147,7 +147,7 @@ def searcher(folder: Path, parameters: str) -> Callable[[Floats], tuple[Rows, fl
 
 def build_alone(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
     """The peer's index of them: the whole file in memory at once."""
-    began, values = time.process_time(), np.load(vectors)
+    began, values = time.process_time(), np.load(vectors, allow_pickle=False)
     index = faiss().IndexFlatIP(values.shape[1])
     index.add(values)
     folder.mkdir()

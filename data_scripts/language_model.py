@@ -12,6 +12,7 @@ from torch.nn import functional
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
+from mpir.models.pretrained import load_pretrained
 from mpir.types import F64
 
 Pairs = Sequence[tuple[str, str]]
@@ -29,8 +30,8 @@ class LanguageModel:
     """Reads both texts in one line of thought; a linear output on the last token's state is their likeness."""
 
     def __init__(self, checkpoint: str) -> None:
-        self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        self.model = AutoModel.from_pretrained(checkpoint, dtype=torch.float32).eval()
+        self.tokenizer = load_pretrained(AutoTokenizer, checkpoint)
+        self.model = load_pretrained(AutoModel, checkpoint, dtype=torch.float32).eval()
         self.output = torch.nn.Linear(self.model.config.hidden_size, 1)
         self._between, self._after = self.tokenizer.encode(BETWEEN), self.tokenizer.encode(AFTER)
 

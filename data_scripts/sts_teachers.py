@@ -39,6 +39,7 @@ from mpir.cli import guarded
 from mpir.io.read import read_json_lines
 from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
+from mpir.models.pretrained import load_pretrained
 from mpir.text import Question
 from mpir.text.normalise import normalise
 from mpir.types import F64
@@ -56,8 +57,8 @@ class BiEncoder:
     """A sentence encoder: the mean of its token vectors, compared by the cosine."""
 
     def __init__(self, checkpoint: str) -> None:
-        self.tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        self.model = AutoModel.from_pretrained(checkpoint).eval()
+        self.tokenizer = load_pretrained(AutoTokenizer, checkpoint)
+        self.model = load_pretrained(AutoModel, checkpoint).eval()
 
     def encode(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit vectors (N, width)."""

@@ -182,12 +182,13 @@ def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:
     """
     from transformers import AutoModel, AutoTokenizer
 
-    from mpir.train.pretrained import count_outputs, load, load_model
+    from mpir.models.pretrained import load_pretrained
+    from mpir.train.pretrained import count_outputs, load_model
 
     if outputs and not count_outputs(checkpoint):
         raise ArtefactError(f"{checkpoint}: has no outputs, and reads no pair; give a checkpoint of `mpir train`.")
     load_model(checkpoint, None if outputs else AutoModel).half().save_pretrained(folder)
-    load(AutoTokenizer, checkpoint).save_pretrained(folder)
+    load_pretrained(AutoTokenizer, checkpoint).save_pretrained(folder)
 
 
 if __name__ == "__main__":

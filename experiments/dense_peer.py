@@ -92,7 +92,9 @@ def by_peer(arguments: argparse.Namespace, folder: Path) -> Path:
         rows = file.batch(step, BATCH, arguments.seed)
         pairs = zip(rows[::2], rows[1::2], strict=True)  # the row that answers, and the one that does not
         examples += [InputExample(texts=[one.question, one.sentence, other.sentence]) for one, other in pairs]
-    model = SentenceTransformer(arguments.encoder, device=None if arguments.device == "auto" else arguments.device)
+    model = SentenceTransformer(
+        arguments.encoder, device=None if arguments.device == "auto" else arguments.device, trust_remote_code=False
+    )
     model.max_seq_length = CELL.length
     model.old_fit(
         [(DataLoader(examples, batch_size=BATCH, shuffle=False), MultipleNegativesRankingLoss(model))],

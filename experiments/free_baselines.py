@@ -40,7 +40,7 @@ class Start:
             vectors, text_of = self._read(texts)
             with atomic_write(path, binary=True) as stream:
                 np.savez(stream, vectors=vectors.astype(np.float16), text_of=text_of)
-        with np.load(path) as kept:
+        with np.load(path, allow_pickle=False) as kept:
             return kept["vectors"].astype(np.float32), kept["text_of"]
 
     def _read(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

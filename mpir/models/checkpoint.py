@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
-from safetensors import SafetensorError
-
-from mpir.errors import ArtefactError
 from mpir.models.bert import open_bert
+from mpir.models.pretrained import check_no_adapter, load_pretrained
+
+EXPECTED = "a sequence-classification checkpoint"
 
 
 class Checkpoint(Protocol):
@@ -27,6 +26,7 @@ def open_checkpoint(checkpoint: str, revision: str | None) -> Checkpoint:
     Raises:
         ArtefactError: it cannot be loaded.
     """
+    check_no_adapter(checkpoint)
     return open_bert(checkpoint) or TransformersCheckpoint(checkpoint, revision)
 
 
@@ -49,8 +49,8 @@ class TransformersCheckpoint:
         import mpir.models.tk  # noqa: F401  (so that transformers knows this type, too)
 
         self.checkpoint, self.revision = checkpoint, revision
-        self.config = self._quietly(AutoConfig.from_pretrained)
-        self.tokenizer = self._quietly(AutoTokenizer.from_pretrained)
+        self.config = self._load(AutoConfig)
+        self.tokenizer = self._load(AutoTokenizer)
 
     def load(self) -> tuple[Any, list[str]]:
         """See `Checkpoint.load`. Raises ArtefactError where it cannot be loaded."""
@@ -58,25 +58,8 @@ class TransformersCheckpoint:
         from transformers import AutoModelForSequenceClassification
 
         options = {"dtype": torch.float32, "output_loading_info": True}
-        model, report = self._quietly(AutoModelForSequenceClassification.from_pretrained, **options)
+        model, report = self._load(AutoModelForSequenceClassification, **options)
         return model.eval(), sorted(report["missing_keys"])
 
-    def _quietly(self, load: Callable[..., Any], **options: Any) -> Any:
-        """What a loader of transformers gives, without the bar and the report that it shows by itself."""
-        from transformers.utils import logging
-
-        shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-        logging.disable_progress_bar()
-        logging.set_verbosity_error()  # what is missing matters only to what reads it, and is said then
-        try:
-            return load(self.checkpoint, revision=self.revision, **options)
-        except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise ArtefactError(
-                f"{self.checkpoint}: cannot be loaded as a sequence-classification checkpoint ({reason}); "
-                "give the folder of one, or a hub name where the hub can be reached."
-            ) from error
-        finally:
-            logging.set_verbosity(level)
-            if shown:
-                logging.enable_progress_bar()
+    def _load(self, auto_class: Any, **options: Any) -> Any:
+        return load_pretrained(auto_class, self.checkpoint, EXPECTED, revision=self.revision, **options)

@@ -24,6 +24,7 @@ from mpir.io.files import check_files, list_files
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.models.device import choose_device, choose_dtype
+from mpir.models.pretrained import load_pretrained
 from mpir.sia.settings import Decoding, Training
 from mpir.sia.workspace import batched
 
@@ -32,6 +33,7 @@ Examples = Callable[[], Iterable[TextPair]]
 CUES = {"query": "\nQuestion:", "partial": "\nRelated fact:"}
 IGNORED = -100
 SHUFFLED = 2048
+EXPECTED = "a causal language model"
 MADE_BY, STATE = "made_by.json", "state.pt"
 
 
@@ -57,15 +59,8 @@ class Writer:
         """
         where = choose_device(device)
         dtype = choose_dtype(precision, [where])
-        try:
-            self.tokenizer = AutoTokenizer.from_pretrained(str(checkpoint), padding_side="left")
-            self.model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=dtype)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:160]
-            raise ArtefactError(
-                f"{checkpoint}: cannot be loaded as a causal language model ({reason}); give the folder of one, or a "
-                "hub name such as gpt2-medium where the hub can be reached."
-            ) from error
+        self.tokenizer = load_pretrained(AutoTokenizer, checkpoint, EXPECTED, padding_side="left")
+        self.model = load_pretrained(AutoModelForCausalLM, checkpoint, EXPECTED, dtype=dtype)
         if self.tokenizer.eos_token_id is None:
             raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token

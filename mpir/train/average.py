@@ -10,7 +10,8 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 
 from mpir.errors import ArtefactError, InputError, format_names
 from mpir.io.write import atomic_folder
-from mpir.train.pretrained import count_outputs, load, load_model
+from mpir.models.pretrained import load_pretrained
+from mpir.train.pretrained import count_outputs, load_model
 from mpir.validation import real_number
 
 
@@ -30,7 +31,7 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
     real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
     outputs = count_outputs(before)
     kind = AutoModelForSequenceClassification if outputs and outputs == count_outputs(after) else AutoModel
-    model, other, tokenizer = load_model(before, kind), load_model(after, kind), load(AutoTokenizer, before)
+    model, other, tokenizer = load_model(before, kind), load_model(after, kind), load_pretrained(AutoTokenizer, before)
     weights, added = model.state_dict(), other.state_dict()
     shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
     if shapes != others:
@@ -83,7 +84,10 @@ def _change_outputs(
     change: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
     """Write the model with its outputs' weights and biases, a row each, changed."""
-    model, tokenizer = load_model(checkpoint, AutoModelForSequenceClassification), load(AutoTokenizer, checkpoint)
+    model, tokenizer = (
+        load_model(checkpoint, AutoModelForSequenceClassification),
+        load_pretrained(AutoTokenizer, checkpoint),
+    )
     head = model.classifier
     if not isinstance(head, torch.nn.Linear):
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")

@@ -15,6 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from mpir.io.write import atomic_folder, write_json
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN
+from mpir.models.pretrained import load_pretrained
 from mpir.perspectives.bundle import MANIFEST, seal
 from mpir.rank.weights import Weights
 from mpir.train.mixture import Task
@@ -50,12 +51,12 @@ def export_bundle(
         calibration: (slope, shift) of Platt scaling by output, which becomes a part of that output's weights.
         stored: the number format of the weights, one of `STORED`.
     """
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
+    model = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
     for output, (slope, shift) in (calibration or {}).items():
         fold(output_layer(model), output, slope, shift)
     with atomic_folder(folder, marker=MANIFEST) as temporary:
         model.to(STORED[stored]).save_pretrained(temporary / "model")
-        AutoTokenizer.from_pretrained(checkpoint).save_pretrained(temporary / "model")
+        load_pretrained(AutoTokenizer, checkpoint).save_pretrained(temporary / "model")
         (weights or _equal(perspectives)).save(temporary / "weights.json")
         (temporary / "CARD.md").write_text(card, encoding="utf-8")
         write_json(temporary / MANIFEST, _manifest(name, perspectives))

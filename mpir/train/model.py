@@ -22,6 +22,7 @@ from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.output_heads import token_reading
 from mpir.models.pooling import Pooling, padded_vectors
+from mpir.models.pretrained import load_pretrained
 from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.examples import Example
@@ -68,8 +69,8 @@ class TrainedModel:
 
     def load(self, checkpoint: str | Path) -> None:
         """Take the weights of a checkpoint that this run has written."""
-        kept = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32)
-        self.model.load_state_dict(kept.state_dict())
+        trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
+        self.model.load_state_dict(trained.state_dict())
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:

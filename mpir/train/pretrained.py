@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError
+from mpir.models.pretrained import checkpoint_errors, load_pretrained
 
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 """What configurations call it, by type of model."""
@@ -25,7 +26,7 @@ def load_model(checkpoint: str | Path, kind: Any = None) -> Any:
         ArtefactError: it cannot be loaded.
     """
     whole = AutoModelForSequenceClassification if kind is None and count_outputs(checkpoint) else AutoModel
-    return load(kind or whole, checkpoint).float()
+    return load_pretrained(kind or whole, checkpoint).float()
 
 
 def count_outputs(checkpoint: str | Path) -> int:
@@ -34,7 +35,7 @@ def count_outputs(checkpoint: str | Path) -> int:
     Raises:
         ArtefactError: it cannot be loaded.
     """
-    config = load(AutoConfig, checkpoint)
+    config = load_pretrained(AutoConfig, checkpoint)
     names = config.architectures or [""]
     return int(config.num_labels) if names[0].endswith("SequenceClassification") else 0
 
@@ -55,19 +56,6 @@ def output_layer(model: Any) -> Linear:
     return last
 
 
-def load(kind: Any, checkpoint: str | Path) -> Any:
-    """What one of transformers' Auto classes makes of a checkpoint.
-
-    Raises:
-        ArtefactError: it cannot be loaded.
-    """
-    try:
-        return kind.from_pretrained(checkpoint)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ArtefactError(f"{checkpoint}: cannot be loaded ({reason}); give an encoder's checkpoint.") from error
-
-
 def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
     """A checkpoint's tokenizer, and its model with so many outputs.
 
@@ -77,8 +65,8 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
     Raises:
         ArtefactError: the checkpoint cannot be loaded.
     """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer = load_pretrained(AutoTokenizer, checkpoint)
+    with checkpoint_errors(checkpoint):
         model, report = _model(checkpoint, outputs)
         if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
             two, _ = _model(checkpoint, 2)
@@ -86,29 +74,22 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
             with torch.no_grad():
                 one.weight.copy_(both.weight[1:] - both.weight[:1])
                 one.bias.copy_(both.bias[1:] - both.bias[:1])
-    except (OSError, ValueError, RuntimeError) as error:
-        message = f"{checkpoint}: cannot be loaded as an encoder checkpoint ({error}); check the name."
-        raise ArtefactError(message.replace("\n", " ")) from error
     return tokenizer, model
 
 
 def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
     """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
-    config = AutoConfig.from_pretrained(checkpoint, num_labels=outputs, problem_type="regression")
+    config = load_pretrained(AutoConfig, checkpoint, num_labels=outputs, problem_type="regression")
     # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
     for name in ATTENTION_DROPOUTS:
         if hasattr(config, name):
             setattr(config, name, 0.0)
-    model, report = AutoModelForSequenceClassification.from_pretrained(
-        checkpoint, config=config, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True
-    )
+    options = {"config": config, "dtype": torch.float32, "ignore_mismatched_sizes": True, "output_loading_info": True}
+    model, report = load_pretrained(AutoModelForSequenceClassification, checkpoint, **options)
     return model, report["mismatched_keys"]
 
 
 def width_of(checkpoint: str) -> int:
     """How wide a checkpoint's states are. Raises ArtefactError where it cannot be loaded."""
-    try:
-        return int(AutoConfig.from_pretrained(checkpoint).hidden_size)
-    except (OSError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ArtefactError(f"{checkpoint}: cannot be loaded as an encoder checkpoint ({reason}).") from error
+    with checkpoint_errors(checkpoint):
+        return int(load_pretrained(AutoConfig, checkpoint).hidden_size)

@@ -9,7 +9,8 @@ from transformers import AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
 from mpir.io.write import atomic_folder
-from mpir.train.pretrained import load, load_model
+from mpir.models.pretrained import load_pretrained
+from mpir.train.pretrained import load_model
 
 
 def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:
@@ -23,7 +24,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
         InputError: fewer layers than one, or as many as there are.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
-    model, tokenizer = load_model(checkpoint), load(AutoTokenizer, checkpoint)
+    model, tokenizer = load_model(checkpoint), load_pretrained(AutoTokenizer, checkpoint)
     try:
         encoder = model.base_model.encoder
         count = len(encoder.layer)

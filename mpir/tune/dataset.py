@@ -143,7 +143,7 @@ class Dataset:
                 raise ArtefactError(
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
-        arrays = {path.stem: np.load(path, mmap_mode="r") for path in root.glob("*.npy")}
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in root.glob("*.npy")}
         questions = read_gold(root / QUESTIONS)
         layout = Layout.from_dict(manifest["columns"])
         owners = {name: arrays[name] for name in OWNERS}
