@@ -16,6 +16,7 @@ from typing import Any
 
 from mpir.cli import guarded
 from mpir.corpora import read_corpus
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.write import atomic_folder
 
 END = "<|endoftext|>"
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizer = make_tokenizer(arguments.corpus, arguments.vocabulary)
     torch.manual_seed(arguments.seed)
     config = GPT2Config(vocab_size=len(tokenizer), bos_token_id=0, eos_token_id=0, **SHAPE)
-    with atomic_folder(arguments.output, marker="config.json") as temporary:
+    with atomic_folder(arguments.output, CHECKPOINT) as temporary:
         GPT2LMHeadModel(config).save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     print(f"{arguments.output}: a random GPT-2 with {len(tokenizer):,} tokens, for demonstration only.")

@@ -27,9 +27,10 @@ from typing import Any
 
 from mpir.cli import guarded
 from mpir.errors import ArtefactError, InputError, format_names
+from mpir.io.output_checks import check_folders
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
-from mpir.perspectives.bundle import MANIFEST
+from mpir.perspectives.bundle import BUNDLE, MANIFEST
 from mpir.rank.weights import Weights
 from mpir.train.mixture_schema import check_names
 
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.perspectives.bundle import open_bundle, seal
 
     bundle = open_bundle(arguments.bundle)
+    check_folders([("--output", arguments.output)], [("--bundle", bundle.folder)])
     before: list[dict[str, Any]] = bundle.manifest["perspectives"]
     names = {way: getattr(arguments, way) for way in WAYS}
     taken = {item["name"] for item in before} & set(names.values())
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     weights = (
         share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, kept) if arguments.share else None
     )
-    with atomic_folder(arguments.output, marker=MANIFEST) as temporary:
+    with atomic_folder(arguments.output, BUNDLE) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
         manifest = without_fitted(temporary)
         for left in filter(is_inside, models(before) - models(kept)):
@@ -95,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             weights.save(temporary / WEIGHTS)
             manifest["weights"] = WEIGHTS
         write_json(temporary / MANIFEST, manifest)
-        seal(temporary)
+        seal(temporary, built=True)
     print(f"{arguments.output}: {', '.join(item['name'] for item in manifest['perspectives'])}")
     return 0
 

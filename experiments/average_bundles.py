@@ -21,8 +21,8 @@ import numpy as np
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.io.write import check_folder, check_replaceable
-from mpir.perspectives.bundle import MANIFEST, Bundle, open_bundle
+from mpir.io.write import check_folder
+from mpir.perspectives.bundle import BUNDLE, Bundle, open_bundle
 
 
 def main() -> int:
@@ -41,7 +41,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
-    check_replaceable(arguments.output, MANIFEST)
+    BUNDLE.check_replaceable(arguments.output)
     check_folder(arguments.output.parent)
     from mpir.models.encoder import Encoder
     from mpir.train.average import average

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 
 from mpir.cli import guarded
 from mpir.errors import InputError
-from mpir.io.write import check_folder, check_replaceable
+from mpir.io.folder_format import CHECKPOINT
+from mpir.io.write import check_folder
 
 
 def main() -> int:
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
     if not arguments.corpus and not arguments.rows:
         raise InputError("no texts to count tokens in; name --corpus, --rows or both.")
-    check_replaceable(arguments.output, "config.json")
+    CHECKPOINT.check_replaceable(arguments.output)
     check_folder(arguments.output.parent)
     from mpir.train.shrink import shrink
     from mpir.train.vocabulary import keep_tokens

@@ -18,6 +18,7 @@ from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.trec import write_qrels
 from mpir.corpora.tripclick import GROUPS, SEPARATOR
 from mpir.errors import InputError
+from mpir.io.folder_format import FolderFormat
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, atomic_write
 from mpir.text.background import Background
@@ -28,6 +29,7 @@ from mpir.train.leakage import EvaluationQuestions
 HELD_OUT = 90
 """Validation questions."""
 FIRST = "documents/docs.tsv"
+BENCHMARK = FolderFormat(marker=FIRST, names=(FIRST, "topics/topics.*", "qrels/qrels.*"))
 
 
 def write_bioasq(data: Path, folder: Path, reported: str) -> Path:
@@ -36,7 +38,7 @@ def write_bioasq(data: Path, folder: Path, reported: str) -> Path:
     known = {one.id for one in documents}
     splits = _splits(data / "bioasq", reported, known)
     group_of = groups_of([one for part in splits.values() for one in part], documents)
-    with atomic_folder(folder, marker=FIRST) as temporary:
+    with atomic_folder(folder, BENCHMARK) as temporary:
         for name in ("documents", "topics", "qrels"):
             (temporary / name).mkdir()
         with atomic_write(temporary / FIRST) as stream:

@@ -13,11 +13,13 @@ from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.trec import write_qrels
 from mpir.corpora.tripclick import GROUPS
+from mpir.io.folder_format import CHECKPOINT, FolderFormat
 from mpir.io.write import atomic_folder, atomic_write
 from mpir.text.types import Document, Question
 
 SAMPLE = Path(__file__).parents[1] / "mpir/sample"
 FIRST = "documents/docs_grp_00.txt"
+BENCHMARK = FolderFormat(marker=FIRST, names=(FIRST, "topics/topics.*", "qrels/qrels.*"))
 SPLITS = ("train", "val", "test")
 SHAPE = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
@@ -35,7 +37,7 @@ def write_sample(folder: Path) -> Path:
         (Question(f"{2000 + i}", one.body), [documents[name] for name in one.documents or ()])
         for i, one in enumerate(read_questions(SAMPLE / "questions.json"))
     ]
-    with atomic_folder(folder, marker=FIRST) as temporary:
+    with atomic_folder(folder, BENCHMARK) as temporary:
         for name in ("documents", "topics", "qrels"):
             (temporary / name).mkdir()
         with atomic_write(temporary / FIRST) as stream:
@@ -92,7 +94,7 @@ def write_encoder(documents: Sequence[Document], folder: Path) -> Path:
     config = BertConfig(
         vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=256, initializer_range=0.1, **SHAPE
     )
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         BertForSequenceClassification(config).save_pretrained(temporary)
         fast.save_pretrained(temporary)
     return folder

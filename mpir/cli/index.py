@@ -85,11 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.paths:
         raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
     from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection
+    from mpir.io.output_checks import check_folders
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
     from mpir.retrieve.indexer import MOST_THREADS
 
     threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
+    check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
     source = corpus_fingerprint(arguments.paths)
     for name in ("encoder", "factory", "sentence_vectors"):
         if getattr(arguments, name) and not arguments.dense:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from mpir.cli.model_options import add_model_options, check_options, load_rerank
 from mpir.cli.path_options import text_path
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
-from mpir.io.output_checks import check_files
+from mpir.io.output_checks import check_files, check_replaceable_file
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
     Query = tuple[str, str, list[Document]]  # its id, its words, its documents
 
-_FILES = ("html", "csv")
-"""Options that name a file for the one query."""
+_FILES: dict[str, Callable[[bytes], bool]] = {
+    "html": lambda head: head.lower().startswith(b"<!doctype html>") and b"<title>mpir" in head.lower(),
+    "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
+}
+"""Options that name a file for the one query, and whether a file that begins so was written by them."""
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
@@ -108,8 +111,14 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
     check_files(
         [(f"--{name}", getattr(arguments, name)) for name in _FILES],
-        [("--docs", path) for path in arguments.docs or []],
+        [
+            *(("--docs", path) for path in arguments.docs or []),
+            *(("--triggers", path) for path in arguments.triggers or []),
+            *((f"--{name}", getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")),
+        ],
     )
+    for name, is_own in _FILES.items():
+        check_replaceable_file(f"--{name}", getattr(arguments, name), is_own)
     inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:

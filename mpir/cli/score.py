@@ -13,7 +13,6 @@ from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, 
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, format_names, format_value
-from mpir.io.write import check_replaceable
 from mpir.validation import whole_number
 
 if TYPE_CHECKING:
@@ -84,12 +83,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
+    from mpir.io.output_checks import check_folders
     from mpir.tasks.bioasq import score_questions
-    from mpir.tune.dataset import MARKER, Dataset
+    from mpir.tune.dataset import SCORED, Dataset
 
     whole_number("--candidates", arguments.candidates)
     check_options(arguments)
-    check_replaceable(arguments.output, MARKER)
+    read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
+    read += [("--questions", path) for path in arguments.questions] + [("--qrels", path) for path in arguments.qrels]
+    check_folders([("--output", arguments.output)], read)
+    SCORED.check_replaceable(arguments.output)
     questions = _read(arguments.questions, arguments.qrels)
     with closing(open_first_stage(arguments)) as index:
         if arguments.gold_in_index:

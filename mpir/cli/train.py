@@ -12,6 +12,7 @@ from typing import Any
 from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.extras import needs
+from mpir.io.read import found_folder
 from mpir.train.settings import TrainingSettings
 
 TYPES = {"int": int, "int | None": int, "float": float, "str": str}
@@ -69,6 +70,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{item.name.replace('_', '-')}", type=_type(item), metavar="X", help=meaning)
 
 
+def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) -> None:
+    """Refuse folders that would be written over each other, or over what is read. Raises OutputError."""
+    from mpir.io.output_checks import check_folders
+
+    names = ("mixture", "data", "calibrate", "output")
+    read = [(f"--{name}", getattr(arguments, name)) for name in names]
+    written = [("--output", arguments.output / "best"), ("--bundle", arguments.bundle)]
+    check_folders(written, [*read, ("--checkpoint", found_folder(settings.checkpoint))])
+
+
 def _type(item: Field[Any]) -> Callable[[str], Any]:
     return text_path if item.name == "checkpoint" else TYPES[str(item.type)]
 
@@ -77,16 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, export where that is asked for, and say where the result is. Raises MpirError for a user's mistake."""
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
-    from mpir.io.write import check_replaceable
     from mpir.models.options import device_names
-    from mpir.perspectives.bundle import MANIFEST
+    from mpir.perspectives.bundle import BUNDLE
 
     settings = TrainingSettings.read(
         arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(TrainingSettings)}
     )
     device_names(arguments.device)
+    _check_outputs(arguments, settings)
     if arguments.bundle:
-        check_replaceable(arguments.bundle, MANIFEST)
+        BUNDLE.check_replaceable(arguments.bundle)
     elif arguments.calibrate:
         raise InputError("--calibrate is for a bundle's probabilities; name its folder with --bundle, or leave it out.")
     import transformers

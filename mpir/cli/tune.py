@@ -6,12 +6,13 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from mpir.cli.path_options import file_path, text_path
-from mpir.errors import InputError, OutputError, shortened
+from mpir.errors import InputError, shortened
 from mpir.io.paths import resolved
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tune.search import search, settings
     from mpir.tune.space import Space
 
-    if arguments.output.is_dir():
-        raise OutputError(f"{arguments.output}: is a folder; give --output the name of a file.")
+    _check_outputs(arguments)
     if arguments.plots:
         check_folder(arguments.plots)
     check_sealed(arguments.output.parent, but=arguments.output.name)
@@ -155,6 +155,23 @@ def run(arguments: argparse.Namespace) -> int:
     if written and uncalibrated(arguments.output, found.weights):
         _advise(arguments, _calibration(arguments))
     return 0 if written else KEPT
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse files that would be written over each other, or over what is read. Raises OutputError."""
+    from mpir.io.output_checks import check_file, check_files
+
+    check_file("--output", arguments.output)
+    read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
+    log = arguments.log or _log_beside(arguments.output)
+    pictures = [("--plots", arguments.plots / name) for name in _pictures()] if arguments.plots else []
+    check_files([("--output", arguments.output), ("--log", log), *pictures], [*read, ("--against", arguments.against)])
+
+
+def _pictures() -> Iterator[str]:
+    """The names of the files in the folder of pictures."""
+    for name in ("best-so-far", "weights", "dependence", "shares"):
+        yield from (f"{name}.png", f"{name}.svg")
 
 
 def _log_beside(output: Path) -> Path:

@@ -12,7 +12,8 @@ from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError, MpirError, format_names, format_value
-from mpir.io.files import FILE_LIST, check_file_list, write_file_list
+from mpir.io.files import check_file_list, write_file_list
+from mpir.io.folder_format import FILE_LIST, FolderFormat
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.paths import resolved
 from mpir.io.read import STDIN, read_json_lines
@@ -22,6 +23,7 @@ from mpir.version import __version__
 _log = logging.getLogger(__name__)
 QUESTION_KEYS = ("question", "query", "body", "text")
 DATABASE = "texts.sqlite"
+_FOLDER = FolderFormat(names=(DATABASE, f"{DATABASE}-journal", FILE_LIST))
 AT_ONCE = 500
 """Ids that one look asks for."""
 
@@ -44,7 +46,7 @@ class Texts:
         self.source, self.identity = source, identity
         folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files otherwise
         if not _is_whole(folder):
-            with atomic_folder(folder) as temporary:
+            with atomic_folder(folder, _FOLDER) as temporary:
                 _write(temporary / DATABASE, texts, source)
                 write_file_list(temporary)
         place = resolved(folder / DATABASE).as_uri()

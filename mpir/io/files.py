@@ -8,12 +8,12 @@ from typing import Any
 
 from mpir.errors import ArtefactError
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.io.folder_format import FILE_LIST
 from mpir.io.hash import sha256
 
 Files = Mapping[str, Mapping[str, Any]]
 """The bytes and the SHA-256 of each file, by its path in the folder."""
 
-FILE_LIST = "files.json"
 OPENING_BYTES = 2**30
 """The bytes whose hashes are compared when an index is opened: about a second's work."""
 _BESIDE = 256

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mpir.errors import OutputError
@@ -11,6 +11,8 @@ from mpir.io.write import check_folder
 
 Named = tuple[str, str | Path | None]
 """An option and the file that it names, if any."""
+HEAD = 1000
+"""Bytes of a file that tell what wrote it."""
 
 
 def check_file(option: str, path: str | Path | None) -> None:
@@ -44,6 +46,44 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         check_file(option, path)
         if path and _is_kept(checked_path(path)) and (other := taken.setdefault(resolved(path), option)) != option:
             raise OutputError(f"{path}: is {other}, too, which would be lost; give {option} another name.")
+
+
+def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
+    """Refuse to replace a file whose first `HEAD` bytes are none that the option writes; an empty file may be replaced.
+
+    Raises:
+        OutputError: that is so, or it cannot be read.
+    """
+    if path is None or not (target := checked_path(path)).is_file():
+        return
+    try:
+        with target.open("rb") as stream:
+            head = stream.read(HEAD)
+    except OSError as error:
+        raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
+    if head and not is_own(head):
+        raise OutputError(
+            f"{path}: exists and is nothing that {option} has written, so it is not replaced; remove it or choose "
+            "another name."
+        )
+
+
+def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
+    """Refuse a folder that is to be replaced, and is or holds what is read, or another one that is written.
+
+    Raises:
+        OutputError: that is so.
+    """
+    taken = [(option, resolved(path)) for option, path in read if path]
+    for option, path in written:
+        if path is None:
+            continue
+        folder = resolved(path)
+        for other, place in taken:
+            if folder == place or folder in place.parents:
+                holds = "is" if folder == place else "holds"
+                raise OutputError(f"{path}: {holds} {other}, too, which would be lost; give {option} another name.")
+        taken.append((option, folder))
 
 
 def _files_of(path: Path) -> Iterable[Path]:

@@ -54,6 +54,15 @@ def found_file(path: str | Path) -> Path | None:
         return None
 
 
+def found_folder(path: str | Path) -> Path | None:
+    """The path of a folder that is there, as `found_file` of a file; None for any other, such as a hub's name."""
+    try:
+        found = checked_path(path)
+        return found if found.is_dir() else None
+    except (OSError, InputError):
+        return None
+
+
 def at_terminal(stream: IO[Any] | None) -> bool:
     """Whether a standard stream is a terminal; a closed one is none."""
     return stream is not None and stream.isatty()

@@ -17,6 +17,7 @@ from typing import IO, Any
 from uuid import uuid4
 
 from mpir.errors import InputError, MpirError, OutputError
+from mpir.io.folder_format import FolderFormat
 from mpir.io.lock import acquire
 from mpir.io.paths import checked_path, resolved
 from mpir.io.temporary import temporary_file
@@ -92,18 +93,17 @@ def _as_stream(raw: IO[bytes], binary: bool) -> IO[Any]:
 
 
 @contextmanager
-def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Path]:
+def atomic_folder(path: str | Path, folder_format: FolderFormat | None = None) -> Iterator[Path]:
     """Fill a temporary folder beside `path`; it takes the place of `path` only if the block ends without an error.
 
-    `marker` is a file that every folder of the kind holds: what stands at `path` without it is never replaced. What a
-    process that was killed left beside `path` is removed.
+    What stands at `path` is replaced only if it is an empty folder, or one of the `folder_format` without another file
+    in it, before the block and after it. What a process that was killed left beside `path` is removed.
 
     Raises:
         OutputError: the folder cannot be written, or something else stands there.
     """
     target = resolved(path)
-    if marker is not None:
-        check_replaceable(path, marker)
+    _check_replaceable(target, folder_format)
     with naming_output(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         _clear_leftovers(target)
@@ -112,23 +112,15 @@ def atomic_folder(path: str | Path, *, marker: str | None = None) -> Iterator[Pa
             yield temporary
             for file in filter(Path.is_file, temporary.rglob("*")):
                 file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
+            _check_replaceable(target, folder_format)
             _put_in_place(temporary, target)
 
 
-def check_replaceable(path: str | Path, marker: str) -> None:
-    """Refuse to replace, which means to delete, what is not of the kind that holds a file `marker`.
-
-    Raises:
-        OutputError: a file stands at `path`, or a folder that is neither empty nor holds the marker.
-    """
-    target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise OutputError(f"{path}: exists and is no folder, so it is not replaced; choose another name.")
-    if target.is_dir() and not (target / marker).is_file() and any(target.iterdir()):
-        raise OutputError(
-            f"{path}: exists and holds no {marker}, so it is something else and is not replaced; remove it or choose "
-            "another folder."
-        )
+def _check_replaceable(target: Path, folder_format: FolderFormat | None) -> None:
+    if folder_format is not None:
+        folder_format.check_replaceable(target)
+    elif target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise OutputError(f"{target}: exists, so it is not replaced; remove it or choose another name.")
 
 
 def check_folder(path: str | Path) -> None:
@@ -144,8 +136,13 @@ def check_folder(path: str | Path) -> None:
         raise OutputError(f"{path}: nothing can be written there, since {there} {fault}; choose another folder.")
 
 
-def replace_folder(temporary: Path, target: Path) -> None:
-    """Put a finished folder in the place of another one beside it, which is removed."""
+def replace_folder(temporary: Path, target: Path, folder_format: FolderFormat) -> None:
+    """Put a finished folder in the place of another one of the format beside it, which is removed.
+
+    Raises:
+        OutputError: what stands there is something else, or holds another file.
+    """
+    folder_format.check_replaceable(target)
     _put_in_place(temporary, target)
     for folder in (temporary, _old(temporary)):
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,6 +11,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from mpir.errors import ArtefactError
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.word_vectors import read_word_vectors
 from mpir.io.write import atomic_folder
 from mpir.models.tk import TKConfig, TKModel
@@ -57,7 +58,7 @@ def make_tk(
     with torch.no_grad():
         model.encoder.words.weight[:2] = 0.0
         model.encoder.words.weight[2:] = torch.from_numpy(found.vectors[[found.key_to_index[word] for word in words]])
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         _tokenizer(words).save_pretrained(temporary)
     return Path(folder)

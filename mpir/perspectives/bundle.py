@@ -25,8 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from mpir.errors import ArtefactError, InputError, MpirError, format_names, format_value
+from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
 from mpir.io.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
+from mpir.io.folder_format import FolderFormat
 from mpir.io.hash import sha256
 from mpir.io.read import found_file, read_json
 from mpir.perspectives.base import Loading, Perspective, build
@@ -34,6 +35,8 @@ from mpir.perspectives.column import Column, Level, role_of
 from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
+BUILT = "built"
+"""The key of a manifest that has the hashes of the files as they were built."""
 FORMAT = 1
 FORM = {
     "perspectives": (list, "a list of objects"),
@@ -299,8 +302,10 @@ def declare(folder: str | Path, key: str, name: str) -> None:
     seal_one(folder, name)
 
 
-def seal(folder: str | Path) -> None:
+def seal(folder: str | Path, *, built: bool = False) -> None:
     """Write the hashes of all files of a bundle into its manifest, and its checksum, after a change that is meant.
+
+    Those of a bundle that has just been `built` stay there, so that it is known later whether it was changed since.
 
     Raises:
         MpirError: the folder has no manifest or cannot be written.
@@ -310,6 +315,38 @@ def seal(folder: str | Path) -> None:
     files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.name != MANIFEST)
     manifest["files"] = {path.relative_to(root).as_posix(): sha256(path) for path in files}
     manifest["format"], manifest["mpir"] = FORMAT, __version__
+    if built:
+        manifest[BUILT] = manifest["files"]
     if not manifest["files"]:
         raise MpirError(f"{root}: the bundle has no files besides its manifest; put its checkpoints there first.")
     write_json_with_checksum(root / MANIFEST, manifest)
+
+
+def _listed(folder: Path) -> list[str]:
+    files = _hashes(folder).get("files")
+    return [MANIFEST, *files] if isinstance(files, dict) else []
+
+
+def _check_unchanged(folder: Path) -> None:
+    """Raise OutputError for a bundle that is not as it was built: replacing it would undo what was tuned or edited."""
+    built = _hashes(folder).get(BUILT)
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST]
+    current = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+    if current == built:
+        return
+    changed = sorted(name for name in current if not isinstance(built, dict) or built.get(name) != current[name])
+    raise OutputError(
+        f"{folder}: is not replaced, since {format_names(changed) or 'it'} may have been changed, such as by tuning, "
+        "since the bundle was made; remove it or choose another folder."
+    )
+
+
+def _hashes(folder: Path) -> dict[str, Any]:
+    try:
+        return read_manifest(folder / MANIFEST)
+    except MpirError:
+        return {}
+
+
+BUNDLE = FolderFormat(marker=MANIFEST, listed=_listed, check=_check_unchanged)
+"""The files of a bundle: those that its manifest lists."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from mpir.errors import OutputError
 from mpir.extras import needs
+from mpir.io.write import atomic_write
 from mpir.tune.partial_dependence import Dependence
 from mpir.tune.search import Found
 from mpir.tune.space import Space
@@ -56,9 +57,9 @@ def _figure(path: str | Path, width: float, height: float, rows: int = 1, column
         figure = Figure(figsize=(width, height))
         yield figure.subplots(rows, columns, squeeze=False)
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(f"{path}.png", dpi=150)
-            figure.savefig(f"{path}.svg", metadata={"Date": None})
+            for suffix, options in ((".png", {"dpi": 150}), (".svg", {"metadata": {"Date": None}})):
+                with atomic_write(f"{path}{suffix}", binary=True) as stream:
+                    figure.savefig(stream, format=suffix[1:], **options)
         except OSError as error:
             raise OutputError(f"{path}: the picture cannot be written ({error.strerror}); check the folder.") from error
 

@@ -15,9 +15,12 @@ from tqdm import tqdm
 
 from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import InputError, OutputError, RepeatedIdError, format_value
+from mpir.io.folder_format import FolderFormat
+from mpir.io.read import read_json
 from mpir.io.write import atomic_folder
+from mpir.retrieve.analyzer import FILE as STOP_WORDS
 from mpir.retrieve.analyzer import indexing_options
-from mpir.retrieve.dense.build_dir import sources_in
+from mpir.retrieve.dense.build_dir import DENSE, sources_in
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.retrieve.record import to_record
@@ -61,9 +64,9 @@ def build_index(
     threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
     target = Path(folder)
     stop_words_of(stop_words)
-    _refuse_foreign(target)
+    INDEX.check_replaceable(target)
     vectors = _same_vectors(target, source or {})
-    with atomic_folder(target) as temporary:
+    with atomic_folder(target, INDEX) as temporary:
         lucene = temporary / LUCENE_FOLDER
         options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, temporary)]
         count = _write(documents, lucene, target, options, progress)
@@ -101,14 +104,31 @@ def _take_over(old: Path, new: Path) -> None:
             shutil.copy2(file, second)
 
 
-def _refuse_foreign(target: Path) -> None:
-    """Replacing means deleting: never a folder of the user's that happens to bear the name."""
-    ours = (target / MANIFEST).is_file() and (target / LUCENE_FOLDER).is_dir()
-    empty = target.is_dir() and not any(target.iterdir())
-    if target.exists() and not ours and not empty:
-        raise OutputError(
-            f"{target}: exists and is not an index of mpir, so it is not replaced; remove it or choose another folder."
-        )
+def _listed(folder: Path) -> Iterator[str]:
+    """The files of an index, by its manifest where that can be read; those of vectors in it go by their names."""
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except InputError:  # damaged
+        manifest = {"analyzer": None}
+    if "analyzer" in manifest:  # else it is something else's
+        yield from (MANIFEST, STOP_WORDS, f"{LUCENE_FOLDER}/write.lock")
+        files = manifest.get("files")
+        yield from files if isinstance(files, dict) and files else _written_by_lucene(folder)
+    for name in sources_in(folder):
+        vectors = folder / name
+        foreign = DENSE.foreign_files(vectors)
+        paths = (path.relative_to(vectors).as_posix() for path in vectors.rglob("*"))
+        yield from (f"{name}/{path}" for path in paths if path not in foreign)
+
+
+def _written_by_lucene(folder: Path) -> Iterator[str]:
+    for path in (folder / LUCENE_FOLDER).glob("*"):
+        if path.name.startswith(("_", "segments_")):
+            yield f"{LUCENE_FOLDER}/{path.name}"
+
+
+INDEX = FolderFormat(marker=MANIFEST, names=("*.part.lock",), listed=_listed)
+"""The files of an index, and of the vectors in it."""
 
 
 def _write(documents: Iterable[Document], lucene: Path, target: Path, options: list[str], progress: bool) -> int:

@@ -13,7 +13,7 @@ from mpir.io.checksum import read_json_with_checksum
 from mpir.io.files import Files, check_files
 from mpir.retrieve import manifest as lucene
 from mpir.retrieve.dense import manifest as dense
-from mpir.retrieve.dense.index import REMOVED
+from mpir.retrieve.dense.build_dir import REMOVED
 from mpir.retrieve.java import java_class, java_error, reason
 
 

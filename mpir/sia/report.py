@@ -9,6 +9,7 @@ from typing import Any
 
 from mpir.errors import OutputError
 from mpir.extras import needs
+from mpir.io.folder_format import FolderFormat
 from mpir.io.write import atomic_folder, atomic_write, write_json
 from mpir.sia.collect import SPLITS, Collected
 from mpir.sia.generated import ORIGIN
@@ -26,6 +27,7 @@ configs:
 {files}
 ---
 """
+DATASET = FolderFormat(marker="README.md", names=("README.md", *(f"{name}.parquet" for name in SPLITS)))
 FIELDS = """\
 | field | type | meaning |
 | --- | --- | --- |
@@ -83,7 +85,7 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
     files = "\n".join(f"  - {{split: {name}, path: {name}.parquet}}" for name in names)
     card = CARD_HEAD.format(files=files) + "\n".join(_card(found, made_by))
     try:
-        with atomic_folder(folder / "dataset", marker="README.md") as temporary, TemporaryDirectory() as cache:
+        with atomic_folder(folder / "dataset", DATASET) as temporary, TemporaryDirectory() as cache:
             for name in names:
                 rows = Dataset.from_json(str(folder / f"{name}.jsonl"), cache_dir=cache)
                 rows.to_parquet(temporary / f"{name}.parquet")

@@ -12,12 +12,14 @@ from mpir.errors import InputError, OutputError, format_names
 from mpir.extras import needs
 from mpir.io.checksum import write_json_with_checksum
 from mpir.io.files import list_files
+from mpir.io.folder_format import FolderFormat
 from mpir.io.hash import sha256
 from mpir.io.word_vectors import FILE, MADE_BY, read_word_vectors, vectors_file
 from mpir.io.write import atomic_folder
 from mpir.text.split import split
 from mpir.version import __version__
 
+VECTORS = FolderFormat(marker=MADE_BY, names=(MADE_BY, FILE))
 NEIGHBOURS = 5
 COMMON = 10_000
 """Neighbours are among this many of the most frequent words."""
@@ -70,7 +72,7 @@ def train_vectors(
         )
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
-        with atomic_folder(folder, marker=MADE_BY) as temporary:
+        with atomic_folder(folder, VECTORS) as temporary:
             model.wv.save_word2vec_format(str(temporary / FILE), binary=True)
             files = list_files(temporary, temporary.iterdir())
             write_json_with_checksum(temporary / MADE_BY, {**_made_by(tokens, model, settings), "files": files})

@@ -21,6 +21,7 @@ from mpir.io.checksum import (
     write_json_with_checksum,
 )
 from mpir.io.files import check_files, list_files
+from mpir.io.folder_format import CHECKPOINT, FolderFormat
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.models.device import choose_device, choose_dtype
@@ -35,6 +36,7 @@ IGNORED = -100
 SHUFFLED = 2048
 EXPECTED = "a causal language model"
 MADE_BY, STATE = "made_by.json", "state.pt"
+WRITER = FolderFormat(marker=MADE_BY, names=(MADE_BY, *CHECKPOINT.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def train_writer(
         if number % settings.save_every == 0:
             _save(folder / STATE, identity, number, parts)
     try:
-        with atomic_folder(model_folder, marker=MADE_BY) as temporary:
+        with atomic_folder(model_folder, WRITER) as temporary:
             writer.model.save_pretrained(temporary)
             writer.tokenizer.save_pretrained(temporary)
             files = list_files(temporary, filter(Path.is_file, temporary.rglob("*")))

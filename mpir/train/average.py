@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError, format_names
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.write import atomic_folder
 from mpir.models.pretrained import load_pretrained
 from mpir.train.pretrained import count_outputs, load_model
@@ -42,7 +43,7 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
             for name, value in weights.items()
         }
     )
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
 
@@ -99,6 +100,6 @@ def _change_outputs(
     for name, value in list(head.named_parameters()):
         setattr(head, name, torch.nn.Parameter(change(value.detach().clone())))
     head.out_features = model.num_labels = model.config.num_labels = len(head.weight)
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)

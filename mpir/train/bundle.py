@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from mpir.errors import InputError, format_names
 from mpir.evaluate.calibration import calibration_error, fit_platt
-from mpir.io.files import FILE_LIST, check_file_list
+from mpir.io.files import check_file_list
+from mpir.io.folder_format import FILE_LIST
 from mpir.train.examples import Example, read_rows
 from mpir.train.export import declare, describe, export_bundle
 from mpir.types import F64

@@ -16,7 +16,7 @@ from mpir.io.write import atomic_folder, write_json
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN
 from mpir.models.pretrained import load_pretrained
-from mpir.perspectives.bundle import MANIFEST, seal
+from mpir.perspectives.bundle import BUNDLE, MANIFEST, seal
 from mpir.rank.weights import Weights
 from mpir.train.mixture import Task
 from mpir.train.pretrained import output_layer
@@ -54,13 +54,13 @@ def export_bundle(
     model = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
     for output, (slope, shift) in (calibration or {}).items():
         fold(output_layer(model), output, slope, shift)
-    with atomic_folder(folder, marker=MANIFEST) as temporary:
+    with atomic_folder(folder, BUNDLE) as temporary:
         model.to(STORED[stored]).save_pretrained(temporary / "model")
         load_pretrained(AutoTokenizer, checkpoint).save_pretrained(temporary / "model")
         (weights or _equal(perspectives)).save(temporary / "weights.json")
         (temporary / "CARD.md").write_text(card, encoding="utf-8")
         write_json(temporary / MANIFEST, _manifest(name, perspectives))
-        seal(temporary)
+        seal(temporary, built=True)
 
 
 def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:

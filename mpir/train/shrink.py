@@ -8,6 +8,7 @@ import torch
 from transformers import AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.write import atomic_folder
 from mpir.models.pretrained import load_pretrained
 from mpir.train.pretrained import load_model
@@ -35,7 +36,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
     kept = tuple((number + 1) * count // layers - 1 for number in range(layers))
     encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in kept)
     model.config.num_hidden_layers = layers
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     return kept

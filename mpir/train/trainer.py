@@ -20,6 +20,7 @@ from tqdm import tqdm
 from mpir.errors import ArtefactError, MpirError
 from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checksum
 from mpir.io.files import write_file_list
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
 from mpir.io.write import atomic_folder, naming_output
@@ -253,7 +254,7 @@ class FineTuner(TrainedModel):
             self.falls += 1
         if mean > self.best:
             self.best = mean
-            with atomic_folder(self.folder / "best", marker="config.json") as temporary:
+            with atomic_folder(self.folder / "best", CHECKPOINT) as temporary:
                 self.model.save_pretrained(temporary)
                 self.tokenizer.save_pretrained(temporary)
                 write_file_list(temporary)

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from mpir.errors import ArtefactError, InputError
+from mpir.io.folder_format import CHECKPOINT
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.train.pretrained import load_model
@@ -54,7 +55,7 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     pad = kept.index(options["pad_token"])
     embeddings.word_embeddings = nn.Embedding(size, rows.shape[1], padding_idx=pad, _weight=rows)
     model.config.vocab_size, model.config.pad_token_id = size, pad
-    with atomic_folder(folder, marker="config.json") as temporary:
+    with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         write_json(temporary / FILES[0], _renumbered(rules, {token: number for number, token in enumerate(kept)}))
         write_json(temporary / FILES[1], options)

@@ -8,7 +8,7 @@ scored/*.npy            one array each: document_scores (D, K), sentence_scores 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.io.folder_format import FolderFormat
 from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
@@ -33,6 +35,21 @@ MARKER = "document_of.npy"
 """A file that only scored questions have: a folder without it is not replaced."""
 OWNERS = ("question_of", "document_of")
 PLACES = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
+_ARRAYS = (*OWNERS, *PLACES, "document_scores", "sentence_scores")
+
+
+def _listed(folder: Path) -> Iterator[str]:
+    """The files that the manifest of scored questions lists; none for the manifest of something else."""
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except InputError:  # damaged
+        manifest = {"files": {}, "made_by": {}}
+    if isinstance(files := manifest.get("files"), dict) and "made_by" in manifest:
+        yield from (MANIFEST, *files)
+
+
+SCORED = FolderFormat(marker=MARKER, names=(QUESTIONS, *(f"{name}.npy" for name in _ARRAYS)), listed=_listed)
+"""The files of a folder of scored questions."""
 OF_DOCUMENTS = {"documents", "documents_in_passages"}
 
 
@@ -93,7 +110,7 @@ class Dataset:
         Raises:
             OutputError: the folder cannot be written, or holds something other than scored questions.
         """
-        with atomic_folder(folder, marker=MARKER) as temporary:
+        with atomic_folder(folder, SCORED) as temporary:
             arrays = {"document_scores": self.columns.documents, "sentence_scores": self.columns.sentences}
             arrays |= {name: getattr(self.columns, name) for name in OWNERS}
             arrays |= {name: getattr(self, name) for name in PLACES}

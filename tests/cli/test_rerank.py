@@ -346,3 +346,22 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
     assert 'Negation adds +100.0000 to its score: pleural effusion: negated by "no".' in capsys.readouterr().out
     assert main(["rerank", "aspirin", *options, "--explain"]) == 0
     assert "nothing of the lexicon" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_only_what_the_option_wrote_is_replaced(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(DOCUMENTS[0]))
+    (tmp_path / "a.tsv").write_text("blood\tblood\n")
+    command = ["rerank", "blood", "--docs", str(tmp_path / "a.jsonl"), "--bundle", str(tiny_bundle)]
+    for _ in range(2):
+        assert main([*command, option, str(tmp_path / "new")]) == 0
+    for content in ("a thesis", "<!doctype html><title>My page</title>", "rank,document\n"):
+        (tmp_path / "other").write_text(content)
+        assert main([*command, option, str(tmp_path / "other")]) == 2
+        assert f"other: exists and is nothing that {option} has written, so it is not" in capsys.readouterr().err
+        assert (tmp_path / "other").read_text() == content
+    lexicon = str(tmp_path / "a.tsv")
+    assert main([*command, option, lexicon, "--lexicon", lexicon]) == 2
+    assert "a.tsv: is --lexicon, too, which would be lost" in capsys.readouterr().err

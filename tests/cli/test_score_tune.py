@@ -298,3 +298,38 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
     assert "none of the 1 questions has golden documents" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (("w.json", "w.json"), "w.json: is --output, too, which would be lost; give --log another name"),
+        (("w.json", "scored/questions.json"), "questions.json: is SCORED, too, which would be lost; give --log"),
+        (("scored/questions.json", "t"), "questions.json: is SCORED, too, which would be lost; give --output"),
+        (("p/weights.png", "t", "p"), "weights.png: is --output, too, which would be lost; give --plots another"),
+        (("w.json", "thesis.txt"), "thesis.txt: exists and is no log of mpir's, so it is left alone; choose"),
+    ],
+)
+def test_tuning_writes_over_nothing(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], paths: tuple[str, ...], message: str
+) -> None:
+    shutil.copytree(work / "scored", tmp_path / "scored")
+    (tmp_path / "thesis.txt").write_text("years of work")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    pairs = zip(("--output", "--log", "--plots"), paths, strict=False)
+    options = [word for option, path in pairs for word in (option, str(tmp_path / path))]
+    quick = ["--method", "random", "--calls", "3", "--loops", "1", "--folds", "2", "--quiet"]
+    assert main(["tune", str(tmp_path / "scored"), *options, *quick]) == 2
+    assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_scoring_replaces_no_file_of_another_format(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(work / "scored", tmp_path / "scored")
+    (tmp_path / "scored/notes.txt").write_text("a week of work")
+    assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
+    assert "scored: is not replaced, since it also holds notes.txt; move" in capsys.readouterr().err
+    assert score(work, tiny_bundle, str(work / "index")) == 2
+    assert "index: is --index, too, which would be lost; give --output another name" in capsys.readouterr().err

@@ -1,13 +1,16 @@
 """`mpir train` from a mixture to a bundle that reranks, and what it refuses before it trains."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpir import Reranker
+from mpir import Reranker, Weights
 from mpir.cli import main
+from mpir.perspectives.bundle import seal
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
 
@@ -161,3 +164,43 @@ def test_a_damaged_log_costs_the_curves_and_no_bundle(
     assert train({**options, "--bundle": bundle}) == 2
     assert "log.jsonl:1: not valid JSON" in capsys.readouterr().err
     assert (bundle / "bundle.json").is_file()
+
+
+def test_a_bundle_that_was_changed_since_is_not_replaced(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(options) == 0
+    assert train(options) == 0  # it is as it was made
+    weights = Weights.load(tmp_path / "made/weights.json")
+    replace(weights, alpha={**weights.alpha, "sts": 7.0}).save(tmp_path / "made/weights.json")
+    seal(tmp_path / "made")
+    before = {path: path.read_bytes() for path in (tmp_path / "made").rglob("*.json")}
+    assert train(options) == 2
+    assert (
+        "made: is not replaced, since weights.json may have been changed, such as by tuning" in capsys.readouterr().err
+    )
+    (tmp_path / "made/notes.txt").write_text("a week of work")
+    assert train(options) == 2
+    assert "made: is not replaced, since it also holds notes.txt; move that" in capsys.readouterr().err
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"--bundle": "run"}, "run: is --output, too, which would be lost; give --bundle another name"),
+        ({"--bundle": "run/best"}, "run/best: is --output, too, which would be lost; give --bundle another name"),
+        ({"--bundle": "."}, "holds --mixture, too, which would be lost; give --bundle another name"),
+        (
+            {"--checkpoint": "run/best"},
+            "run/best: is --checkpoint, too, which would be lost; give --output another name",
+        ),
+    ],
+)
+def test_folders_that_would_be_written_over_are_refused_before_training(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, str], message: str
+) -> None:
+    shutil.copytree(options["--checkpoint"], tmp_path / "run/best")
+    assert train({**options, **{name: tmp_path / path for name, path in changed.items()}}) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best"]

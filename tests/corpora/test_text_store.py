@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpir.corpora.text_store import DATABASE, Texts
-from mpir.io.files import FILE_LIST
+from mpir.io.folder_format import FILE_LIST
 from mpir.io.write import cache_folder
 from tests import damage
 from tests.damage import check_flips

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import InputError, OutputError
+from mpir.io.folder_format import FolderFormat
 from mpir.io.journal import Journal
 from mpir.io.lock import alone
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_folder, atomic_write
 
 MARKER = "manifest.json"
+FORMAT = FolderFormat(marker=MARKER, names=(MARKER, "part/*.npy"))
 
 
-def fill(folder: Path, marker: str | None = MARKER, text: str = "new") -> None:
-    with atomic_folder(folder, marker=marker) as temporary:
+def fill(folder: Path, folder_format: FolderFormat | None = FORMAT, text: str = "new") -> None:
+    with atomic_folder(folder, folder_format) as temporary:
         (temporary / MARKER).write_text(text)
 
 
@@ -35,7 +37,9 @@ def test_others_may_read_a_folder_as_the_umask_says(tmp_path: Path) -> None:
 def test_a_folder_with_the_marker_or_nothing_in_it_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     fill(tmp_path / "made", text="old")
-    (tmp_path / "made" / "more").write_text("of the old one")
+    (tmp_path / "made/part").mkdir()
+    (tmp_path / "made/part/rows.npy").write_text("of the old one")
+    (tmp_path / "made/.manifest.json.0123456789ab.tmp").write_text("of a killed process")
     fill(tmp_path / "made")
     assert [(file.name, file.read_text()) for file in (tmp_path / "made").iterdir()] == [(MARKER, "new")]
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
@@ -50,9 +54,38 @@ def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.txt", "years of work")]
 
 
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "part/notes.txt", "part/more/rows.npy", ".hidden", "other/manifest.json"]
+)
+def test_a_folder_with_a_file_of_another_format_is_never_replaced(tmp_path: Path, name: str) -> None:
+    fill(tmp_path / "made", text="old")
+    (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "made" / name).write_text("a week of work")
+    with pytest.raises(
+        OutputError, match=rf"made: is not replaced, since it also holds {name}; move that elsewhere, or"
+    ):
+        fill(tmp_path / "made")
+    (tmp_path / "made" / name).unlink()
+    with (
+        pytest.raises(OutputError, match=rf"since it also holds {name}; move"),
+        atomic_folder(tmp_path / "made", FORMAT) as temporary,
+    ):
+        (temporary / MARKER).write_text("new")
+        (tmp_path / "made" / name).symlink_to("what came while it was made")
+    assert (tmp_path / "made" / MARKER).read_text() == "old"
+    assert (tmp_path / "made" / name).is_symlink()
+
+
+def test_without_a_format_nothing_is_replaced(tmp_path: Path) -> None:
+    fill(tmp_path / "made", text="old")
+    with pytest.raises(OutputError, match=r"made: exists, so it is not replaced"):
+        fill(tmp_path / "made", None)
+    assert (tmp_path / "made" / MARKER).read_text() == "old"
+
+
 def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
     fill(tmp_path / "made", text="old")
-    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", marker=MARKER) as temporary:
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", FORMAT) as temporary:
         (temporary / MARKER).write_text(str(1 / 0))
     assert (tmp_path / "made" / MARKER).read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
@@ -88,7 +121,7 @@ def test_the_old_folder_that_a_killed_process_moved_away_is_put_back(tmp_path: P
     fill(tmp_path / "elsewhere", text="old")
     (tmp_path / "elsewhere").rename(tmp_path / ".made.0123456789ab.old")
     (tmp_path / ".made.0123456789ab.lock").touch()
-    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", marker=MARKER):
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "made", FORMAT):
         _ = 1 / 0
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     assert (tmp_path / "made" / MARKER).read_text() == "old"
@@ -227,7 +260,7 @@ def test_many_processes_write_one_file_and_all_succeed(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that lets nobody make a file")
 def test_a_lock_that_cannot_be_made_is_not_waited_for() -> None:
     with pytest.raises(OutputError, match=r"/proc/index: cannot be written \(No such file or directory\)"):
-        fill(Path("/proc/index"), marker=None)
+        fill(Path("/proc/index"), folder_format=None)
     with pytest.raises(OutputError, match=r"/proc/log: cannot be written \(No such file or directory\)"):
         Journal("/proc/log", {})
     with (

@@ -202,3 +202,8 @@ def test_only_scored_questions_are_replaced(scored_set: Dataset, tmp_path: Path)
     with pytest.raises(OutputError, match=r"holds no document_of.npy"):
         scored_set.save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == "of an index, say"
+    for name in ("notes.txt", "more.npy"):
+        (tmp_path / "scored" / name).write_text("a week of work")
+    with pytest.raises(OutputError, match=r"is not replaced, since it also holds more\.npy, notes\.txt; move"):
+        scored_set.save(tmp_path / "scored")
+    assert (tmp_path / "scored/notes.txt").read_text() == "a week of work"

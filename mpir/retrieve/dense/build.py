@@ -18,7 +18,7 @@ from mpir.errors import InputError
 from mpir.io.files import Files, list_files
 from mpir.io.hash_set import Seen
 from mpir.retrieve.dense import faiss_backend as engine
-from mpir.retrieve.dense.build_dir import DONE, LOCK, building, new_shard, writing
+from mpir.retrieve.dense.build_dir import DONE, LOCK, TRAINED, building, new_shard, writing
 from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
@@ -29,7 +29,6 @@ from mpir.types import F32
 ROWS_AT_ONCE = 65_536
 SAMPLE = 200_000
 """Vectors that an index is trained on at most."""
-TRAINED = "trained.faiss"
 log = logging.getLogger(__name__)
 
 

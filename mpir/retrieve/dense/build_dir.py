@@ -12,14 +12,19 @@ from typing import Any
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import are_files, check_files, list_files
+from mpir.io.folder_format import FolderFormat, under
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
-from mpir.io.write import check_replaceable, replace_folder
+from mpir.io.write import replace_folder
 from mpir.retrieve.dense.faiss_backend import TooFewVectorsError
 from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
+from mpir.retrieve.dense.segment import IDS, INDEX, MAPPED, VECTORS
 
 _log = logging.getLogger(__name__)
-STATE, DONE, LOCK = "building.json", "done", "writing.lock"
+STATE, DONE, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
+SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, DONE, *MAPPED))
+DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REMOVED, *under("[0-9]" * 6, SHARD.names)))
+"""The files of a dense index, whole or half built."""
 
 
 @contextmanager
@@ -32,20 +37,21 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
     Raises:
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
-    check_replaceable(folder, MANIFEST)
+    DENSE.check_replaceable(folder)
     part, made_by = part_of(folder), fingerprint(dict(settings))
     with writing(folder.with_name(f"{folder.name}.part.lock")):
         try:
             if not (resume and _made_by(part) == made_by):
+                DENSE.refuse_foreign_files(part)
                 shutil.rmtree(part, ignore_errors=True)
                 part.mkdir()
                 state = {"settings": made_by, "source": dict(settings).get("source", {})}
                 write_json_with_checksum(part / STATE, state)
             yield part
             (part / STATE).unlink()
-            replace_folder(part, folder)
+            replace_folder(part, folder, DENSE)
         except InputError as error:
-            if not (resume and isinstance(error, TooFewVectorsError)):
+            if not (resume and isinstance(error, TooFewVectorsError)) and not DENSE.foreign_files(part):
                 shutil.rmtree(part, ignore_errors=True)
             raise
         except OSError as error:
@@ -83,6 +89,7 @@ def writing(path: Path) -> AbstractContextManager[None]:
 def new_shard(part: Path, number: int) -> Iterator[Path]:
     """A new folder of a shard; it counts once the block ends without an error."""
     folder = part / f"{number:06d}"
+    SHARD.refuse_foreign_files(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     yield folder

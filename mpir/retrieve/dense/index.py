@@ -17,8 +17,8 @@ from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import allow_open, check_files, check_opening
 from mpir.retrieve.dense import faiss_backend as engine
-from mpir.retrieve.dense.build import TRAINED, describe, fill_segment
-from mpir.retrieve.dense.build_dir import DONE, LOCK, new_shard, writing
+from mpir.retrieve.dense.build import describe, fill_segment
+from mpir.retrieve.dense.build_dir import DONE, LOCK, REMOVED, TRAINED, new_shard, writing
 from mpir.retrieve.dense.id_lookup import Places
 from mpir.retrieve.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
@@ -29,7 +29,6 @@ from mpir.types import F32, F64, I64
 from mpir.validation import COSINE_LIMIT, whole_number
 
 QUERIES_AT_ONCE = 256
-REMOVED = "removed.json"
 NO_ENCODER = "was opened without an encoder, so it cannot read texts; give DenseIndex the one that made its vectors"
 
 

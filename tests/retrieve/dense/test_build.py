@@ -111,6 +111,17 @@ def test_a_folder_of_something_else_is_not_replaced(encoder: Any, documents: lis
     assert (tmp_path / "i/thesis.tex").exists()
 
 
+@pytest.mark.parametrize("name", ["i/notes.txt", "i/000000/notes.txt", "i.part/notes.txt"])
+def test_a_file_of_the_users_is_not_removed(encoder: Any, documents: list[Document], tmp_path: Path, name: str) -> None:
+    build_dense(documents[:1], tmp_path / "i", encoder)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("a week of work")
+    with pytest.raises(OutputError, match="is not replaced, since it also holds"):
+        build_dense(documents, tmp_path / "i", encoder)
+    assert (tmp_path / name).read_text() == "a week of work"
+    assert len(DenseIndex(tmp_path / "i", encoder)) == 1
+
+
 @pytest.mark.parametrize(
     ("documents", "message"),
     [

@@ -1,0 +1,114 @@
+"""Folders that mpir writes: which files they hold, so that a folder with others is never replaced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from mpir.errors import OutputError, format_names
+from mpir.io.paths import checked_path
+from mpir.io.temporary import PATTERN
+
+FILE_LIST = "files.json"
+"""A list of the files in a folder, with their hashes. See `mpir.io.files.write_file_list`."""
+Names = Iterable[str]
+
+
+def _no_names(folder: Path) -> Names:
+    del folder
+    return ()
+
+
+def _accept(folder: Path) -> None:
+    del folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderFormat:
+    """The files of one format of folders. Replacing means deleting: only a folder with these files alone is replaced.
+
+    Attributes:
+        marker: a file that every folder of the format holds, if there is one.
+        names: patterns of its files, as paths in the folder; `*` matches no slash.
+        listed: reads further names from the manifest in a folder.
+        check: refuses a folder of the format, by an OutputError, for another reason than its names.
+    """
+
+    marker: str = ""
+    names: tuple[str, ...] = ()
+    listed: Callable[[Path], Names] = _no_names
+    check: Callable[[Path], None] = _accept
+
+    def check_replaceable(self, path: str | Path) -> None:
+        """Refuse to replace what is of another format, or holds a file that is not the format's.
+
+        Raises:
+            OutputError: a file stands at `path`, or a folder with something else in it.
+        """
+        folder = checked_path(path)
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{path}: exists and is no folder, so it is not replaced; choose another name.")
+        if not folder.is_dir() or not any(folder.iterdir()):
+            return
+        if self.marker and not (folder / self.marker).is_file():
+            raise OutputError(
+                f"{path}: exists and holds no {self.marker}, so it is something else and is not replaced; remove it or "
+                "choose another folder."
+            )
+        self.refuse_foreign_files(folder)
+        self.check(folder)
+
+    def refuse_foreign_files(self, folder: Path) -> None:
+        """Refuse to remove a folder that holds a file that is not the format's. Raises OutputError."""
+        if foreign := self.foreign_files(folder):
+            raise OutputError(
+                f"{folder}: is not replaced, since it also holds {format_names(foreign)}; move that elsewhere, or "
+                "choose another folder."
+            )
+
+    def foreign_files(self, folder: Path) -> list[str]:
+        """The names of the files in a folder that are not of the format, sorted."""
+        listed = set(self.listed(folder))
+        names = (name for name in _files(folder) if name not in listed and not self._matches(name))
+        return sorted(name for name in names if not fnmatchcase(name.rpartition("/")[2], PATTERN))
+
+    def _matches(self, name: str) -> bool:
+        parts = name.split("/")
+        patterns = (pattern.split("/") for pattern in self.names)
+        return any(len(pattern) == len(parts) and all(map(fnmatchcase, parts, pattern)) for pattern in patterns)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """The paths in a folder of all that is no folder, and of links to folders."""
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        for name in (*files, *links):
+            yield (Path(parent) / name).relative_to(folder).as_posix()
+
+
+def under(folder: str, names: Names) -> tuple[str, ...]:
+    """Patterns of files in a folder of a folder."""
+    return tuple(f"{folder}/{name}" for name in names)
+
+
+CHECKPOINT = FolderFormat(
+    marker="model.safetensors",
+    names=(
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "chat_template.jinja",
+        "vocab.txt",
+        "vocab.json",
+        "merges.txt",
+        FILE_LIST,
+    ),
+)
+"""A model and its tokenizer, as transformers writes them."""
