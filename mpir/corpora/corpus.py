@@ -63,7 +63,8 @@ def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
     """What a corpus is made of: each file's name, size in bytes, time of change in ns, and SHA-256.
 
-    Every file is read once in a process, a GB in about a second. `is_same_corpus` compares two of them.
+    Every file is read once in a process, a GB in about a second; a pipe, which can be read only once, has no SHA-256.
+    `is_same_corpus` compares two of them.
 
     Raises:
         InputError: as `read_corpus` does at once.
@@ -121,7 +122,8 @@ def _identity(file: Path) -> dict[str, Any]:
         return {"name": STDIN}
     status = file.stat()
     times = {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
-    return {"name": file.name, **times, "sha256": sha256(file)}
+    content = {"sha256": sha256(file)} if file.is_file() else {}
+    return {"name": file.name, **times, **content}
 
 
 def _checked(files: list[Path], documents: Iterable[Document]) -> Iterator[Document]:

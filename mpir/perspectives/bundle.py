@@ -168,7 +168,7 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
     paths += _used(manifest, manifest_path.parent)  # a bundle need not be sealed
     found = (path.stat() if path.is_file() else None for path in paths)
-    return tuple(status and (status.st_ino, status.st_size, status.st_mtime_ns) for status in found)
+    return tuple(status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for status in found)
 
 
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ import argparse
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,13 @@ RECORDS = [
     {"pmid": "1", "title": "BRCA1 in breast cancer", "abstract": "Mutations raise the risk."},
     {"id": "2", "text": "Statins lower cholesterol — always."},
 ]
+
+
+WRITE = """
+import sys
+with open(sys.argv[1], "w") as stream:
+    stream.write('{"id": "1", "text": "Aspirin."}\\n')
+"""
 
 
 def mpir(*arguments: object) -> int:
@@ -110,6 +118,18 @@ def test_an_index_is_kept_until_the_corpus_changes(
     assert capsys.readouterr().out == ""
     assert mpir("search", "--index", folder, "third") == 0
     assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.jsonl")
+    writer = subprocess.Popen([sys.executable, "-c", WRITE, str(pipe)])
+    try:
+        command = [sys.executable, "-m", "mpir", "index", str(pipe), "--index", str(tmp_path / "index")]
+        report = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    finally:
+        writer.kill()
+        writer.wait()
+    assert json.loads(report)["documents"] == 1
 
 
 def test_other_stop_words_are_another_index(corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 import gzip
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,17 @@ def test_fingerprint_changes_with_the_files(tmp_path: Path) -> None:
     assert before["files"][0]["bytes"] == 12
     path.write_text('{"id": "12"}\n')
     assert corpus_fingerprint([path]) != before
+
+
+def test_the_fingerprint_of_a_pipe_takes_nothing_from_it(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.jsonl")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # so that opening the pipe to write does not wait
+    writer = os.open(pipe, os.O_WRONLY)
+    os.write(writer, b'{"id": "1"}\n')
+    os.close(writer)
+    assert "sha256" not in corpus_fingerprint([pipe])["files"][0]
+    assert os.read(reader, 100) == b'{"id": "1"}\n'
+    os.close(reader)
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable, Sequence
@@ -194,6 +195,21 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
     assert kept._reranker(folder) is loaded
     (folder / "model/model.safetensors").touch()
     assert kept._reranker(folder) is not loaded
+
+
+def test_a_bundle_that_changed_at_equal_size_and_time_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder, docs = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle")), ["It does. The heart."]
+    manifest = read_json_with_checksum(folder / "bundle.json")
+    del manifest["files"]
+    (folder / "bundle.json").write_text(json.dumps(manifest))
+    weights = {"alpha": {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, "beta": {"bm25": 0.0}}
+    (folder / "weights.json").write_text(json.dumps(weights))
+    assert mpir.rerank("does aspirin", docs, bundle=folder).weights.alpha["relevance"] == 1.0
+    status = (folder / "weights.json").stat()
+    weights["alpha"]["relevance"] = 2.0
+    (folder / "weights.json").write_text(json.dumps(weights))
+    os.utime(folder / "weights.json", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert mpir.rerank("does aspirin", docs, bundle=folder).weights.alpha["relevance"] == 2.0
 
 
 def test_strings_dictionaries_and_documents_rank_alike(reranker: Reranker) -> None:
