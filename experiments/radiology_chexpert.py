@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping
 from pathlib import Path
 
-from mpir.annotate.chexpert import OTHER, read_chexpert
+from mpir.annotate.chexpert import NO_FINDING, read_chexpert
 from mpir.annotate.negation import NegEx, Status
 from mpir.perspectives.negation import NegationPerspective
 
@@ -26,7 +26,7 @@ def run(folder: Path) -> int:
         said(perspective, row["Reports"], name.lower()) == LABELS[label]
         for row in rows
         for name, label in row.items()
-        if name not in ("Reports", OTHER.replace("_", " ").title())
+        if name not in ("Reports", NO_FINDING.replace("_", " ").title())
     ]
     print(f"CheXpert's {len(rows)} labelled reports: {sum(agree)} of {len(agree)} labels agree")
     return 0

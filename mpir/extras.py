@@ -18,7 +18,7 @@ class MissingExtraError(MpirError, ImportError):
 
 
 @contextmanager
-def needs(extra: str, what: str) -> Iterator[None]:
+def needs(extra: str, feature: str) -> Iterator[None]:
     """Around imports: where one of them is missing, say what it is for and how to have it.
 
     Raises:
@@ -29,16 +29,16 @@ def needs(extra: str, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("mpir"):
             raise
-        raise missing(extra, what, str(error.name)) from error
+        raise missing(extra, feature, str(error.name)) from error
 
 
-def missing(extra: str, what: str, package: str) -> MissingExtraError:
+def missing(extra: str, feature: str, package: str) -> MissingExtraError:
     """The error that says what a package is for, and how to have it."""
-    return MissingExtraError(f"{what} needs the package {package}, which is not installed; {_remedy(extra)}.")
+    return MissingExtraError(f"{feature} needs the package {package}, which is not installed; {_remedy(extra)}.")
 
 
 def _remedy(extra: str) -> str:
     if extra in OLD_ONLY and sys.version_info[:2] > NEWEST:
-        older, here = (f"{version[0]}.{version[1]}" for version in (NEWEST, sys.version_info))
-        return f"the extra {extra!r} is there for Python {older} only (this is {here}), so use that one"
+        older, current = (f"{version[0]}.{version[1]}" for version in (NEWEST, sys.version_info))
+        return f"the extra {extra!r} is there for Python {older} only (this is {current}), so use that one"
     return f"run `pip install 'mpir[{extra}]'`"

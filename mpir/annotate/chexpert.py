@@ -14,7 +14,7 @@ from mpir.annotate.phrases import ANY_ENDING, canonical
 from mpir.errors import InputError
 from mpir.io.read import place_of, read_lines
 
-OTHER = "no_finding"
+NO_FINDING = "no_finding"
 """The file that lists other findings, in spite of its name; its phrases give way to those of the other classes."""
 
 
@@ -25,23 +25,25 @@ def read_chexpert(folder: str | Path) -> Lexicon:
         InputError: no such folder, no phrases in it, or a phrase of two classes (but for those of no_finding.txt).
     """
     root = Path(folder)
-    files = sorted((root / "mention").glob("*.txt"), key=lambda path: path.stem == OTHER)
+    files = sorted((root / "mention").glob("*.txt"), key=lambda path: path.stem == NO_FINDING)
     if not files:
         raise InputError(f"{root}: there is no file mention/*.txt; name CheXpert's folder of phrases.")
     entries = [entry for path in files for entry in _entries(path, excluded=False)]
     entries += [entry for path in sorted((root / "unmention").glob("*.txt")) for entry in _entries(path, excluded=True)]
-    other = _name(OTHER)
-    taken = {entry.phrase for entry in entries if entry.concept != other and not entry.excluded}
-    kept = (entry for entry in entries if entry.concept != other or entry.phrase not in taken)
-    return Lexicon(tuple(dict.fromkeys(kept)), str(root))
+    no_finding = _name(NO_FINDING)
+    specific_phrases = {entry.phrase for entry in entries if entry.concept != no_finding and not entry.excluded}
+    distinct_entries = (
+        entry for entry in entries if entry.concept != no_finding or entry.phrase not in specific_phrases
+    )
+    return Lexicon(tuple(dict.fromkeys(distinct_entries)), str(root))
 
 
 def _entries(path: Path, *, excluded: bool) -> Iterator[Entry]:
     for number, line in read_lines(path):
         if words := canonical(line.replace("_", " ")):
-            whole = line.rstrip().endswith("_") or words.endswith(ANY_ENDING)
-            yield Entry(_name(path.stem), words if whole else words + ANY_ENDING, excluded, place_of(path, number))
+            open_ended = line.rstrip().endswith("_") or words.endswith(ANY_ENDING)
+            yield Entry(_name(path.stem), words if open_ended else words + ANY_ENDING, excluded, place_of(path, number))
 
 
 def _name(stem: str) -> str:
-    return "other finding" if stem == OTHER else stem.replace("_", " ")
+    return "other finding" if stem == NO_FINDING else stem.replace("_", " ")

@@ -35,7 +35,7 @@ class PartialMatcher:
 
     def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS, gap: int = GAP) -> None:
         """Raises InputError unless 0 <= threshold < 1 and gap >= 0."""
-        real_number("threshold", threshold, "a number from 0 to below 1", lambda one: 0 <= one < 1)
+        real_number("threshold", threshold, "a number from 0 to below 1", lambda value: 0 <= value < 1)
         whole_number("gap", gap, minimum=0)
         self.threshold, self.gap = threshold, gap
         self._phrases = [(entry, _WORD.findall(phrase.rstrip(ANY_ENDING))) for phrase, entry in lexicon.phrases.items()]
@@ -60,38 +60,40 @@ class PartialMatcher:
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; those of different concepts may overlap."""
         tokens = [match.span() for match in _WORD.finditer(fold(text))]
-        places = self._places(text, tokens)
-        seen = Counter(number for word in places for number in self._by_word[word])
-        found: list[tuple[Entry, tuple[int, ...]]] = []
-        for number, count in seen.items():
+        positions = self._places(text, tokens)
+        word_counts = Counter(number for word in positions for number in self._by_word[word])
+        groups: list[tuple[Entry, tuple[int, ...]]] = []
+        for number, count in word_counts.items():
             entry, words = self._phrases[number]
             if count == len(set(words)):
-                found += [(entry, group) for group in self._groups(words, places)]
-        matches = [Match(tokens[group[0]][0], tokens[group[-1]][1], entry) for entry, group in _widest(found)]
+                groups += [(entry, group) for group in self._groups(words, positions)]
+        matches = [Match(tokens[group[0]][0], tokens[group[-1]][1], entry) for entry, group in _widest(groups)]
         return self._exact.without_excluded(text, sorted(matches, key=lambda match: match[:2]))
 
     def _places(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
         """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
         near = {token: words for token in tokens if (words := self._partners(canonical(text[slice(*token)])))}
-        kept, places = set(outside(text, list(near))), dict[str, list[int]]()
+        kept_spans, positions = set(outside(text, list(near))), dict[str, list[int]]()
         for number, token in enumerate(tokens):
-            for word in near[token] if token in kept else ():
-                places.setdefault(word, []).append(number)
-        return places
+            for word in near[token] if token in kept_spans else ():
+                positions.setdefault(word, []).append(number)
+        return positions
 
     def _find_partners(self, token: str) -> tuple[str, ...]:
         return tuple(word for word in self._by_word if _likeness(word, token) > self.threshold)
 
-    def _groups(self, words: Sequence[str], places: dict[str, list[int]]) -> Iterator[tuple[int, ...]]:
+    def _groups(self, words: Sequence[str], positions: dict[str, list[int]]) -> Iterator[tuple[int, ...]]:
         """The shortest runs of tokens that have all words, none of them used twice."""
         needed = Counter(words)
         window: deque[tuple[int, str]] = deque()
-        for place, word in sorted((place, one) for one in needed for place in places[one]):
-            window.append((place, word))
-            while place - window[0][0] >= len(words) + self.gap or _is_spare(window, needed):
+        for position, word in sorted(
+            (position, needed_word) for needed_word in needed for position in positions[needed_word]
+        ):
+            window.append((position, word))
+            while position - window[0][0] >= len(words) + self.gap or _is_spare(window, needed):
                 window.popleft()
-            group = dict.fromkeys(one for one, _ in window)
-            if len(group) >= len(words) and Counter(one for _, one in window) >= needed:
+            group = dict.fromkeys(needed_word for needed_word, _ in window)
+            if len(group) >= len(words) and Counter(needed_word for _, needed_word in window) >= needed:
                 yield tuple(group)
                 window.clear()
 
@@ -101,19 +103,19 @@ def _is_spare(window: deque[tuple[int, str]], needed: Counter[str]) -> bool:
     return sum(word == window[0][1] for _, word in window) > needed[window[0][1]]
 
 
-def _likeness(one: str, other: str) -> float:
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in alike) / max(len(one), len(other))
+def _likeness(first: str, second: str) -> float:
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return sum(1 for _ in alike) / max(len(first), len(second))
 
 
-def _widest(found: list[tuple[Entry, tuple[int, ...]]]) -> list[tuple[Entry, tuple[int, ...]]]:
+def _widest(matches: list[tuple[Entry, tuple[int, ...]]]) -> list[tuple[Entry, tuple[int, ...]]]:
     """Without the groups whose tokens are all in a wider group, or in an equal one before them."""
-    kept: list[tuple[Entry, tuple[int, ...]]] = []
+    widest: list[tuple[Entry, tuple[int, ...]]] = []
     inside: dict[int, list[set[int]]] = {}
-    for entry, group in sorted(found, key=lambda item: -len(item[1])):
+    for entry, group in sorted(matches, key=lambda item: -len(item[1])):
         tokens = set(group)
-        if not any(tokens <= other for other in inside.get(group[0], ())):
-            kept.append((entry, group))
+        if not any(tokens <= enclosing for enclosing in inside.get(group[0], ())):
+            widest.append((entry, group))
             for token in group:
                 inside.setdefault(token, []).append(tokens)
-    return kept
+    return widest

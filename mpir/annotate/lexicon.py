@@ -52,14 +52,14 @@ class Lexicon:
     def __post_init__(self) -> None:
         if all(entry.excluded for entry in self.entries):
             raise InputError(f"{self.source}: the lexicon names no phrase; expected lines of the form concept⇥phrase.")
-        seen: dict[str, Entry] = {}
+        entry_of: dict[str, Entry] = {}
         for entry in self.entries:
-            other = entry if entry.excluded else seen.setdefault(entry.phrase, entry)
-            if other.concept != entry.concept:
+            earlier = entry if entry.excluded else entry_of.setdefault(entry.phrase, entry)
+            if earlier.concept != entry.concept:
                 raise InputError(
                     f"{entry.place}: the phrase {format_value(entry.phrase)} stands under "
                     f"{format_value(entry.concept)}, "
-                    f"and at {other.place} under {format_value(other.concept)}; a phrase names one concept, so "
+                    f"and at {earlier.place} under {format_value(earlier.concept)}; a phrase names one concept, so "
                     "remove one of "
                     "the lines."
                 )
@@ -81,7 +81,7 @@ class Lexicon:
     @classmethod
     def of(cls, phrases: Mapping[str, Sequence[str]]) -> Lexicon:
         """A lexicon from phrases by concept, written as in a file: ``{"edema": ["edema*", "!leg edema"]}``."""
-        pairs = [(concept, phrase) for concept, found in phrases.items() for phrase in found]
+        pairs = [(concept, phrase) for concept, phrases_of_concept in phrases.items() for phrase in phrases_of_concept]
         return cls(tuple(_entry(f"{concept}\t{phrase}", "lexicon") for concept, phrase in pairs))
 
     @property
@@ -102,11 +102,11 @@ class Lexicon:
     @cached_property
     def exclusions(self) -> dict[str, list[str]]:
         """The phrases that exclude mentions of each concept, of those that have any."""
-        found: dict[str, list[str]] = {}
+        exclusions: dict[str, list[str]] = {}
         for entry in self.entries:
             if entry.excluded:
-                found.setdefault(entry.concept, []).append(entry.phrase)
-        return found
+                exclusions.setdefault(entry.concept, []).append(entry.phrase)
+        return exclusions
 
     def save(self, path: str | Path) -> None:
         """Write the lexicon as a file that `load` reads, atomically."""
@@ -114,15 +114,15 @@ class Lexicon:
             stream.writelines(f"{entry.line}\n" for entry in self.entries)
 
 
-def _entry(line: str, place: str) -> Entry:
+def _entry(line: str, location: str) -> Entry:
     concept, tab, phrase = line.partition("\t")
     concept, phrase = concept.strip(), phrase.strip()
     excluded = phrase.startswith(EXCLUDED)
     words = canonical(phrase.removeprefix(EXCLUDED))
     if not tab or not concept or not words.strip(ANY_ENDING + " "):
-        raise InputError(f"{place}: found {format_value(line)}; expected a concept, a tab and a phrase.")
+        raise InputError(f"{location}: found {format_value(line)}; expected a concept, a tab and a phrase.")
     if ANY_ENDING in words[:-1] or words.endswith(f" {ANY_ENDING}"):
         raise InputError(
-            f"{place}: the phrase {format_value(phrase)} has a {ANY_ENDING} inside; it may only end a word."
+            f"{location}: the phrase {format_value(phrase)} has a {ANY_ENDING} inside; it may only end a word."
         )
-    return Entry(concept, words, excluded, place)
+    return Entry(concept, words, excluded, location)

@@ -31,21 +31,21 @@ class ExactMatcher:
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; none overlaps another."""
         spans = list(occurrences(self._pattern, text))
-        found = [Match(begin, end, self._look_up(text[begin:end])) for begin, end in spans]
-        return self.without_excluded(text, found)
+        matches = [Match(begin, end, self._look_up(text[begin:end])) for begin, end in spans]
+        return self.without_excluded(text, matches)
 
     def _look_up(self, matched: str) -> Entry:
         """The longest phrase that fits a piece of text that some phrase has matched."""
         words = canonical(matched)
-        stem = next((one for one in self._stems if words.startswith(one[:-1])), "")
+        stem = next((candidate for candidate in self._stems if words.startswith(candidate[:-1])), "")
         exact = self._phrases.get(words)
         return exact if exact is not None and len(words) >= len(stem) - 1 else self._phrases[stem]
 
-    def without_excluded(self, text: str, found: list[Match]) -> list[Match]:
+    def without_excluded(self, text: str, matches: list[Match]) -> list[Match]:
         """The matches but for those that lie inside a phrase which excludes their concept."""
-        concepts = {match.entry.concept for match in found} & self._excluding.keys()
+        concepts = {match.entry.concept for match in matches} & self._excluding.keys()
         spans = {concept: occurrences(self._excluding[concept], text) for concept in concepts}
-        return [match for match in found if not _is_inside(match, spans.get(match.entry.concept, []))]
+        return [match for match in matches if not _is_inside(match, spans.get(match.entry.concept, []))]
 
 
 def _is_inside(match: Match, spans: list[Span]) -> bool:

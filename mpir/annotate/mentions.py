@@ -51,11 +51,11 @@ def annotate(
     matcher = matcher or ExactMatcher(lexicon)
     for sentence in sentences:
         text, start = (sentence, 0) if isinstance(sentence, str) else (sentence.text, sentence.begin)
-        found = matcher.find(text)
-        verdicts = negation.judge(text, [(match.begin, match.end) for match in found])
+        matches = matcher.find(text)
+        verdicts = negation.judge(text, [(match.begin, match.end) for match in matches])
         yield [
             Mention(m.entry.concept, m.entry.phrase, start + m.begin, start + m.end, v.status, v.trigger)
-            for m, v in zip(found, verdicts, strict=True)
+            for m, v in zip(matches, verdicts, strict=True)
         ]
 
 

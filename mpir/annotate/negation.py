@@ -25,16 +25,16 @@ from mpir.io.read import place_of, read_lines
 from mpir.validation import optional_whole_number
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
-Kind = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
+TriggerType = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
 AFFIRMED: Status = "affirmed"
 SHIPPED = {name: Path(__file__).with_name(f"{name}.txt") for name in ("negation", "hedges", "radiology")}
 DEFAULT = ("negation", "hedges")
 BEFORE: Mapping[str, Status] = {"PREN": "negated", "PREP": "possible", "PREH": "historical"}
 AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "historical"}
-PAST: set[Kind] = {"PREH", "POSH"}
+PAST: set[TriggerType] = {"PREH", "POSH"}
 STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
 LONGEST_WORD = 64
-BESIDE = {"free", "non"}
+ADJACENT_ONLY = {"free", "non"}
 """Triggers that speak only of the word beside them: "pain free", but not "pain, free T4"."""
 _JOINED = re.compile(r"(?<=\w-)\w+|\w+(?=-\w)")
 _LINE = re.compile(r"\s*(?P<phrase>\S.*?)\s*\t\s*\[?(?P<kind>\w+)\]?\s*")
@@ -55,7 +55,7 @@ class NegEx:
     scope. Where both sides decide, negated goes before possible, and possible before historical.
     """
 
-    def __init__(self, triggers: Iterable[tuple[str, Kind]], *, reach: int | None = None) -> None:
+    def __init__(self, triggers: Iterable[tuple[str, TriggerType]], *, reach: int | None = None) -> None:
         """Take (phrase, kind) pairs; a phrase may be of several kinds, such as ``resolved`` of PREN and POST.
 
         `reach` is the most words between trigger and mention, None for any number.
@@ -63,9 +63,9 @@ class NegEx:
         Raises:
             InputError: no trigger, one of unknown kind, or a reach below 0.
         """
-        self.triggers: dict[str, set[Kind]] = {}
-        for phrase, kind in triggers:
-            self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, kind, "triggers"))
+        self.triggers: dict[str, set[TriggerType]] = {}
+        for phrase, trigger_type in triggers:
+            self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, trigger_type, "triggers"))
         if not self.triggers:
             raise InputError("NegEx: there is no trigger; give one or more, each with its kind.")
         self.reach = optional_whole_number("reach", reach, minimum=0)
@@ -94,14 +94,14 @@ class NegEx:
         if not mentions:
             return []
         text = fold(sentence)
-        found = occurrences(self._pattern, sentence)
-        bound = [span for span in found if _is_bound(text, span)]
-        loose = sorted(set(found).difference(bound)) if bound else found
+        triggers = occurrences(self._pattern, sentence)
+        bound = [span for span in triggers if _is_bound(text, span)]
+        loose = sorted(set(triggers).difference(bound)) if bound else triggers
         past = [span for span in loose if self._kinds(text, span) <= PAST]
         present = [span for span in loose if not self._kinds(text, span) <= PAST]
         return [self._verdict(text, sentence, mention, (present, past, bound)) for mention in mentions]
 
-    def _kinds(self, text: str, trigger: Span) -> set[Kind]:
+    def _kinds(self, text: str, trigger: Span) -> set[TriggerType]:
         return self.triggers[canonical(text[slice(*trigger)])]
 
     def _verdict(self, text: str, sentence: str, mention: Span, triggers: tuple[list[Span], ...]) -> Verdict:
@@ -110,14 +110,18 @@ class NegEx:
         Only those of the present end a scope, so "no history of" negates.
         """
         verdicts = []
-        for side, kinds in ((self._before, BEFORE), (self._after, AFTER)):
-            near, ago, bound = (side(text, some, mention) for some in triggers)
+        for side, status_of in ((self._before, BEFORE), (self._after, AFTER)):
+            near, ago, bound = (side(text, spans, mention) for spans in triggers)
             if near and ago and abs(near[0] - mention[0]) < abs(ago[0] - mention[0]):
                 ago = None
-            beside = bound if bound and _gap(bound, mention) <= 1 else None
-            for trigger in filter(None, (near, ago, beside)):
+            adjacent = bound if bound and _gap(bound, mention) <= 1 else None
+            for trigger in filter(None, (near, ago, adjacent)):
                 if not self._is_far(sentence, trigger, mention):
-                    said = [kinds[kind] for kind in self._kinds(text, trigger) if kind in kinds]
+                    said = [
+                        status_of[trigger_type]
+                        for trigger_type in self._kinds(text, trigger)
+                        if trigger_type in status_of
+                    ]
                     verdicts += [Verdict(status, sentence[slice(*trigger)]) for status in said]
         return min(verdicts, key=lambda verdict: STRENGTH.index(verdict.status), default=Verdict(AFFIRMED))
 
@@ -146,7 +150,7 @@ class NegEx:
 def _is_bound(text: str, trigger: Span) -> bool:
     """Whether a trigger is a word that speaks only of the word beside it, or that a hyphen joins to another."""
     joined = _JOINED.match(text, trigger[0])
-    return text[slice(*trigger)] in BESIDE or (joined is not None and joined.end() == trigger[1])
+    return text[slice(*trigger)] in ADJACENT_ONLY or (joined is not None and joined.end() == trigger[1])
 
 
 def _gap(trigger: Span, mention: Span) -> int:
@@ -154,24 +158,25 @@ def _gap(trigger: Span, mention: Span) -> int:
     return max(mention[0] - trigger[1], trigger[0] - mention[1])
 
 
-def _read(path: Path) -> Iterable[tuple[str, Kind]]:
+def _read(path: Path) -> Iterable[tuple[str, TriggerType]]:
     for number, line in read_lines(path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        place, match = place_of(path, number), _LINE.fullmatch(line)
+        location, match = place_of(path, number), _LINE.fullmatch(line)
         if match is None:
             raise InputError(
-                f"{place}: found {format_value(line)}; expected a trigger, a tab and its kind, such as [PREN]."
+                f"{location}: found {format_value(line)}; expected a trigger, a tab and its kind, such as [PREN]."
             )
-        yield match["phrase"], _check(match["phrase"], match["kind"], place)
+        yield match["phrase"], _check(match["phrase"], match["kind"], location)
 
 
-def _check(phrase: str, kind: str, place: str) -> Kind:
-    known: dict[str, Kind] = {one: one for one in get_args(Kind)}
-    if kind not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
+def _check(phrase: str, trigger_type: str, location: str) -> TriggerType:
+    known: dict[str, TriggerType] = {name: name for name in get_args(TriggerType)}
+    if trigger_type not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
         raise InputError(
-            f"{place}: the trigger {format_value(phrase)} is of the kind {format_value(kind)}; expected words, and a "
+            f"{location}: the trigger {format_value(phrase)} is of the kind {format_value(trigger_type)}; expected "
+            "words, and a "
             "kind from "
             f"{', '.join(known)}."
         )
-    return known[kind]
+    return known[trigger_type]

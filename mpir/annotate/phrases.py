@@ -22,7 +22,7 @@ def fold(text: str) -> str:
     """Lower case, character by character: a text keeps its length, so that offsets into it stay."""
     lower = text.lower()
     if len(lower) != len(text):
-        lower = "".join(one if len(one := character.lower()) == 1 else character for character in text)
+        lower = "".join(folded if len(folded := character.lower()) == 1 else character for character in text)
     return lower.replace("ς", "σ")  # a capital Σ has become one or the other, by what stands beside it
 
 
@@ -39,13 +39,13 @@ def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
     ends with ``*`` has any ending. Phrases stand in groups by the first letters, so that most are never tried.
     """
     groups: dict[str, list[str]] = {}
-    for phrase in sorted(set(phrases), key=lambda one: (-len(one.rstrip(ANY_ENDING)), one)):
+    for phrase in sorted(set(phrases), key=lambda text: (-len(text.rstrip(ANY_ENDING)), text)):
         groups.setdefault(phrase.rstrip(ANY_ENDING).split(" ")[0][:2], []).append(phrase)
-    parts = [
+    alternatives = [
         re.escape(start) + "(?:" + "|".join(_escape(phrase[len(start) :]) for phrase in members) + ")"
         for start, members in sorted(groups.items(), key=lambda item: -len(item[0]))
     ]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
 
 
 def _escape(phrase: str) -> str:
@@ -57,33 +57,33 @@ def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Where a pattern of `compiled` matches a text, but not inside a web or mail address or a number."""
     folded = fold(text)
     if folded.isascii() or not _LIGATURE.search(folded):
-        found = [match.span() for match in pattern.finditer(folded)]
+        spans = [match.span() for match in pattern.finditer(folded)]
     else:
-        found = _printed(pattern, folded)
-    return outside(text, found) if found else found
+        spans = _printed(pattern, folded)
+    return outside(text, spans) if spans else spans
 
 
 def _printed(pattern: re.Pattern[str], folded: str) -> list[Span]:
     """The spans of a pattern in a folded text with ligatures, which are letters to the pattern."""
-    places = [place for place, character in enumerate(folded) for _ in LIGATURES.get(character, character)]
+    offsets = [offset for offset, character in enumerate(folded) for _ in LIGATURES.get(character, character)]
     matches = pattern.finditer(folded.translate(_LETTERS))
-    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
+    return [(offsets[match.start()], offsets[match.end() - 1] + 1) for match in matches]
 
 
-def outside(text: str, found: Sequence[Span]) -> list[Span]:
+def outside(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans that lie in no web or mail address and are no part of a number."""
     addresses = [match.span() for match in _ADDRESS.finditer(text)] if _MAY_HAVE_ADDRESS.search(text) else []
     return [
         (begin, end)
-        for begin, end in found
+        for begin, end in spans
         if covering(addresses, begin) is None and not _part_of_number(text, begin, end)
     ]
 
 
-def covering(spans: Sequence[Span], place: int) -> int | None:
+def covering(spans: Sequence[Span], offset: int) -> int | None:
     """The number of the span, of ascending ones that don't overlap, which has a place inside; None for no such span."""
-    number = bisect_right(spans, place, key=itemgetter(0)) - 1
-    return number if number >= 0 and place < spans[number][1] else None
+    number = bisect_right(spans, offset, key=itemgetter(0)) - 1
+    return number if number >= 0 and offset < spans[number][1] else None
 
 
 def _part_of_number(text: str, begin: int, end: int) -> bool:

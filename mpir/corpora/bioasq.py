@@ -67,71 +67,73 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
     return list(questions.values())
 
 
-def _question(record: Any, place: str, *, submission: bool) -> Question:
+def _question(record: Any, location: str, *, submission: bool) -> Question:
     if not isinstance(record, dict):
-        raise InputError(f"{place} is {format_value(record)}; expected an object with an id and a body.")
-    identity = _text(record, "id", place)
-    place = f"{place} ({shortened(identity)})"
-    documents = _optional(record, "documents", list, place)
-    snippets = _optional(record, "snippets", list, place)
+        raise InputError(f"{location} is {format_value(record)}; expected an object with an id and a body.")
+    identity = _text(record, "id", location)
+    location = f"{location} ({shortened(identity)})"
+    documents = _optional(record, "documents", list, location)
+    snippets = _optional(record, "snippets", list, location)
     return Question(
         id=identity,
-        body=_text(record, "body", place, needed=not submission),
-        type=_optional(record, "type", str, place) or "",
-        documents=None if documents is None else tuple(_document_id(url, place) for url in documents),
+        body=_text(record, "body", location, needed=not submission),
+        type=_optional(record, "type", str, location) or "",
+        documents=None if documents is None else tuple(_document_id(url, location) for url in documents),
         snippets=None
         if snippets is None
         else tuple(
-            _snippet(item, f"{place}, snippet {number}", submission=submission)
+            _snippet(item, f"{location}, snippet {number}", submission=submission)
             for number, item in enumerate(snippets, 1)
         ),
     )
 
 
-def _snippet(record: Any, place: str, *, submission: bool) -> Snippet:
+def _snippet(record: Any, location: str, *, submission: bool) -> Snippet:
     if not isinstance(record, dict):
-        raise InputError(f"{place} is {format_value(record)}; expected an object with a document and a text.")
-    begin, end = (_offset(record, key, place) for key in ("offsetInBeginSection", "offsetInEndSection"))
-    begin_section, end_section = (_text(record, key, place) for key in ("beginSection", "endSection"))
+        raise InputError(f"{location} is {format_value(record)}; expected an object with a document and a text.")
+    begin, end = (_offset(record, key, location) for key in ("offsetInBeginSection", "offsetInEndSection"))
+    begin_section, end_section = (_text(record, key, location) for key in ("beginSection", "endSection"))
     return Snippet(
-        document=_document_id(record.get("document"), place),
+        document=_document_id(record.get("document"), location),
         begin_section=_SECTIONS.get(begin_section, begin_section),
         end_section=_SECTIONS.get(end_section, end_section),
         begin=begin,
         end=end,
-        text=_text(record, "text", place, needed=not submission),
+        text=_text(record, "text", location, needed=not submission),
     )
 
 
-def _offset(record: dict[str, Any], key: str, place: str) -> int | None:
-    value = _optional(record, key, int, place)
+def _offset(record: dict[str, Any], key: str, location: str) -> int | None:
+    value = _optional(record, key, int, location)
     if value is not None and abs(value) >= _OFFSETS:
-        raise InputError(f"{place}: {key} is {format_value(value)}; expected a whole number below {_OFFSETS} in size.")
+        raise InputError(
+            f"{location}: {key} is {format_value(value)}; expected a whole number below {_OFFSETS} in size."
+        )
     return value
 
 
-def _document_id(url: Any, place: str) -> str:
+def _document_id(url: Any, location: str) -> str:
     match = _URL.fullmatch(url) if isinstance(url, str) else None
     if match is None:
         raise InputError(
-            f"{place}: a document is {format_value(url)}; expected its URL, such as {DOCUMENT_URL}12345678."
+            f"{location}: a document is {format_value(url)}; expected its URL, such as {DOCUMENT_URL}12345678."
         )
     return match.group(1)
 
 
-def _text(record: dict[str, Any], key: str, place: str, *, needed: bool = True) -> str:
-    value = _optional(record, key, str, place) or ""
+def _text(record: dict[str, Any], key: str, location: str, *, needed: bool = True) -> str:
+    value = _optional(record, key, str, location) or ""
     if needed and not value.strip():
-        raise InputError(f'{place} has no {key}; add "{key}": "…".')
+        raise InputError(f'{location} has no {key}; add "{key}": "…".')
     return value
 
 
-def _optional(record: dict[str, Any], key: str, kind: type[_T], place: str) -> _T | None:
+def _optional(record: dict[str, Any], key: str, expected_type: type[_T], location: str) -> _T | None:
     value = record.get(key)
     if value is None:
         return None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{place}: {key} is {format_value(value)}; expected {_NAMES[kind]}.")
+    if not isinstance(value, expected_type) or isinstance(value, bool):
+        raise InputError(f"{location}: {key} is {format_value(value)}; expected {_NAMES[expected_type]}.")
     return value
 
 
@@ -186,51 +188,53 @@ def validate_submission(
                 f"submission: the question id {format_value(question.id)} is there twice; submit each question once."
             )
         ids.add(question.id)
-        place = f"submission, question {shortened(question.id)}"
-        _validate_documents(question.documents or (), limit, place)
-        _validate_count(question.snippets or (), "snippets", limit, place)
+        location = f"submission, question {shortened(question.id)}"
+        _validate_documents(question.documents or (), limit, location)
+        _validate_count(question.snippets or (), "snippets", limit, location)
         for number, snippet in enumerate(question.snippets or (), 1):
-            _validate_snippet(snippet, sections, f"{place}, snippet {number}")
+            _validate_snippet(snippet, sections, f"{location}, snippet {number}")
 
 
-def _validate_count(values: Sequence[Any], name: str, limit: int, place: str) -> None:
+def _validate_count(values: Sequence[Any], name: str, limit: int, location: str) -> None:
     if len(values) > limit:
-        raise InputError(f"{place}: there are {len(values)} {name}; Phase A takes at most {limit}, so keep the best.")
-
-
-def _validate_documents(documents: Sequence[str], limit: int, place: str) -> None:
-    _validate_count(documents, "documents", limit, place)
-    for number, document in enumerate(documents):
-        _validate_id(document, place)
-        if document in documents[:number]:
-            raise InputError(f"{place}: the document {shortened(document)} is named twice; name each document once.")
-
-
-def _validate_id(document: str, place: str) -> None:
-    if not _ID.fullmatch(document):
         raise InputError(
-            f"{place}: the document id {format_value(document)} cannot end a URL; expected one such as 12345678."
+            f"{location}: there are {len(values)} {name}; Phase A takes at most {limit}, so keep the best."
         )
 
 
-def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, place: str) -> None:
-    _validate_id(snippet.document, place)
+def _validate_documents(documents: Sequence[str], limit: int, location: str) -> None:
+    _validate_count(documents, "documents", limit, location)
+    for number, document in enumerate(documents):
+        _validate_id(document, location)
+        if document in documents[:number]:
+            raise InputError(f"{location}: the document {shortened(document)} is named twice; name each document once.")
+
+
+def _validate_id(document: str, location: str) -> None:
+    if not _ID.fullmatch(document):
+        raise InputError(
+            f"{location}: the document id {format_value(document)} cannot end a URL; expected one such as 12345678."
+        )
+
+
+def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, location: str) -> None:
+    _validate_id(snippet.document, location)
     if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
         raise InputError(
-            f"{place}: its first section is {format_value(snippet.begin_section)} and its last is "
+            f"{location}: its first section is {format_value(snippet.begin_section)} and its last is "
             f"{format_value(snippet.end_section)}; expected {TITLE!r} or {ABSTRACT!r} for both."
         )
     begin, end = snippet.begin, snippet.end
     if begin is None or end is None or not 0 <= begin < end:
         raise InputError(
-            f"{place}: its begin is {format_value(begin)} and its end is {format_value(end)}; expected 0 <= begin < "
+            f"{location}: its begin is {format_value(begin)} and its end is {format_value(end)}; expected 0 <= begin < "
             "end."
         )
-    found = _known_text(sections, snippet)
-    found = snippet.text[: end - begin] if found is None else found[begin:end]
-    if found != snippet.text or len(snippet.text) != end - begin:
+    known_text = _known_text(sections, snippet)
+    known_text = snippet.text[: end - begin] if known_text is None else known_text[begin:end]
+    if known_text != snippet.text or len(snippet.text) != end - begin:
         raise InputError(
-            f"{place}: {shortened(snippet.document)}'s {snippet.begin_section} reads {format_value(found)} at "
+            f"{location}: {shortened(snippet.document)}'s {snippet.begin_section} reads {format_value(known_text)} at "
             f"{begin} to {end}, the snippet's text is {format_value(snippet.text)}; the offsets must reproduce the "
             "text."
         )

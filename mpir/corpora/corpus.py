@@ -99,10 +99,12 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
     try:
         yield
     except RepeatedIdError as error:
-        found = [place for file in _files(paths) if str(file) != STDIN for place in _places(file, error.document_id)]
-        if not found:
+        locations = [
+            location for file in _files(paths) if str(file) != STDIN for location in _places(file, error.document_id)
+        ]
+        if not locations:
             raise
-        raise RepeatedIdError(error.document_id, f"{' and '.join(found[:2])}: {error}") from error
+        raise RepeatedIdError(error.document_id, f"{' and '.join(locations[:2])}: {error}") from error
 
 
 def _places(file: Path, identity: str) -> Iterator[str]:
@@ -162,16 +164,16 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
     from mpir.io.hash_set import Seen  # numpy takes a while to import
 
     earlier, copies = Seen(), 0
-    for place, source in enumerate(sources, 1):
-        own = Seen()
+    for position, source in enumerate(sources, 1):
+        seen_ids = Seen()
         while batch := list(islice(source, _BATCH)):
             keys = [f"{document.id}\0{normalise(document.text)}" for document in batch]
             known = earlier.among(keys)
             copies += sum(key in known for key in keys)
             yield from (document for key, document in zip(keys, batch, strict=True) if key not in known)
-            if place < len(sources):  # nothing comes after the last one
-                own.add(keys)
-        earlier.take(own)
+            if position < len(sources):  # nothing comes after the last one
+                seen_ids.add(keys)
+        earlier.take(seen_ids)
     if copies:
         log.warning("%d documents are in several files with the same id and words; each counts once", copies)
 
@@ -188,11 +190,11 @@ def _expand(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
-    found = sorted(file for file in path.iterdir() if _is_shown(file)) if path.is_dir() else [path]
-    files = [file for file in found if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _KINDS)]
+    paths_in = sorted(file for file in path.iterdir() if _is_shown(file)) if path.is_dir() else [path]
+    files = [file for file in paths_in if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _KINDS)]
     if not files:
-        what = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
-        raise InputError(f"{path}: this is {what}; expected {_EXPECTED}.")
+        description = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
+        raise InputError(f"{path}: this is {description}; expected {_EXPECTED}.")
     return files
 
 

@@ -40,19 +40,21 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
     2019 …"). Case, punctuation and white space don't count. Kept are the first copy's id, every PMID or DOI, and the
     longest text. Where the id of several papers is the DOI of their supplement, that of the second ends with ":2".
     """
-    kept: list[Document] = []
+    distinct: list[Document] = []
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
     for document in documents:
         paper = _paper(document)
-        copies = (place for key in paper.keys for place, other in known[key] if _are_one(paper, other))
-        place = next(copies, len(kept))
-        if place == len(kept):
-            kept.append(document)
+        copies = (
+            position for key in paper.keys for position, known_paper in known[key] if _are_one(paper, known_paper)
+        )
+        position = next(copies, len(distinct))
+        if position == len(distinct):
+            distinct.append(document)
         else:
-            kept[place] = _merged(kept[place], document)
+            distinct[position] = _merged(distinct[position], document)
         for key in paper.keys:
-            known[key].append((place, paper))
-    return list(_told_apart(kept))
+            known[key].append((position, paper))
+    return list(_told_apart(distinct))
 
 
 def _merged(first: Document, copy: Document) -> Document:
@@ -61,30 +63,34 @@ def _merged(first: Document, copy: Document) -> Document:
 
 
 def _paper(document: Document) -> _Paper:
-    pmid, doi = (str(document.metadata.get(kind, "")) for kind in ("pmid", "doi"))
+    pmid, doi = (str(document.metadata.get(id_type, "")) for id_type in ("pmid", "doi"))
     return _Paper(document.id, pmid, doi, normalise(document.title), normalise(document.abstract))
 
 
-def _are_one(one: _Paper, other: _Paper) -> bool:
-    if one.pmid and one.pmid == other.pmid:
+def _are_one(first: _Paper, second: _Paper) -> bool:
+    if first.pmid and first.pmid == second.pmid:
         return True
-    named = bool(one.doi) and one.doi == other.doi
-    if one.title != other.title:
-        return named and _same(one.abstract, other.abstract)
-    return (bool(one.title) and (named or one.id == other.id)) or _same(one.abstract, other.abstract)
+    named = bool(first.doi) and first.doi == second.doi
+    if first.title != second.title:
+        return named and _same(first.abstract, second.abstract)
+    return (bool(first.title) and (named or first.id == second.id)) or _same(first.abstract, second.abstract)
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     """Whether two abstracts are one, perhaps with something around it; none is like none."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, second), key=len)
     return bool(short) and (short == long or (len(short) >= _TELLING and short in long))
 
 
 def _told_apart(documents: Iterable[Document]) -> Iterator[Document]:
     """The documents, of which those that have one DOI as their id are counted behind it."""
-    seen = Counter[str]()
+    counts = Counter[str]()
     for document in documents:
         doi = document.metadata.get("doi")
-        own = bool(doi) and document.id.lower().endswith(str(doi))
-        seen[document.id] += own
-        yield replace(document, id=f"{document.id}:{seen[document.id]}") if own and seen[document.id] > 1 else document
+        is_own_doi = bool(doi) and document.id.lower().endswith(str(doi))
+        counts[document.id] += is_own_doi
+        yield (
+            replace(document, id=f"{document.id}:{counts[document.id]}")
+            if is_own_doi and counts[document.id] > 1
+            else document
+        )

@@ -29,8 +29,8 @@ _BEGINNING = re.compile(rf'"?TITLE"?([,;\t]).*\n(?:[\s,;"]*\n)?"?(?:{_NAMES})"?\
 
 def separator_by_row(beginning: str) -> str | None:
     """What stands between the cells of a text whose first lines, three or more, name fields by row; else None."""
-    found = _BEGINNING.match(beginning)
-    return found[1] if found else None
+    match = _BEGINNING.match(beginning)
+    return match[1] if match else None
 
 
 def records_by_row(rows: Iterable[list[str]]) -> Iterator[tuple[int, dict[str, str]]]:

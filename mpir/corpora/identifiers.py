@@ -14,10 +14,10 @@ def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:
 
     The DOI is the first in these texts ("https://doi.org/10.1000/182", "10.1000/182 [doi]"), in lower case.
     """
-    found = {"pmid": pmid if _PMID.fullmatch(pmid) else "", "doi": next(filter(None, map(_doi, dois)), "")}
-    return {kind: name for kind, name in found.items() if name}
+    names = {"pmid": pmid if _PMID.fullmatch(pmid) else "", "doi": next(filter(None, map(_doi, dois)), "")}
+    return {id_type: name for id_type, name in names.items() if name}
 
 
 def _doi(text: str) -> str:
-    found = _DOI.search(text)
-    return found[0].lower() if found else ""
+    match = _DOI.search(text)
+    return match[0].lower() if match else ""

@@ -53,26 +53,32 @@ def read_papers(path: str | Path) -> Iterator[Document]:
         meta = article.find("front/article-meta")
         ids = _ids(meta)
         identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
-        blocks = _abstract(meta) + [text for part in ("body", "floats-group") for text in _blocks(article.find(part))]
+        blocks = _abstract(meta) + [
+            text for section_tag in ("body", "floats-group") for text in _blocks(article.find(section_tag))
+        ]
         names = names_of(ids.get("pmid", ""), [ids.get("doi", "")])
         yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=names)
 
 
 def _ids(meta: ET.Element | None) -> dict[str, str]:
     """The ids of a paper by their kinds."""
-    return {} if meta is None else {one.get("pub-id-type", ""): text_of(one) for one in meta.findall("article-id")}
+    return (
+        {}
+        if meta is None
+        else {element.get("pub-id-type", ""): text_of(element) for element in meta.findall("article-id")}
+    )
 
 
-def _identity(found: Mapping[str, str]) -> str:
+def _identity(ids: Mapping[str, str]) -> str:
     """The best id of a paper, or "" for none."""
-    return next((start + found[kind].removeprefix(start) for kind, start in _IDS.items() if found.get(kind)), "")
+    return next((start + ids[id_type].removeprefix(start) for id_type, start in _IDS.items() if ids.get(id_type)), "")
 
 
 def _abstract(meta: ET.Element | None) -> list[str]:
     """The abstract's paragraphs; the first of a section with a heading begins with it."""
     every = [] if meta is None else meta.findall("abstract")
-    chosen = [one for one in every if one.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
-    return [text for one in chosen for part in _sections(one) for text in _headed(part)]
+    chosen = [abstract for abstract in every if abstract.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
+    return [text for abstract in chosen for section in _sections(abstract) for text in _headed(section)]
 
 
 def _sections(abstract: ET.Element) -> list[ET.Element]:
@@ -83,38 +89,38 @@ def _sections(abstract: ET.Element) -> list[ET.Element]:
     return [abstract, *sections]
 
 
-def _headed(part: ET.Element) -> list[str]:
+def _headed(section: ET.Element) -> list[str]:
     """The paragraphs of an abstract or a section of it, the first of which begins with the section's heading."""
-    heading = text_of(part.find("title")).rstrip(":.") if part.tag == "sec" else ""
-    texts = _blocks(part)
+    heading = text_of(section.find("title")).rstrip(":.") if section.tag == "sec" else ""
+    texts = _blocks(section)
     return [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
 
 
 def _title(meta: ET.Element | None) -> str:
     """The title and the subtitle, without the marks of their footnotes."""
     group = None if meta is None else meta.find("title-group")
-    parts = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
-    for part in (part for part in parts if part is not None):
-        for mark in [one for one in part.iter() if one.tag in _MARKS]:
+    titles = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
+    for title in (title for title in titles if title is not None):
+        for mark in [element for element in title.iter() if element.tag in _MARKS]:
             _silence(mark)
-        _clean(part)
-    return ": ".join(text for part in parts if (text := text_of(part)))
+        _clean(title)
+    return ": ".join(text for title in titles if (text := text_of(title)))
 
 
-def _blocks(part: ET.Element | None) -> list[str]:
+def _blocks(element: ET.Element | None) -> list[str]:
     """The paragraphs of a part in their order, white space normal, but for what is silent or a section's heading.
 
     The part is changed.
     """
-    if part is None:
+    if element is None:
         return []
-    _clean(part)
-    return [text for block in "".join(part.itertext()).split(_BREAK) if (text := white_normal(block))]
+    _clean(element)
+    return [text for block in "".join(element.itertext()).split(_BREAK) if (text := white_normal(block))]
 
 
-def _clean(part: ET.Element) -> None:
+def _clean(element: ET.Element) -> None:
     """Silence what answers no question, and set a break where one belongs; without recursion, as XML may be deep."""
-    for parent in list(part.iter()):
+    for parent in list(element.iter()):
         before = parent.text or ""
         for child in parent:
             if _is_silent(child, parent):

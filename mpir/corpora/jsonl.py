@@ -27,17 +27,17 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
         yield _document(record, place_of(path, number))
 
 
-def _document(record: dict[str, Any], place: str) -> Document:
+def _document(record: dict[str, Any], location: str) -> Document:
     identity = record_id(record)
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if not isinstance(identity, str) or not identity.strip():
-        found = "no id" if identity is None else f"the id {format_value(identity)}"
+        id_text = "no id" if identity is None else f"the id {format_value(identity)}"
         raise InputError(
-            f"{place}: the document has {found}; expected a text or number under one of {', '.join(ID_KEYS)}."
+            f"{location}: the document has {id_text}; expected a text or number under one of {', '.join(ID_KEYS)}."
         )
-    body = body_key(record, place)
-    return Document(identity.strip(), _text(record, TITLE, place), _text(record, body, place))
+    body = body_key(record, location)
+    return Document(identity.strip(), _text(record, TITLE, location), _text(record, body, location))
 
 
 def record_id(record: Mapping[str, Any]) -> Any:
@@ -45,16 +45,16 @@ def record_id(record: Mapping[str, Any]) -> Any:
     return record.get(telling(record, ID_KEYS))
 
 
-def body_key(record: Mapping[str, Any], place: str) -> str:
+def body_key(record: Mapping[str, Any], location: str) -> str:
     """The key that holds a record's body: the first that says something, or else one that may be missing or null.
 
     Raises:
         InputError: there are other keys than those of an id, but none that holds a text: it may go by another name.
     """
-    other = [str(key)[:40] for key in record if key not in ID_KEYS]
-    if other and not any(key in record for key in (TITLE, *BODY_KEYS)):
+    unknown_keys = [str(key)[:40] for key in record if key not in ID_KEYS]
+    if unknown_keys and not any(key in record for key in (TITLE, *BODY_KEYS)):
         raise InputError(
-            f"{place}: the document has no text, but {format_names(other)}; expected {TITLE} or one of "
+            f"{location}: the document has no text, but {format_names(unknown_keys)}; expected {TITLE} or one of "
             f"{', '.join(BODY_KEYS)} (which may be empty)."
         )
     return telling(record, BODY_KEYS)
@@ -70,10 +70,10 @@ def _is_blank(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _text(record: dict[str, Any], key: str, place: str) -> str:
+def _text(record: dict[str, Any], key: str, location: str) -> str:
     value = record.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}: {key} is {format_value(value)}; expected a string.")
+        raise InputError(f"{location}: {key} is {format_value(value)}; expected a string.")
     return value

@@ -59,7 +59,7 @@ def _pages(path: str | Path) -> list[list[str]]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for part in text.splitlines() if (line := part.strip())]
+    return [line for raw_line in text.splitlines() if (line := raw_line.strip())]
 
 
 def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:
@@ -69,12 +69,12 @@ def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:
     return [
         line
         for page in pages
-        for place, line in enumerate(page)
-        if _EDGE <= place < len(page) - _EDGE or _NUMBER.sub("#", line) not in often
+        for position, line in enumerate(page)
+        if _EDGE <= position < len(page) - _EDGE or _NUMBER.sub("#", line) not in often
     ]
 
 
 def _without_references(lines: list[str]) -> list[str]:
     """The lines before the list of references, if there is one."""
-    found = [place for place, line in enumerate(lines) if 2 * place > len(lines) and _REFERENCES.fullmatch(line)]
-    return lines[: found[-1]] if found else lines
+    headings = [number for number, line in enumerate(lines) if 2 * number > len(lines) and _REFERENCES.fullmatch(line)]
+    return lines[: headings[-1]] if headings else lines

@@ -32,7 +32,7 @@ _OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 12
 _Key = tuple[int, int]  # PMID, version
-_Seen = defaultdict[int, bytearray]  # a byte for each PMID, in pages that are made when first needed
+_PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages that are made when first needed
 
 
 def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
@@ -47,29 +47,29 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     Raises:
         InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
     """
-    seen: _Seen = defaultdict(lambda: bytearray(_PAGE))
+    read_pmids: _PmidPages = defaultdict(lambda: bytearray(_PAGE))
     deleted: set[_Key] = set()
     for file in reversed(_oldest_first(files)):
-        yield from _unseen(file, seen, deleted)
+        yield from _unseen(file, read_pmids, deleted)
 
 
 def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
     of_nlm = [_OF_NLM.fullmatch(Path(file).name) is not None for file in files]
-    own = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))
-    return [next(own) if named else file for named, file in zip(of_nlm, files, strict=True)]
+    from_nlm = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))
+    return [next(from_nlm) if named else file for named, file in zip(of_nlm, files, strict=True)]
 
 
-def _unseen(file: str | Path, seen: _Seen, deleted: set[_Key]) -> Iterator[Document]:
+def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Iterator[Document]:
     """The file's documents that no later file replaces or deletes; `seen` and `deleted` take note of them."""
     records, gone = _read_file(file)
     latest: dict[int, tuple[int, Document]] = {}
     for (pmid, version), document in records.items():
-        known = seen[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
+        known = read_pmids[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
         if not known and version >= latest.get(pmid, (0,))[0]:
             latest[pmid] = version, document
     deleted |= gone
     for pmid, (_, document) in latest.items():
-        seen[pmid // _PAGE][pmid % _PAGE] = 1
+        read_pmids[pmid // _PAGE][pmid % _PAGE] = 1
         yield document
 
 
@@ -113,8 +113,8 @@ def _line_of(path: str | Path, number: int) -> int:
 
     parser.StartElementHandler = begin
     with open_bytes(path) as stream:
-        while len(lines) <= number and (part := stream.read(1 << 16)):
-            parser.Parse(part)
+        while len(lines) <= number and (block := stream.read(1 << 16)):
+            parser.Parse(block)
     return lines[number]
 
 
@@ -129,16 +129,16 @@ def _document(key: _Key, record: ET.Element) -> Document:
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:
     """The abstract, else the first in another language, or for other readers, that says something."""
-    own = article.findall("Abstract/AbstractText")
-    others = (other.findall("AbstractText") for other in record.findall("OtherAbstract"))
-    return next(filter(None, map(_joined, chain([own], others))), "")
+    elements = article.findall("Abstract/AbstractText")
+    other_abstracts = (abstract.findall("AbstractText") for abstract in record.findall("OtherAbstract"))
+    return next(filter(None, map(_joined, chain([elements], other_abstracts))), "")
 
 
 def _joined(texts: list[ET.Element]) -> str:
     """The parts in one line, ``LABEL: text LABEL: text``, which is how most BioASQ offsets count (docs/corpora.md)."""
-    parts = []
+    labelled = []
     for element in texts:
         label, text = (element.get("Label") or "").strip(), text_of(element)
         if text:
-            parts.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
-    return " ".join(parts)
+            labelled.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
+    return " ".join(labelled)

@@ -55,7 +55,7 @@ def read_references(path: str | Path) -> Iterator[Document]:
         empty = False
         (identity, *_) = _first(fields, _IDS) or [f"{Path(path).name}:{line}"]
         title, abstract = _first(fields, _TITLES)[:1], _first(fields, _ABSTRACTS)
-        names = names_of("".join(fields.get("PMID", [])), (one for tag in _DOIS for one in fields.get(tag, ())))
+        names = names_of("".join(fields.get("PMID", [])), (value for tag in _DOIS for value in fields.get(tag, ())))
         yield Document(identity, " ".join(title), " ".join(abstract), metadata=names)
     if empty:
         raise InputError(

@@ -21,9 +21,9 @@ _PMIDS = ("pubmed id", "pubmed_id", "medline pmid")
 _IDS = (*_PMIDS, *ID_KEYS, "record_id", "key", "accession number", "eid", "doi", "pui")
 _TITLES = ("title", "article title", "primary_title", "original (non-english) title")
 _BODIES = (*BODY_KEYS, "abstract note", "notes_abstract", "original (non-english) abstract")
-_NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+_MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """How R, pandas and others write a cell that says nothing."""
-_TOLD = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 """Excel's line before the header, which names the separator."""
 _LINK = " http"
 """How what Embase writes behind a PMID begins."""
@@ -45,23 +45,23 @@ def read_table(path: str | Path) -> Iterator[Document]:
     rows, begin, by_row = _opened(path)
     if by_row:
         for number, fields in records_by_row(rows):
-            yield _document(list(fields.values()), _places(list(fields)), path, number)
+            yield _document(list(fields.values()), _positions(list(fields)), path, number)
         return
-    places = _columns(next(rows, []), place_of(path, begin))
+    columns = _columns(next(rows, []), place_of(path, begin))
     for number, cells in enumerate(rows, 2):
         if any(cells):
-            yield _document(cells, places, path, number)
+            yield _document(cells, columns, path, number)
 
 
 def _opened(path: str | Path) -> tuple[Iterator[list[str]], int, bool]:
     """The rows of a file, the line on which they begin, and whether they are Embase's rows of fields."""
     lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True))
     head = list(islice(lines, 4))
-    told = _TOLD.fullmatch("".join(head[:1]))
-    head = head[1:] if told else head
+    separator_line = _SEPARATOR_LINE.fullmatch("".join(head[:1]))
+    head = head[1:] if separator_line else head
     by_row = separator_by_row("".join(head))
-    separator = told[1] if told else by_row or max(",;\t", key="".join(head[:1]).count)
-    begin = 2 if told else 1
+    separator = separator_line[1] if separator_line else by_row or max(",;\t", key="".join(head[:1]).count)
+    begin = 2 if separator_line else 1
     return _rows(chain(head, lines), separator, path, begin), begin, by_row is not None
 
 
@@ -79,36 +79,39 @@ def _rows(lines: Iterable[str], separator: str, path: str | Path, begin: int) ->
         ) from error
 
 
-def _columns(header: Sequence[str], place: str) -> list[list[int]]:
+def _columns(header: Sequence[str], location: str) -> list[list[int]]:
     """The places of the columns for ids, titles and bodies. Raises InputError without a text, or for two of a name."""
     names = [" ".join(name.lower().split()) for name in header]
-    places = _places(names)
-    if not places[1] and not places[2]:
-        found = format_names(names) or "none at all"
-        raise InputError(f"{place}: no column is named title or abstract, but {found}; name them in the header.")
-    for name in (names[number] for of in places for number in of):
+    columns = _positions(names)
+    if not columns[1] and not columns[2]:
+        names_text = format_names(names) or "none at all"
+        raise InputError(
+            f"{location}: no column is named title or abstract, but {names_text}; name them in the header."
+        )
+    for name in (names[number] for of in columns for number in of):
         if names.count(name) > 1:
-            alike = [str(number) for number, one in enumerate(names, 1) if one == name]
+            alike = [str(number) for number, header_name in enumerate(names, 1) if header_name == name]
             raise InputError(
-                f"{place}: columns {format_names(alike[:-1])} and {alike[-1]} have the same name, {name}; expected one "
+                f"{location}: columns {format_names(alike[:-1])} and {alike[-1]} have the same name, {name}; "
+                "expected one "
                 "of this name, so rename or remove the others."
             )
-    return places
+    return columns
 
 
-def _places(names: Sequence[str]) -> list[list[int]]:
+def _positions(names: Sequence[str]) -> list[list[int]]:
     """Where the names of ids, titles, bodies, PMIDs and DOIs stand, the best first."""
     read = (_IDS, _TITLES, _BODIES, (*_PMIDS, "pmid"), ("doi",))
     return [[names.index(name) for name in known if name in names] for known in read]
 
 
-def _document(cells: Sequence[str], places: Sequence[Sequence[int]], path: str | Path, number: int) -> Document:
-    identity, title, body, pmid, doi = (_first(cells, of) for of in places)
+def _document(cells: Sequence[str], columns: Sequence[Sequence[int]], path: str | Path, number: int) -> Document:
+    identity, title, body, pmid, doi = (_first(cells, of) for of in columns)
     names = names_of(pmid.partition(_LINK)[0], [doi])
     return Document(identity.partition(_LINK)[0] or f"{Path(path).name}:{number}", title, body, metadata=names)
 
 
-def _first(cells: Sequence[str], places: Sequence[int]) -> str:
+def _first(cells: Sequence[str], columns: Sequence[int]) -> str:
     """The first of these cells that says something; a row may be short."""
-    said = (cells[place].strip() for place in places if place < len(cells))
-    return next((text for text in said if text not in _NOTHING and not says_nothing(text)), "")
+    said = (cells[column].strip() for column in columns if column < len(cells))
+    return next((text for text in said if text not in _MISSING and not says_nothing(text)), "")

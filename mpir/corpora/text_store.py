@@ -49,8 +49,8 @@ class Texts:
             with atomic_folder(folder, _FOLDER) as temporary:
                 _write(temporary / DATABASE, texts, source)
                 write_file_list(temporary)
-        place = resolved(folder / DATABASE).as_uri()
-        self._database = sqlite3.connect(f"{place}?mode=ro", uri=True)
+        uri = resolved(folder / DATABASE).as_uri()
+        self._database = sqlite3.connect(f"{uri}?mode=ro", uri=True)
 
     @classmethod
     def of_corpus(cls, paths: Sequence[str | Path]) -> Texts:
@@ -72,21 +72,21 @@ class Texts:
 
     def find(self, ids: Collection[str]) -> dict[str, str]:
         """The texts of those ids that are there."""
-        wanted, found = list(ids), dict[str, str]()
-        for start in range(0, len(wanted), AT_ONCE):
-            part = wanted[start : start + AT_ONCE]
-            question = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(part))})"
-            found |= dict(self._database.execute(question, part))
-        return found
+        identifiers, texts = list(ids), dict[str, str]()
+        for start in range(0, len(identifiers), AT_ONCE):
+            batch = identifiers[start : start + AT_ONCE]
+            question = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(batch))})"
+            texts |= dict(self._database.execute(question, batch))
+        return texts
 
-    def names(self, places: Collection[int]) -> list[str]:
+    def names(self, positions: Collection[int]) -> list[str]:
         """The ids at some places, 0 to `len` − 1 in the order in which they came; ascending."""
-        wanted, found = sorted(place + 1 for place in places), list[str]()
-        for start in range(0, len(wanted), AT_ONCE):
-            part = wanted[start : start + AT_ONCE]
-            question = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(part))}) ORDER BY rowid"
-            found += [name for (name,) in self._database.execute(question, part)]
-        return found
+        row_numbers, names = sorted(position + 1 for position in positions), list[str]()
+        for start in range(0, len(row_numbers), AT_ONCE):
+            batch = row_numbers[start : start + AT_ONCE]
+            question = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(batch))}) ORDER BY rowid"
+            names += [name for (name,) in self._database.execute(question, batch)]
+        return names
 
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM texts").fetchone()[0])
@@ -112,26 +112,26 @@ def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
 
 
 def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
-    seen: set[str] = set()
+    known_ids: set[str] = set()
     for number, record in read_json_lines(path):
         identifier, text = _query(record, f"{path}:{number}")
-        if identifier in seen:
+        if identifier in known_ids:
             raise InputError(
                 f"{path}:{number}: the id {format_value(identifier)} is there a second time; give every question its "
                 "own."
             )
-        seen.add(identifier)
+        known_ids.add(identifier)
         yield identifier, text
-    if not seen:
+    if not known_ids:
         raise InputError(f"{path}: there is not one question; give a file that has some.")
 
 
-def _query(record: Mapping[str, Any], place: str) -> tuple[str, str]:
+def _query(record: Mapping[str, Any], location: str) -> tuple[str, str]:
     text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
     identifier = record.get("id", record.get("_id"))
     if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
         raise InputError(
-            f"{place}: the id is {format_value(identifier)} and the text is {format_value(text)}; expected an id, "
+            f"{location}: the id is {format_value(identifier)} and the text is {format_value(text)}; expected an id, "
             "and a text under "
             f"one of {', '.join(QUESTION_KEYS)}."
         )

@@ -40,20 +40,20 @@ def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
     Raises:
         InputError: as `read_run`, or a query whose lines stand in two places (file and line are named).
     """
-    done: set[str] = set()
-    query, found = "", dict[str, float]()
-    for place, fields in _rows(path, RUN_COLUMNS):
+    finished: set[str] = set()
+    query, scores = "", dict[str, float]()
+    for location, fields in _rows(path, RUN_COLUMNS):
         if fields[0] != query:
             if query:
-                yield query, sorted(found, key=lambda name: -found[name])
-                done.add(query)
-            query, found = fields[0], {}
-            if query in done:
-                raise InputError(f"{place}: query {shortened(query)} comes a second time; sort the run by query.")
-        _add(found, fields, _score(fields[4], place), place)
+                yield query, sorted(scores, key=lambda name: -scores[name])
+                finished.add(query)
+            query, scores = fields[0], {}
+            if query in finished:
+                raise InputError(f"{location}: query {shortened(query)} comes a second time; sort the run by query.")
+        _add(scores, fields, _score(fields[4], location), location)
     if not query:
         raise InputError(f"{path}: the file has no lines; expected lines of '{RUN_COLUMNS}'.")
-    yield query, sorted(found, key=lambda name: -found[name])
+    yield query, sorted(scores, key=lambda name: -scores[name])
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
@@ -105,18 +105,19 @@ def _gather(
     path: str | Path, columns: str, value_column: int, parse: Callable[[str, str], Value]
 ) -> dict[str, dict[str, Value]]:
     values: dict[str, dict[str, Value]] = {}
-    for place, fields in _rows(path, columns):
-        _add(values.setdefault(fields[0], {}), fields, parse(fields[value_column], place), place)
+    for location, fields in _rows(path, columns):
+        _add(values.setdefault(fields[0], {}), fields, parse(fields[value_column], location), location)
     if not values:
         raise InputError(f"{path}: the file has no lines; expected lines of '{columns}'.")
     return values
 
 
-def _add(values: dict[str, Value], fields: Sequence[str], value: Value, place: str) -> None:
+def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location: str) -> None:
     """Note the value of a line's document among those of its query."""
     if fields[2] in values:
         raise InputError(
-            f"{place}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one of "
+            f"{location}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one "
+            "of "
             "the lines."
         )
     values[fields[2]] = value
@@ -134,23 +135,23 @@ def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
             yield f"{path}:{number}", fields
 
 
-def _score(text: str, place: str) -> float:
+def _score(text: str, location: str) -> float:
     try:
         score = float(text)
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise InputError(f"{place}: the score is {format_value(text)}; expected a finite number.")
+        raise InputError(f"{location}: the score is {format_value(text)}; expected a finite number.")
     return score
 
 
-def _grade(text: str, place: str) -> int:
+def _grade(text: str, location: str) -> int:
     try:
         grade = int(text)
     except ValueError:
         grade = GRADES.stop
     if grade not in GRADES:
-        raise InputError(f"{place}: the grade is {format_value(text)}; expected an integer such as 0, 1 or 2.")
+        raise InputError(f"{location}: the grade is {format_value(text)}; expected an integer such as 0, 1 or 2.")
     return grade
 
 
@@ -172,17 +173,17 @@ def _id(name: str) -> str:
     return name
 
 
-def _place(query: str, document: str) -> str:
+def _description(query: str, document: str) -> str:
     return f"query {shortened(query)}, document {shortened(document)}"
 
 
 def _finite(score: float, query: str, document: str) -> float:
     if not math.isfinite(score):
-        raise InputError(f"{_place(query, document)}: the score is {score}; expected a finite number.")
+        raise InputError(f"{_description(query, document)}: the score is {score}; expected a finite number.")
     return float(score)
 
 
 def _integer(grade: int, query: str, document: str) -> int:
     if grade != int(grade):
-        raise InputError(f"{_place(query, document)}: the grade is {grade}; expected an integer.")
+        raise InputError(f"{_description(query, document)}: the grade is {grade}; expected an integer.")
     return int(grade)

@@ -57,16 +57,16 @@ def read_documents(path: str | Path) -> Iterator[Document]:
         InputError: a document without a number, one that is never closed, or a line without a tab (file and line).
     """
     if ".tsv" in Path(path).suffixes:
-        for place, (identity, text) in _cells(path, 2, "id, text"):
+        for location, (identity, text) in _cells(path, 2, "id, text"):
             title, separator, body = text.partition(SEPARATOR)
-            yield _document(identity, title if separator else "", body if separator else title, place)
+            yield _document(identity, title if separator else "", body if separator else title, location)
         return
-    for place, block in _blocks(path, "<DOC>", "</DOC>"):
-        found = _DOCNO.search(block)
-        if not found or not found[1]:
-            raise InputError(f"{place}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
+    for location, block in _blocks(path, "<DOC>", "</DOC>"):
+        docno = _DOCNO.search(block)
+        if not docno or not docno[1]:
+            raise InputError(f"{location}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
         title, text = (match[1] if (match := _FIELD[name].search(block)) else "" for name in ("TITLE", "TEXT"))
-        yield _document(found[1], title, text, place)
+        yield _document(docno[1], title, text, location)
 
 
 def read_topics(path: str | Path) -> list[Question]:
@@ -76,12 +76,12 @@ def read_topics(path: str | Path) -> list[Question]:
         InputError: a topic without a number or a text, or a number that comes twice (file and line are named).
     """
     questions: dict[str, Question] = {}
-    for place, identity, text in _topics(path):
+    for location, identity, text in _topics(path):
         if not identity or not text:
             lacks = "text" if identity else "number"
-            raise InputError(f"{place}: the topic has no {lacks}; expected <num> Number: 7 and <title> a query.")
+            raise InputError(f"{location}: the topic has no {lacks}; expected <num> Number: 7 and <title> a query.")
         if identity in questions:
-            raise InputError(f"{place}: the topic {shortened(identity)} is there a second time; keep one of them.")
+            raise InputError(f"{location}: the topic {shortened(identity)} is there a second time; keep one of them.")
         questions[identity] = Question(identity, text)
     if not questions:
         raise InputError(
@@ -96,41 +96,43 @@ def read_tuples(path: str | Path) -> Iterator[Tuple]:
         yield Tuple(*cells)
 
 
-def _document(identity: str, title: str, text: str, place: str) -> Document:
+def _document(identity: str, title: str, text: str, location: str) -> Document:
     if identity.split() != [identity]:
-        raise InputError(f"{place}: the document's id is {format_value(identity)}; expected one without white space.")
+        raise InputError(
+            f"{location}: the document's id is {format_value(identity)}; expected one without white space."
+        )
     return Document(identity, title.strip(), text.strip())
 
 
 def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
     if ".tsv" in Path(path).suffixes:
-        for place, (identity, text) in _cells(path, 2, "id, text"):
-            yield place, identity.strip(), text.strip()
+        for location, (identity, text) in _cells(path, 2, "id, text"):
+            yield location, identity.strip(), text.strip()
         return
-    for place, block in _blocks(path, "<top>", "</top>"):
+    for location, block in _blocks(path, "<top>", "</top>"):
         number, title = _NUMBER.search(block), _TITLE.search(block)
-        yield place, number[1] if number else "", " ".join(title[1].split()) if title else ""
+        yield location, number[1] if number else "", " ".join(title[1].split()) if title else ""
 
 
 def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
     """The place of each block's first line, and all that stands between `begin` and `end`."""
     held: list[str] = []
-    place = ""
+    location = ""
     for number, line in read_lines(path):
-        rest = line
-        while rest:
-            if not place:
-                _, found, rest = rest.partition(begin)
-                place = f"{path}:{number}" if found else ""
+        remainder = line
+        while remainder:
+            if not location:
+                _, opening, remainder = remainder.partition(begin)
+                location = f"{path}:{number}" if opening else ""
                 continue
-            inside, found, after = rest.partition(end)
+            inside, opening, after = remainder.partition(end)
             held.append(inside)
-            rest = after if found else ""
-            if found:
-                yield place, "\n".join(held)
-                held, place = [], ""
-    if place:
-        raise InputError(f"{place}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
+            remainder = after if opening else ""
+            if opening:
+                yield location, "\n".join(held)
+                held, location = [], ""
+    if location:
+        raise InputError(f"{location}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
 
 
 def _cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:

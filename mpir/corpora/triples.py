@@ -53,34 +53,34 @@ def _is_json(path: str | Path) -> bool:
     return _SUFFIXES[suffix]
 
 
-def _of_cells(line: str, place: str) -> Triple:
+def _of_cells(line: str, location: str) -> Triple:
     cells = line.split("\t")
     if len(cells) not in (3, 5):
         raise InputError(
-            f"{place}: expected 3 cells with tabs between them (question, positive, negative), or 5 (the scores of "
+            f"{location}: expected 3 cells with tabs between them (question, positive, negative), or 5 (the scores of "
             f"positive and negative before them), found {len(cells)}."
         )
-    return _triple(cells[-3:], cells[:-3] or None, place)
+    return _triple(cells[-3:], cells[:-3] or None, location)
 
 
-def _of_object(line: str, place: str) -> Triple:
-    record = parse_object(line, place)
-    return _triple([record.get(key) for key in KEYS], record.get("teacher"), place)
+def _of_object(line: str, location: str) -> Triple:
+    record = parse_object(line, location)
+    return _triple([record.get(key) for key in KEYS], record.get("teacher"), location)
 
 
-def _triple(texts: list[Any], teacher: Any, place: str) -> Triple:
+def _triple(texts: list[Any], teacher: Any, location: str) -> Triple:
     for key, text in zip(KEYS, texts, strict=True):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{place}: the {key} is {format_value(text)}; expected a text or the id of one.")
+            raise InputError(f"{location}: the {key} is {format_value(text)}; expected a text or the id of one.")
     question, positive, negative = (text.strip() for text in texts)
-    return Triple(question, positive, negative, None if teacher is None else _scores(teacher, place))
+    return Triple(question, positive, negative, None if teacher is None else _scores(teacher, location))
 
 
-def _scores(values: Any, place: str) -> tuple[float, float]:
+def _scores(values: Any, location: str) -> tuple[float, float]:
     try:
         positive, negative = (float(value) for value in values)
     except (TypeError, ValueError):
         positive = negative = math.nan
     if not (math.isfinite(positive) and math.isfinite(negative)):
-        raise InputError(f"{place}: the teacher's scores are {format_value(values)}; expected two finite numbers.")
+        raise InputError(f"{location}: the teacher's scores are {format_value(values)}; expected two finite numbers.")
     return positive, negative

@@ -13,7 +13,7 @@ from mpir.io.read import open_bytes
 _WHITE = re.compile(r"[ \t\r\n]+")
 
 
-def read_elements(path: str | Path, roots: Collection[str], wanted: Collection[str]) -> Iterator[ET.Element]:
+def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str]) -> Iterator[ET.Element]:
     """Stream the outermost elements of these names, the root among them; each is dropped once the next is asked for.
 
     Raises:
@@ -24,7 +24,7 @@ def read_elements(path: str | Path, roots: Collection[str], wanted: Collection[s
     for event, element in _events(path):
         if root is None:
             root = _checked(element, path, roots)
-        if element.tag in wanted:
+        if element.tag in tags:
             outer += 1 if event == "start" else -1
             if event == "end" and outer == 0:
                 yield element

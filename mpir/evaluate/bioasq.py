@@ -124,7 +124,7 @@ def measure_snippets(gold: Question, answer: Question, version: int) -> Measured
     """The snippet measures of one question."""
     golden, returned = spans(measurable(gold), gold.id), spans(answer.snippets or (), answer.id)
     documents = {span.document for span in golden}
-    matched = [sum(span.shared(other) for other in golden) for span in returned]
+    matched = [sum(span.shared(gold_span) for gold_span in golden) for span in returned]
     # Meant to ask for an overlap, the official test holds for any snippet of a document with golden snippets.
     relevant = [int(span.document in documents) for span in returned]
     return _row(matched, [span.size for span in returned], relevant, [span.size for span in golden], version)
@@ -144,10 +144,10 @@ def _row(
 
 
 def _stack(rows: Iterable[tuple[str, Measured]], version: int) -> QuestionMeasures:
-    kept = [(question, row) for question, row in rows if row.golden or version not in SKIPS_WITHOUT_GOLDEN]
-    table = np.array([row for _, row in kept], dtype=float).reshape(-1, len(Measured._fields))
+    counted = [(question, row) for question, row in rows if row.golden or version not in SKIPS_WITHOUT_GOLDEN]
+    table = np.array([row for _, row in counted], dtype=float).reshape(-1, len(Measured._fields))
     precision, recall, f1, average_precision, golden = table.T
-    questions = tuple(question for question, _ in kept)
+    questions = tuple(question for question, _ in counted)
     return QuestionMeasures(questions, precision, recall, f1, average_precision, golden.astype(np.int64))
 
 

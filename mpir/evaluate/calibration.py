@@ -40,7 +40,7 @@ def fit_platt(scores: Float, positive: Bool) -> tuple[float, float]:
 
 def calibration_error(probabilities: Float, labels: Float, bins: int = 10) -> float:
     """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
-    place = np.minimum((probabilities * bins).astype(int), bins - 1)
-    counts = np.bincount(place, minlength=bins)
-    gap = np.bincount(place, probabilities - labels, minlength=bins)
+    bin_of = np.minimum((probabilities * bins).astype(int), bins - 1)
+    counts = np.bincount(bin_of, minlength=bins)
+    gap = np.bincount(bin_of, probabilities - labels, minlength=bins)
     return float(np.abs(gap).sum() / counts.sum())

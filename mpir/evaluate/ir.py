@@ -58,8 +58,11 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
             f"none of the run's {len(run)} queries is among the {len(qrels)} judged ones; give the judgements of the "
             "same queries."
         )
-    grades = {query: {document: int(grade) for document, grade in one.items()} for query, one in qrels.items()}
-    ranked = {query: _places(run[query]) for query in qrels if run.get(query)}
+    grades = {
+        query: {document: int(grade) for document, grade in grades_of_query.items()}
+        for query, grades_of_query in qrels.items()
+    }
+    ranked = {query: _positions(run[query]) for query in qrels if run.get(query)}
     values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
     try:
         for metric in ir_measures.iter_calc(list(values), grades, ranked):
@@ -73,10 +76,10 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
     return {name: values[measure] for name, measure in parsed.items()}
 
 
-def _check(what: str, table: Mapping[str, Mapping[str, Any]], expected: str, fits: Callable[[Any], bool]) -> None:
+def _check(name: str, table: Mapping[str, Mapping[str, Any]], expected: str, fits: Callable[[Any], bool]) -> None:
     for query, values in table.items():
         for document, value in values.items():
-            if odd := [one for one in (query, document) if not isinstance(one, str)]:
+            if odd := [identifier for identifier in (query, document) if not isinstance(identifier, str)]:
                 raise InputError(
                     f"query {format_value(query)}, document {format_value(document)}: an id is no string; expected "
                     "one, such as "
@@ -84,7 +87,7 @@ def _check(what: str, table: Mapping[str, Mapping[str, Any]], expected: str, fit
                 )
             if not fits(value):
                 raise InputError(
-                    f"query {shortened(query)}, document {shortened(document)}: the {what} is {format_value(value)}; "
+                    f"query {shortened(query)}, document {shortened(document)}: the {name} is {format_value(value)}; "
                     f"expected {expected}."
                 )
 
@@ -93,12 +96,12 @@ def _is_grade(value: Any) -> bool:
     return isinstance(value, Integral) and int(value) in GRADES
 
 
-def _places(scores: Mapping[str, float]) -> dict[str, float]:
+def _positions(scores: Mapping[str, float]) -> dict[str, float]:
     """Documents with falling scores in trec_eval's order, since other programs order equal scores otherwise."""
     with np.errstate(over="ignore"):  # what 32 bits cannot hold is infinite in trec_eval, too
         rounded = np.array(list(scores.values()), np.float64).astype(np.float32).tolist()
     worst_first = sorted(zip(rounded, scores, strict=True))
-    return {document: float(place) for place, (_, document) in enumerate(worst_first, 1)}
+    return {document: float(position) for position, (_, document) in enumerate(worst_first, 1)}
 
 
 def _parse(name: str) -> Any:

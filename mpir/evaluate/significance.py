@@ -62,12 +62,14 @@ def grouped_t_test(first: ArrayLike, second: ArrayLike, *, groups: int = 10, see
             f"{first.size} and {second.size} values were given for {groups} groups; give both systems the same "
             "questions, at least one for each of two groups or more."
         )
-    parts = np.array_split(np.random.default_rng(seed).permutation(first.size), groups)
-    one, other = ([float(values[part].mean()) for part in parts] for values in (first, second))
-    differences = np.subtract(one, other)
+    group_members = np.array_split(np.random.default_rng(seed).permutation(first.size), groups)
+    first_means, second_means = (
+        [float(values[members].mean()) for members in group_members] for values in (first, second)
+    )
+    differences = np.subtract(first_means, second_means)
     if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # no variance: the test has no value of its own
         return float(not differences.any())
-    return float(ttest_rel(one, other).pvalue)
+    return float(ttest_rel(first_means, second_means).pvalue)
 
 
 def bootstrap_interval(

@@ -23,11 +23,11 @@ class Span(NamedTuple):
         """Positions in the span: end − begin + 1 on the numbers of the file."""
         return self.end - self.begin + 1
 
-    def shared(self, other: Span) -> int:
+    def shared(self, second: Span) -> int:
         """Positions that both spans hold; 0 in different documents or sections."""
-        if self[:3] != other[:3]:
+        if self[:3] != second[:3]:
             return 0
-        return max(0, min(self.end, other.end) - max(self.begin, other.begin) + 1)
+        return max(0, min(self.end, second.end) - max(self.begin, second.begin) + 1)
 
 
 def spans(snippets: Iterable[Snippet], question: str) -> list[Span]:
@@ -43,20 +43,23 @@ def merge(items: Iterable[Span]) -> list[Span]:
     """Join the spans of one document and section that share a position; each stands where its first part stood."""
     merged: list[Span] = []
     for item in items:
-        parts = [other for other in merged if other.shared(item)]
-        if not parts:
+        overlapping = [span for span in merged if span.shared(item)]
+        if not overlapping:
             merged.append(item)
             continue
-        begin, end = min(part.begin for part in (*parts, item)), max(part.end for part in (*parts, item))
-        merged[merged.index(parts[0])] = item._replace(begin=begin, end=end)
-        merged = [other for other in merged if other not in parts[1:]]
+        begin, end = (
+            min(overlap.begin for overlap in (*overlapping, item)),
+            max(overlap.end for overlap in (*overlapping, item)),
+        )
+        merged[merged.index(overlapping[0])] = item._replace(begin=begin, end=end)
+        merged = [span for span in merged if span not in overlapping[1:]]
     return merged
 
 
 def _span(snippet: Snippet, question: str) -> Span:
-    place = f"question {shortened(question)}: the snippet of document {shortened(snippet.document)}"
+    location = f"question {shortened(question)}: the snippet of document {shortened(snippet.document)}"
     if snippet.begin is None or snippet.end is None:
-        raise InputError(f"{place} has no offsets; give offsetInBeginSection and offsetInEndSection as integers.")
+        raise InputError(f"{location} has no offsets; give offsetInBeginSection and offsetInEndSection as integers.")
     if snippet.end < snippet.begin:
-        raise InputError(f"{place} ends at {snippet.end}, before it begins at {snippet.begin}; correct its offsets.")
+        raise InputError(f"{location} ends at {snippet.end}, before it begins at {snippet.begin}; correct its offsets.")
     return Span(snippet.document, snippet.begin_section, snippet.end_section, snippet.begin, snippet.end)

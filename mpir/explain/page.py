@@ -41,7 +41,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
         ranking: of all candidates: a column's scale may depend on every one of them.
         documents: as they were ranked, in the order of the input, which breaks ties.
     """
-    ranked = sorted(ranking.documents, key=lambda one: one.index)
+    ranked = sorted(ranking.documents, key=lambda document: document.index)
     before = _first_ranks(ranked, documents)
     return {
         "query": ranking.query,
@@ -50,7 +50,9 @@ def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
         "left_out": ranking.left_out,
-        "documents": [_document(one, documents[one.index], rank) for one, rank in zip(ranked, before, strict=True)],
+        "documents": [
+            _document(document, documents[document.index], rank) for document, rank in zip(ranked, before, strict=True)
+        ],
     }
 
 
@@ -60,15 +62,17 @@ def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]
     That is by the score that the first stage ranked by, which a hybrid search's columns do not show, or else by the
     first column.
     """
-    scores = [documents[one.index].score for one in ranked]
-    given = [score for score in scores if score is not None]
-    if len(given) < len(scores):
-        return [next(iter(one.ranks.values()), 1) for one in ranked]
-    return [1 + sum(other > score for other in given) for score in given]
+    scores = [documents[document.index].score for document in ranked]
+    known_scores = [score for score in scores if score is not None]
+    if len(known_scores) < len(scores):
+        return [next(iter(document.ranks.values()), 1) for document in ranked]
+    return [1 + sum(known_score > score for known_score in known_scores) for score in known_scores]
 
 
 def _document(ranked: RankedDocument, document: Document, before: int) -> dict[str, Any]:
-    reading = sorted(ranked.sentences, key=lambda one: (list(document.sections).index(one.section), one.begin))
+    reading = sorted(
+        ranked.sentences, key=lambda sentence: (list(document.sections).index(sentence.section), sentence.begin)
+    )
     sentences = [
         {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
         for s in reading

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
     from mpir.rank.results import RankedDocument
 
-GIVEN = {"text", "metadata"}
+INPUT_FIELDS = {"text", "metadata"}
 """What a ranked document has from the caller, and is not handed back beside it."""
 SENTENCES = 3
 """Sentences of each document that are handed on, unless told otherwise."""
@@ -19,8 +19,8 @@ SENTENCES = 3
 
 def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, Any]:
     """A ranked document's figures as plain values, with so many of its best sentences; the caller has its text."""
-    found = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in GIVEN}
-    return {**found, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
+    values = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in INPUT_FIELDS}
+    return {**values, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
 
 
 def titled(metadata: Mapping[str, Any], text: str) -> dict[str, str]:

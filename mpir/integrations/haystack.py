@@ -33,22 +33,22 @@ class MpirRanker:
 
     def to_dict(self) -> dict[str, Any]:
         """What a pipeline's file says of it."""
-        own = {"bundle": self.bundle, "top_k": self.top_k, "device": self.device, "sentences": self.sentences}
-        found: dict[str, Any] = default_to_dict(self, **own)
-        return found
+        settings = {"bundle": self.bundle, "top_k": self.top_k, "device": self.device, "sentences": self.sentences}
+        data: dict[str, Any] = default_to_dict(self, **settings)
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MpirRanker:
         """The component of what `to_dict` gave."""
-        found: MpirRanker = default_from_dict(cls, data)
-        return found
+        ranker: MpirRanker = default_from_dict(cls, data)
+        return ranker
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
         """The best documents, best first. Raises InputError for a query or documents that are none."""
         unique = _unique(documents)
-        given = [titled(document.meta, document.content or "") for document in unique]
-        ranking = self._lazy.rank(query, given, self.top_k if top_k is None else top_k)
+        inputs = [titled(document.meta, document.content or "") for document in unique]
+        ranking = self._lazy.rank(query, inputs, self.top_k if top_k is None else top_k)
         return {"documents": [self._result(unique[ranked.index], ranked) for ranked in ranking.documents]}
 
     def _result(self, document: Document, ranked: Any) -> Document:
@@ -57,7 +57,7 @@ class MpirRanker:
 
 
 def _unique(documents: list[Document]) -> list[Document]:
-    found: dict[str, Document] = {}
+    unique: dict[str, Document] = {}
     for document in documents:
-        found.setdefault(document.id, document)
-    return list(found.values())
+        unique.setdefault(document.id, document)
+    return list(unique.values())

@@ -46,5 +46,5 @@ class MpirCompressor(BaseDocumentCompressor):
         return [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]
 
     def _result(self, document: Document, ranked: Any) -> Document:
-        own = {"relevance_score": self._lazy.relevance(ranked), "mpir": details(ranked, self.sentences)}
-        return document.model_copy(update={"metadata": {**document.metadata, **own}})
+        scores = {"relevance_score": self._lazy.relevance(ranked), "mpir": details(ranked, self.sentences)}
+        return document.model_copy(update={"metadata": {**document.metadata, **scores}})

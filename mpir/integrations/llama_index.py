@@ -15,7 +15,7 @@ with needs("llama-index", "the drop-in for LlamaIndex"):
     from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
 dispatcher = get_dispatcher(__name__)
-OWN = "mpir"
+METADATA_KEY = "mpir"
 
 
 class MpirRerank(BaseNodePostprocessor):
@@ -48,18 +48,18 @@ class MpirRerank(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise ValueError("MpirRerank needs a query; give query_bundle or query_str.")
-        kept = len(nodes) if self.top_n is None else self.top_n
-        dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=kept, model_name=self.bundle))
+        count = len(nodes) if self.top_n is None else self.top_n
+        dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=count, model_name=self.bundle))
         ranking = self._lazy.rank(query_bundle.query_str, [_document(node.node) for node in nodes], self.top_n)
-        found = [self._result(nodes[ranked.index], ranked) for ranked in ranking.documents]
-        dispatcher.event(ReRankEndEvent(nodes=found))
-        return found
+        results = [self._result(nodes[ranked.index], ranked) for ranked in ranking.documents]
+        dispatcher.event(ReRankEndEvent(nodes=results))
+        return results
 
     def _result(self, node: NodeWithScore, ranked: Any) -> NodeWithScore:
         copy = node.node.model_copy(deep=True)
-        copy.metadata[OWN] = details(ranked, self.sentences)
+        copy.metadata[METADATA_KEY] = details(ranked, self.sentences)
         for hidden in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
-            hidden[:] = dict.fromkeys([*hidden, OWN])  # once, where another has ranked them before
+            hidden[:] = dict.fromkeys([*hidden, METADATA_KEY])  # once, where another has ranked them before
         return NodeWithScore(node=copy, score=self._lazy.relevance(ranked))
 
 

@@ -48,20 +48,20 @@ class MpirReranker(pt.Transformer):
 
         needed = ["query", self.text, *(["score"] if self.first_stage else [])]
         pt.validate.result_frame(inp, extra_columns=needed)
-        parts = [self._query(part) for _, part in inp.groupby("qid", sort=False)]
-        if not parts:
+        frames = [self._query(frame) for _, frame in inp.groupby("qid", sort=False)]
+        if not frames:
             return inp.assign(score=0.0, rank=0, sentences=None)
-        return pandas.concat(parts, ignore_index=True)
+        return pandas.concat(frames, ignore_index=True)
 
-    def _query(self, part: pandas.DataFrame) -> pandas.DataFrame:
+    def _query(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         names = {"docno": "id", self.text: "text", "title": "title"}
         names |= {"score": "score"} if self.first_stage else {}
         rows: list[dict[str, Any]] = (
-            part[[name for name in names if name in part]].rename(columns=names).to_dict("records")
+            frame[[name for name in names if name in frame]].rename(columns=names).to_dict("records")
         )
-        ranking = self._lazy.rank(str(part["query"].iloc[0]), rows)
-        found = part.iloc[[document.index for document in ranking.documents]].copy()
-        found["score"] = [document.score for document in ranking.documents]
-        found["rank"] = range(len(found))
-        found["sentences"] = [details(document, self.sentences)["sentences"] for document in ranking.documents]
-        return found
+        ranking = self._lazy.rank(str(frame["query"].iloc[0]), rows)
+        ranked = frame.iloc[[document.index for document in ranking.documents]].copy()
+        ranked["score"] = [document.score for document in ranking.documents]
+        ranked["rank"] = range(len(ranked))
+        ranked["sentences"] = [details(document, self.sentences)["sentences"] for document in ranking.documents]
+        return ranked

@@ -28,19 +28,19 @@ def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None =
         InputError: a line of another form (file and line are named).
     """
     for number, record in read_json_lines(path):
-        place = place_of(path, number)
-        query, candidates = _read(record, place)
-        with error_context(place):
+        location = place_of(path, number)
+        query, candidates = _read(record, location)
+        with error_context(location):
             documents = as_documents([_document(candidate) for candidate in candidates])
         ranking = reranker.rerank(query, documents, top_k=top_k)
         yield {**record, "candidates": _candidates(candidates, ranking)}
 
 
-def _read(record: Mapping[str, Any], place: str) -> tuple[str, list[Any]]:
+def _read(record: Mapping[str, Any], location: str) -> tuple[str, list[Any]]:
     query, candidates = record.get("query"), record.get("candidates")
     if not isinstance(query, Mapping) or not isinstance(query.get("text"), str) or not isinstance(candidates, list):
         raise InputError(
-            f'{place}: expected "query" with a "text" and a list of "candidates", found '
+            f'{location}: expected "query" with a "text" and a list of "candidates", found '
             f"{format_value(sorted(record))}; write "
             "the requests as rank_llm does."
         )
@@ -52,7 +52,7 @@ def _document(candidate: Any) -> dict[str, Any]:
     if not isinstance(doc, Mapping) or not isinstance(candidate.get("docid"), str | int):
         raise InputError(f'a candidate is {format_value(candidate)}; expected an object with "docid" and "doc".')
     texts = (doc[name] for name in TEXTS if isinstance(doc.get(name), str))
-    text = next((one for one in texts if one.strip()), "")
+    text = next((candidate_text for candidate_text in texts if candidate_text.strip()), "")
     title = doc.get("title")
     return {"id": str(candidate["docid"]), "title": title if isinstance(title, str) else "", "text": text}
 

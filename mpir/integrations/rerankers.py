@@ -39,10 +39,10 @@ class MpirRanker(BaseRanker):
 
     def rank(self, query: str, docs: Any, doc_ids: Any = None, metadata: Any = None) -> RankedResults:
         """All documents, best first. Raises InputError for documents without a text."""
-        given = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids, metadata)
-        ranking = self._lazy.rank(query, [document.text for document in given])
+        inputs = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids, metadata)
+        ranking = self._lazy.rank(query, [document.text for document in inputs])
         results = [
-            Result(self._document(given[ranked.index], ranked), self._lazy.relevance(ranked), rank)
+            Result(self._document(inputs[ranked.index], ranked), self._lazy.relevance(ranked), rank)
             for rank, ranked in enumerate(ranking.documents, 1)
         ]
         return RankedResults(results, query, has_scores=True)

@@ -50,7 +50,11 @@ class BertCheckpoint:
                 model = Bert(self.config)
             if self.bare:
                 weights = {f"bert.{name}": value for name, value in weights.items()}
-            lacking = {name: torch.zeros(one.shape) for name, one in model.named_parameters() if "classifier" in name}
+            lacking = {
+                name: torch.zeros(parameter.shape)
+                for name, parameter in model.named_parameters()
+                if "classifier" in name
+            }
             added = lacking if self.bare else {}
             model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
         except (OSError, RuntimeError, SafetensorError):
@@ -154,7 +158,7 @@ def _norm(config: Any) -> _Norm:
 
 def _named(**modules: nn.Module) -> Any:
     """A module of several, by their names."""
-    found = nn.Module()
+    container = nn.Module()
     for name, module in modules.items():
-        found.add_module(name, module)
-    return found
+        container.add_module(name, module)
+    return container

@@ -48,8 +48,8 @@ def choose_dtype(precision: str, devices: Sequence[torch.device]) -> torch.dtype
     precision = precision_name(precision)
     if precision == "auto":
         return torch.bfloat16 if all(map(_computes_bfloat16, devices)) else torch.float32
-    found: torch.dtype = getattr(torch, FORMATS[precision])
-    return found
+    dtype: torch.dtype = getattr(torch, FORMATS[precision])
+    return dtype
 
 
 def _computes_bfloat16(device: torch.device) -> bool:
@@ -79,9 +79,9 @@ def after_a_fork() -> None:
 
     The parent's threads are not there, and OpenMP would wait for them for ever.
     """
-    if (here := os.getpid()) not in _computing and _computing:
+    if (process := os.getpid()) not in _computing and _computing:
         torch.set_num_threads(1)
-    _computing.add(here)
+    _computing.add(process)
 
 
 def free_memory() -> None:

@@ -162,12 +162,12 @@ class Encoder:
         in_passages = np.zeros(len(pairs), bool)
         with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
-                part = slice(start, start + PAIRS_PER_PASS)
-                tokens = self._reader.read(pairs[part])
-                in_passages[part] = np.bincount(tokens.pair_of) > 1
+                window = slice(start, start + PAIRS_PER_PASS)
+                tokens = self._reader.read(pairs[window])
+                in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                with closing(self._run_all(tokens, OUTPUTS)) as found:
-                    for rows, logits in found:
+                with closing(self._run_all(tokens, OUTPUTS)) as batches_read:
+                    for rows, logits in batches_read:
                         np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
         self._trim(len(pairs))
@@ -181,7 +181,7 @@ class Encoder:
             trim_memory()
 
     def _with_contrasts(self, logits: F32) -> F32:
-        return np.hstack([logits, *(logits[:, [one]] - logits[:, [other]] for one, other in self._contrasts)])
+        return np.hstack([logits, *(logits[:, [first]] - logits[:, [second]] for first, second in self._contrasts)])
 
     def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
@@ -197,8 +197,8 @@ class Encoder:
         values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:
-            for rows, found in batched:
-                values[rows] = found
+            for rows, batch_vectors in batched:
+                values[rows] = batch_vectors
                 bar.update(len(rows))
         self._trim(len(texts))
         return values, tokens.pair_of
@@ -220,11 +220,13 @@ class Encoder:
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, reading)) as batched:
-            for rows, found in batched:
-                parts = torch.split(torch.from_numpy(found).to(self.dtype), tokens.lengths[rows].tolist())
-                for row, part in zip(rows.tolist(), parts, strict=True):
-                    kept = late.counting(self.tokenizer, tokens.ids[row], question=question)
-                    values[row] = part[torch.from_numpy(kept)]
+            for rows, batch_vectors in batched:
+                token_batches = torch.split(
+                    torch.from_numpy(batch_vectors).to(self.dtype), tokens.lengths[rows].tolist()
+                )
+                for row, vectors in zip(rows.tolist(), token_batches, strict=True):
+                    counted = late.counting(self.tokenizer, tokens.ids[row], question=question)
+                    values[row] = vectors[torch.from_numpy(counted)]
                 bar.update(len(rows))
         return values, tokens.pair_of
 
@@ -256,12 +258,12 @@ class Encoder:
         Raises:
             AbandonedError: nobody waits for them any more (wanted.py).
         """
-        wanted = takewhile(lambda _: is_wanted(), batches(tokens.lengths, self.tokens_per_batch))
-        found = ((rows, tokens.sequences(rows)) for rows in wanted)
+        row_batches = takewhile(lambda _: is_wanted(), batches(tokens.lengths, self.tokens_per_batch))
+        jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
         if len(self.devices) > 1:
-            yield from self.workers.run(found, reading)  # which end what they have begun, and stay for the next
+            yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next
         else:
-            yield from ((rows, self.run(sequences, reading)) for rows, sequences in found)
+            yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
         if not is_wanted():
             raise AbandonedError
 
@@ -312,8 +314,8 @@ class Encoder:
         if self._unpadded is not None:
             return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
-        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+        input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
+        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
         return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
 
 

@@ -17,7 +17,12 @@ AS_IN_FILE = {"PreTrainedTokenizerFast", "TokenizersBackend"}
 """Classes that take `tokenizer.json` as it is."""
 REBUILT = {"BertTokenizer", "BertTokenizerFast"}
 """Classes that take its vocabulary, and make the rest of it by their own options."""
-MORE = ("added_tokens_decoder", "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens")
+ADDED_TOKEN_KEYS = (
+    "added_tokens_decoder",
+    "extra_special_tokens",
+    "additional_special_tokens",
+    "model_specific_special_tokens",
+)
 """Options that bring more special tokens."""
 UNUSUAL = ("special_tokens_map.json", "added_tokens.json")
 
@@ -44,8 +49,8 @@ class FastTokenizer:
         """The number of a token, or those of several; an unknown one has the unknown token's."""
         if not isinstance(tokens, str):
             return [self.convert_tokens_to_ids(token) for token in tokens]
-        found = self.backend_tokenizer.token_to_id(tokens)
-        return self.unk_token_id if found is None else found
+        token_id = self.backend_tokenizer.token_to_id(tokens)
+        return self.unk_token_id if token_id is None else token_id
 
     def convert_ids_to_tokens(self, number: int) -> str | None:
         """The token of a number."""
@@ -54,7 +59,7 @@ class FastTokenizer:
     def __call__(
         self,
         texts: Sequence[str],
-        others: Sequence[str] | None = None,
+        pair_texts: Sequence[str] | None = None,
         *,
         add_special_tokens: bool = True,
         truncation: bool = False,
@@ -69,14 +74,16 @@ class FastTokenizer:
         self.backend_tokenizer.no_truncation()
         if truncation:
             self.backend_tokenizer.enable_truncation(max_length, stride=stride)
-        given = list(texts) if others is None else list(zip(texts, others, strict=True))
-        read = self.backend_tokenizer.encode_batch(given, add_special_tokens=add_special_tokens)
-        found = [(part, number) for number, one in enumerate(read) for part in (one, *one.overflowing)]
+        inputs = list(texts) if pair_texts is None else list(zip(texts, pair_texts, strict=True))
+        read = self.backend_tokenizer.encode_batch(inputs, add_special_tokens=add_special_tokens)
+        encodings = [
+            (passage, number) for number, encoding in enumerate(read) for passage in (encoding, *encoding.overflowing)
+        ]
         return {
-            "input_ids": [part.ids for part, _ in found],
-            "token_type_ids": [part.type_ids for part, _ in found],
-            "offset_mapping": [part.offsets for part, _ in found],
-            "overflow_to_sample_mapping": [number for _, number in found],
+            "input_ids": [passage.ids for passage, _ in encodings],
+            "token_type_ids": [passage.type_ids for passage, _ in encodings],
+            "offset_mapping": [passage.offsets for passage, _ in encodings],
+            "overflow_to_sample_mapping": [number for _, number in encodings],
         }
 
 
@@ -103,15 +110,20 @@ def _is_usual(options: Mapping[str, Any], rules: Mapping[str, Any]) -> bool:
     added = rules["added_tokens"]
     names = {token["content"] for token in added}
     plain = all(token["special"] and not token["normalized"] for token in added)
-    sides = {options.get(f"{what}_side", "right") for what in ("truncation", "padding")}
-    if any(options.get(name) for name in MORE) or not plain or sides != {"right"} or "pad_token" not in options:
+    sides = {options.get(f"{option}_side", "right") for option in ("truncation", "padding")}
+    if (
+        any(options.get(name) for name in ADDED_TOKEN_KEYS)
+        or not plain
+        or sides != {"right"}
+        or "pad_token" not in options
+    ):
         return False
     if options["tokenizer_class"] in AS_IN_FILE:
         return tuple(options["model_input_names"]) == INPUTS and special <= names | set(rules["model"]["vocab"])
-    return options["tokenizer_class"] in REBUILT and special == names and _made(rules) == _rebuilt(options)
+    return options["tokenizer_class"] in REBUILT and special == names and _normalised_rules(rules) == _rebuilt(options)
 
 
-def _made(rules: Mapping[str, Any]) -> dict[str, Any]:
+def _normalised_rules(rules: Mapping[str, Any]) -> dict[str, Any]:
     """The rules of `tokenizer.json` that say how a text is read, but for the vocabulary."""
     model = {key: value for key, value in rules["model"].items() if key != "vocab"}
     pairs = {key: rules["post_processor"][key] for key in ("single", "pair")}
@@ -124,7 +136,7 @@ def _rebuilt(options: Mapping[str, Any]) -> dict[str, Any]:
         {"SpecialToken": {"id": options[name], "type_id": number}}
         for name, number in (("cls_token", 0), ("sep_token", 0), ("sep_token", 1))
     )
-    one, other = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
+    sequence_a, sequence_b = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
     return {
         "normalizer": {
             "type": "BertNormalizer",
@@ -140,6 +152,6 @@ def _rebuilt(options: Mapping[str, Any]) -> dict[str, Any]:
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 100,
         },
-        "single": [first, one, last],
-        "pair": [first, one, last, other, end],
+        "single": [first, sequence_a, last],
+        "pair": [first, sequence_a, last, sequence_b, end],
     }

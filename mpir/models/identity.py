@@ -20,7 +20,7 @@ SETTINGS = (
 def identity_of(checkpoint: str, revision: str | None, max_length: int, precision: str) -> dict[str, Any]:
     """What the outputs of a checkpoint depend on; `precision` is the name of torch's number format."""
     folder = Path(checkpoint)
-    weights = next((found for kind in WEIGHTS if (found := _hashes(folder, kind))), None)
+    weights = next((hashes for pattern in WEIGHTS if (hashes := _hashes(folder, pattern))), None)
     if weights is None:
         name = {"name": checkpoint, "revision": str(revision)}
         return {"checkpoint": name, "length": max_length, "precision": precision}

@@ -25,26 +25,28 @@ class Interaction(Protocol):
 def maxsim(tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
     """The best product with a token of each document: max_j q_i·d_j, (D, N). See `Interaction`."""
     products = documents.float() @ tokens.float().T
-    return torch.stack([one.amax(dim=0) for one in torch.split(products, lengths.tolist())])
+    return torch.stack([product.amax(dim=0) for product in torch.split(products, lengths.tolist())])
 
 
 def scores(interaction: Interaction, questions: Sequence[Tensor], documents: Tensor, lengths: Tensor) -> Tensor:
     """Scores (Q, D) of documents for questions (N, W) each, as many of which are compared at once as there is room."""
-    found = [
-        one.sum(dim=1)
-        for part in _parts(questions, len(documents))
-        for one in torch.split(interaction(torch.cat(part), documents, lengths), [len(one) for one in part], dim=1)
+    columns = [
+        tokens.sum(dim=1)
+        for query_batch in _query_batches(questions, len(documents))
+        for tokens in torch.split(
+            interaction(torch.cat(query_batch), documents, lengths), [len(tokens) for tokens in query_batch], dim=1
+        )
     ]
-    return torch.stack(found)
+    return torch.stack(columns)
 
 
-def _parts(questions: Sequence[Tensor], tokens: int) -> Iterator[list[Tensor]]:
+def _query_batches(questions: Sequence[Tensor], tokens: int) -> Iterator[list[Tensor]]:
     """Questions in parts that make no more than PRODUCTS with so many tokens, but for a single one."""
-    part: list[Tensor] = []
-    for one in questions:
-        if part and (sum(map(len, part)) + len(one)) * tokens > PRODUCTS:
-            yield part
-            part = []
-        part.append(one)
-    if part:
-        yield part
+    batch: list[Tensor] = []
+    for query in questions:
+        if batch and (sum(map(len, batch)) + len(query)) * tokens > PRODUCTS:
+            yield batch
+            batch = []
+        batch.append(query)
+    if batch:
+        yield batch

@@ -57,14 +57,14 @@ class LateInteraction:
     def __post_init__(self) -> None:
         check_choice("form", self.form, NAMES)
         optional_whole_number("width", self.width, minimum=0)
-        for name, least in (("output", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
-            whole_number(name, getattr(self, name), minimum=least)
+        for name, minimum in (("output", 0), ("query_length", SHORTEST), ("document_length", SHORTEST)):
+            whole_number(name, getattr(self, name), minimum=minimum)
         for name in ("bias", "normalise", "masked", "punctuation"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {format_value(getattr(self, name))}; expected true or false.")
         if self.markers is not None:
             markers = tuple(self.markers) if isinstance(self.markers, list | tuple) else ()
-            if len(markers) != 2 or not all(isinstance(one, str) for one in markers):
+            if len(markers) != 2 or not all(isinstance(marker, str) for marker in markers):
                 raise InputError(f"markers is {format_value(self.markers)}; expected two tokens, or null for none.")
             object.__setattr__(self, "markers", markers)
 
@@ -97,12 +97,14 @@ class LateInteraction:
         """
         size = min(self.query_length if question else self.document_length, most)
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
-        found = read_alone(tokenizer, size - len(marker), texts, spans=spans)
+        passages = read_alone(tokenizer, size - len(marker), texts, spans=spans)
         mask = self.mask_token(tokenizer) if question else None
-        found.replace([_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in found.ids])
+        passages.replace(
+            [_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in passages.ids]
+        )
         nowhere = [(0, 0)] * len(marker)
-        found.spans = [np.array([*one[:1], *nowhere, *one[1:]], np.int32) for one in found.spans]
-        return found
+        passages.spans = [np.array([*span[:1], *nowhere, *span[1:]], np.int32) for span in passages.spans]
+        return passages
 
     def mask_token(self, tokenizer: Any) -> int | None:
         """The mask token that questions are filled up with. Raises InputError where there is none."""

@@ -34,8 +34,8 @@ def _bias(encoder: Any) -> Callable[[int], Tensor]:
 
     def bias(longest: int) -> Tensor:
         shape = torch.empty(1, longest, device=encoder.relative_attention_bias.weight.device)
-        found: Tensor = encoder.compute_position_bias(shape)
-        return found
+        position_bias: Tensor = encoder.compute_position_bias(shape)
+        return position_bias
 
     return bias
 
@@ -53,12 +53,14 @@ def _embeddings(tables: Any) -> SimpleNamespace:
 
 def _layer(layer: Any) -> SimpleNamespace:
     block, heads = layer.attention, layer.attention.attn
-    own = SimpleNamespace(query=heads.q, key=heads.k, value=heads.v, attention_head_size=heads.attention_head_size)
+    self_attention = SimpleNamespace(
+        query=heads.q, key=heads.k, value=heads.v, attention_head_size=heads.attention_head_size
+    )
 
     def mix(mixed: Tensor, states: Tensor) -> Tensor:
-        found: Tensor = block.LayerNorm(block.dropout(heads.o(mixed)) + states)
-        return found
+        mixed_states: Tensor = block.LayerNorm(block.dropout(heads.o(mixed)) + states)
+        return mixed_states
 
     return SimpleNamespace(
-        attention=SimpleNamespace(self=own, output=mix), intermediate=layer.intermediate, output=layer.output
+        attention=SimpleNamespace(self=self_attention, output=mix), intermediate=layer.intermediate, output=layer.output
     )

@@ -10,8 +10,8 @@ from mpir.validation import check_choice
 
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Precisions and what torch calls them; "auto" chooses."""
-KINDS = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
-_DEVICE = re.compile(rf"(?:{'|'.join(KINDS)})(?::\d{{1,3}})?")
+DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
+_DEVICE = re.compile(rf"(?:{'|'.join(DEVICE_TYPES)})(?::\d{{1,3}})?")
 
 
 def device_names(device: Any) -> str:

@@ -93,10 +93,10 @@ class TokenVectors:
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         """Vectors (T, W)."""
-        there = inputs["attention_mask"].bool()
-        seen = there if self.unseen is None else there & (inputs["input_ids"] != self.unseen)
-        states = model.base_model(**{**inputs, "attention_mask": seen.long()}).last_hidden_state
-        return self._finish(states[there], getattr(model, "classifier", None))
+        attended = inputs["attention_mask"].bool()
+        visible = attended if self.unseen is None else attended & (inputs["input_ids"] != self.unseen)
+        states = model.base_model(**{**inputs, "attention_mask": visible.long()}).last_hidden_state
+        return self._finish(states[attended], getattr(model, "classifier", None))
 
     def _finish(self, states: Tensor, head: Any) -> Tensor:
         if self.outputs is not None:

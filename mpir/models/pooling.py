@@ -33,8 +33,8 @@ class Pooling:
     similarity: str = "cosine"
 
     def __post_init__(self) -> None:
-        for what, value, known in (("pooling", self.kind, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
-            check_choice(what, value, known)
+        for name, value, known in (("pooling", self.kind, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
+            check_choice(name, value, known)
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
         """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""
@@ -73,8 +73,8 @@ def padded_vectors(model: Any, inputs: Mapping[str, Tensor], pooling: Pooling = 
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    kept = mask.unsqueeze(-1).to(states.dtype)
-    return (states * kept).sum(dim=1) / kept.sum(dim=1)
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
 def _first(states: Tensor, mask: Tensor) -> Tensor:

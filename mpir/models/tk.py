@@ -17,7 +17,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 MUS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9)
 """Likenesses of two words that the kernels look for."""
-LEAST = 1e-10
+MIN_KERNEL_SUM = 1e-10
 """A kernel's count below which the logarithm does not go."""
 WEIGHT = 0.014
 """The kernels' weights begin within it."""
@@ -38,12 +38,12 @@ class TKConfig(PreTrainedConfig):  # type: ignore[misc]
         intermediate_size: int = 300,
         max_position_embeddings: int = 512,
         sigma: float = 0.1,
-        **others: Any,
+        **options: Any,
     ) -> None:
         self.vocab_size, self.hidden_size, self.num_hidden_layers = vocab_size, hidden_size, num_hidden_layers
         self.num_attention_heads, self.intermediate_size = num_attention_heads, intermediate_size
         self.max_position_embeddings, self.sigma = max_position_embeddings, sigma
-        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **others})
+        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **options})
 
 
 class Kernels(nn.Module):
@@ -61,8 +61,10 @@ class Kernels(nn.Module):
         """What each token (N, W) finds in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
         cosines = documents.float() @ tokens.float().T
         near = (torch.exp((cosines - mu).square() / (-2 * self.sigma**2)) for mu in MUS)
-        counts = torch.stack([torch.segment_reduce(one, "sum", lengths=lengths, axis=0) for one in near], dim=2)
-        return torch.log((self.scale * counts).clamp(min=LEAST)) @ self.weight
+        counts = torch.stack(
+            [torch.segment_reduce(kernel_values, "sum", lengths=lengths, axis=0) for kernel_values in near], dim=2
+        )
+        return torch.log((self.scale * counts).clamp(min=MIN_KERNEL_SUM)) @ self.weight
 
 
 class _Base(PreTrainedModel):  # type: ignore[misc]

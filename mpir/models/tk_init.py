@@ -37,18 +37,19 @@ def make_tk(
     """
     for name, value in (("heads", heads), ("layers", layers), ("feed_forward", feed_forward)):
         whole_number(name, value)
-    found = read_word_vectors(vectors)
-    if found.vector_size % heads:
+    word_vectors = read_word_vectors(vectors)
+    if word_vectors.vector_size % heads:
         raise ArtefactError(
-            f"{vectors}: the vectors are {found.vector_size} wide, which {heads} heads cannot share; give vectors of "
+            f"{vectors}: the vectors are {word_vectors.vector_size} wide, which {heads} heads cannot share; give "
+            "vectors of "
             "another width, or another number of heads."
         )
     torch.manual_seed(seed)
-    words = [word for word in found.index_to_key if word not in (PADDING, UNKNOWN)]
+    words = [word for word in word_vectors.index_to_key if word not in (PADDING, UNKNOWN)]
     model = TKModel(
         TKConfig(
             vocab_size=len(words) + 2,
-            hidden_size=found.vector_size,
+            hidden_size=word_vectors.vector_size,
             num_hidden_layers=layers,
             num_attention_heads=heads,
             intermediate_size=feed_forward,
@@ -57,7 +58,9 @@ def make_tk(
     )
     with torch.no_grad():
         model.encoder.words.weight[:2] = 0.0
-        model.encoder.words.weight[2:] = torch.from_numpy(found.vectors[[found.key_to_index[word] for word in words]])
+        model.encoder.words.weight[2:] = torch.from_numpy(
+            word_vectors.vectors[[word_vectors.key_to_index[word] for word in words]]
+        )
     with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         _tokenizer(words).save_pretrained(temporary)

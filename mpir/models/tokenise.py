@@ -59,9 +59,9 @@ class Template:
 
     def fill(self, question: I32, sentence: I32) -> TokenSequence:
         """The sequence of a question's and a sentence's tokens."""
-        parts = (self.before, question, self.between, sentence, self.after)
-        ids = np.concatenate(parts, dtype=np.int32, casting="unsafe")
-        return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(part) for part in parts]))
+        pieces = (self.before, question, self.between, sentence, self.after)
+        ids = np.concatenate(pieces, dtype=np.int32, casting="unsafe")
+        return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(piece) for piece in pieces]))
 
 
 class PairTokenizer:
@@ -95,7 +95,7 @@ class PairTokenizer:
         """Tokenise pairs, in their legible form (mpir/text/legible.py)."""
         pairs = [(legible(question), legible(sentence)) for question, sentence in pairs]
         if self.template is None:
-            return _Whole(self, pairs)
+            return _PairByPair(self, pairs)
         return _Joined(self.template, self.max_length, pairs, self.texts)
 
     def texts(self, texts: list[str]) -> list[I32]:
@@ -108,11 +108,11 @@ class PairTokenizer:
         if len(ids) <= self.max_length:
             yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
         elif len(sentence) >= len(question):
-            for part in _parts(sentence):
-                yield from self.fitting(question, part)
+            for half in _halves(sentence):
+                yield from self.fitting(question, half)
         else:
-            for part in _parts(question):
-                yield from self.fitting(part, sentence)
+            for half in _halves(question):
+                yield from self.fitting(half, sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[I32]:
     """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     with _turn:
-        found = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
-    return [np.array(ids, np.int32) for ids in found]
+        token_ids = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
+    return [np.array(ids, np.int32) for ids in token_ids]
 
 
 def forget() -> None:
@@ -144,20 +144,20 @@ class _Joined:
         self._template = template
         questions, self._question_of = _unique([question for question, _ in pairs])
         sentences, self._sentence_of = _unique([sentence for _, sentence in pairs])
-        found = tokenise(questions + sentences) if pairs else []
-        self._questions, self._sentences = found[: len(questions)], found[len(questions) :]
+        token_ids = tokenise(questions + sentences) if pairs else []
+        self._questions, self._sentences = token_ids[: len(questions)], token_ids[len(questions) :]
         question_lengths = _lengths(self._questions)[self._question_of]
         sentence_lengths = _lengths(self._sentences)[self._sentence_of]
         room = max_length - template.extra
-        whole = np.stack([np.zeros_like(question_lengths), question_lengths, np.zeros_like(sentence_lengths),
+        whole_spans = np.stack([np.zeros_like(question_lengths), question_lengths, np.zeros_like(sentence_lengths),
                           sentence_lengths], axis=1)  # fmt: skip
         counts = np.ones(len(pairs), np.int64)
         long = np.flatnonzero(question_lengths + sentence_lengths > room)
         passages = [passages_of(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
-        counts[long] = [len(found) for found in passages]
+        counts[long] = [len(token_ids) for token_ids in passages]
         self.pair_of = np.repeat(np.arange(len(pairs)), counts)
-        self._bounds = whole[self.pair_of]
-        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(passages) if passages else whole[:0]
+        self._bounds = whole_spans[self.pair_of]
+        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(passages) if passages else whole_spans[:0]
         self.lengths = (
             template.extra + self._bounds[:, 1] - self._bounds[:, 0] + self._bounds[:, 3] - self._bounds[:, 2]
         )
@@ -172,13 +172,13 @@ class _Joined:
         ]
 
 
-class _Whole:
+class _PairByPair:
     """Pairs that were tokenised as pairs."""
 
     def __init__(self, reader: PairTokenizer, pairs: Sequence[Pair]) -> None:
-        found = [list(reader.fitting(*pair)) for pair in pairs]
-        self._tokens = [tokens for part in found for tokens in part]
-        self.pair_of = np.repeat(np.arange(len(pairs)), [len(part) for part in found])
+        sequences = [list(reader.fitting(*pair)) for pair in pairs]
+        self._tokens = [tokens for pair_sequences in sequences for tokens in pair_sequences]
+        self.pair_of = np.repeat(np.arange(len(pairs)), [len(pair_sequences) for pair_sequences in sequences])
         self.lengths = np.array([len(tokens.ids) for tokens in self._tokens], np.int64)
 
     def sequences(self, rows: I64) -> list[TokenSequence]:
@@ -214,7 +214,7 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
     as_read = without_surrogates if spans else legible
     with _turn:
-        found = tokenizer(
+        encoding = tokenizer(
             [as_read(text) for text in texts],
             truncation=True,
             max_length=max_length,
@@ -225,9 +225,9 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
             return_token_type_ids=False,
             verbose=False,
         )
-    ids = [np.array(one, np.int32) for one in found["input_ids"]]
-    where = [np.array(one, np.int32) for one in found["offset_mapping"]] if spans else []
-    return AloneTexts(ids, np.array(found["overflow_to_sample_mapping"], np.int64), where)
+    ids = [np.array(passage, np.int32) for passage in encoding["input_ids"]]
+    where = [np.array(passage, np.int32) for passage in encoding["offset_mapping"]] if spans else []
+    return AloneTexts(ids, np.array(encoding["overflow_to_sample_mapping"], np.int64), where)
 
 
 def find_template(tokenizer: Any) -> Template | None:
@@ -247,13 +247,17 @@ def find_template(tokenizer: Any) -> Template | None:
         ids[starts[4] :],
         tuple(segments[min(start, len(ids) - 1)] for start in starts),  # type: ignore[arg-type]
     )
-    return template if all(_gives(template, tokenizer, one, other) for one in PROBES for other in PROBES) else None
+    return (
+        template
+        if all(_gives(template, tokenizer, probe, paired_probe) for probe in PROBES for paired_probe in PROBES)
+        else None
+    )
 
 
-def _gives(template: Template, tokenizer: Any, one: str, other: str) -> bool:
-    alone = (np.array(_ids(tokenizer, text)[0], np.int32) for text in (one, other))
-    filled = template.fill(*alone)
-    return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, one, other)
+def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
+    separate_ids = (np.array(_ids(tokenizer, text)[0], np.int32) for text in (first, second))
+    filled = template.fill(*separate_ids)
+    return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, first, second)
 
 
 def _ids(tokenizer: Any, *texts: str) -> tuple[list[int], list[int]]:
@@ -261,21 +265,23 @@ def _ids(tokenizer: Any, *texts: str) -> tuple[list[int], list[int]]:
     # In lists, because a single pair whose second text is empty is taken for a single text.
     lists = [[text] for text in texts]
     with _turn:
-        found = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
-    ids = list(found["input_ids"][0])
-    return ids, list(found["token_type_ids"][0]) if "token_type_ids" in found else [0] * len(ids)
+        encoding = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
+    ids = list(encoding["input_ids"][0])
+    return ids, list(encoding["token_type_ids"][0]) if "token_type_ids" in encoding else [0] * len(ids)
 
 
-def _find(ids: list[int], part: list[int], start: int) -> int:
-    return next((i for i in range(start, len(ids) - len(part) + 1) if ids[i : i + len(part)] == part), -1)
+def _find(ids: list[int], sublist: list[int], start: int) -> int:
+    return next((i for i in range(start, len(ids) - len(sublist) + 1) if ids[i : i + len(sublist)] == sublist), -1)
 
 
 def passages_of(question: int, sentence: int, room: int) -> I64:
     """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
-    most = max(room - sentence, room - room // SENTENCE_SHARE)
-    in_question = spans(question, most)
-    in_sentence = spans(sentence, room - min(question, most))
-    return np.array([(*one, *other) for one in in_question for other in in_sentence], np.int64)
+    query_room = max(room - sentence, room - room // SENTENCE_SHARE)
+    in_question = spans(question, query_room)
+    in_sentence = spans(sentence, room - min(question, query_room))
+    return np.array(
+        [(*query_span, *sentence_span) for query_span in in_question for sentence_span in in_sentence], np.int64
+    )
 
 
 def spans(count: int, size: int) -> list[tuple[int, int]]:
@@ -287,7 +293,7 @@ def spans(count: int, size: int) -> list[tuple[int, int]]:
     return [(begin, begin + size) for begin in np.linspace(0, count - size, number).astype(int).tolist()]
 
 
-def _parts(text: str) -> tuple[str, str]:
+def _halves(text: str) -> tuple[str, str]:
     """The two halves of a text, with a quarter of it in both. Raises InputError where it cannot be halved."""
     if len(text) < 4:
         raise InputError(

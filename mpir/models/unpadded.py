@@ -34,10 +34,10 @@ STEPS = 8
 
 def can_unpad(model: Any) -> bool:
     """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
-    kind = type(model).__name__
-    if kind == mpnet.CLASSIFIER:
+    class_name = type(model).__name__
+    if class_name == mpnet.CLASSIFIER:
         return bool(model.config.hidden_act == SUPPORTED["hidden_act"])
-    if not isinstance(model, Bert) and kind != CLASSIFIER:
+    if not isinstance(model, Bert) and class_name != CLASSIFIER:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 
@@ -95,7 +95,7 @@ class UnpaddedBert:
         device = batch.positions.device
         filling = np.zeros(len(batch.positions) - batch.tokens, np.int32)
         ids, types = (
-            torch.from_numpy(np.concatenate([*part, filling])).to(device) for part in zip(*sequences, strict=True)
+            torch.from_numpy(np.concatenate([*arrays, filling])).to(device) for arrays in zip(*sequences, strict=True)
         )
         states = tables.word_embeddings(ids) + tables.token_type_embeddings(types)
         normed: Tensor = tables.LayerNorm(states + tables.position_embeddings(batch.positions))
@@ -162,18 +162,18 @@ class _Batch:
     def _added_to(self, query: Tensor) -> Tensor | None:
         """What scores have added to them: the bias, and minus infinity where there is nothing to see. Made once."""
         if self._added is None:
-            parts = (None if self.even else self.outside, self.bias)
-            for part in (one.to(query.dtype) for one in parts if one is not None):
-                self._added = part if self._added is None else self._added + part
+            biases = (None if self.even else self.outside, self.bias)
+            for bias in (tensor.to(query.dtype) for tensor in biases if tensor is not None):
+                self._added = bias if self._added is None else self._added + bias
         return self._added
 
     def attend_apart(self, states: Tensor, heads: int) -> Tensor:
         """Attention inside one sequence after another: (T, W) from queries, keys and values (T, 3 W)."""
-        parts = torch.split(states.view(len(states), 3, heads, -1), [*self.sizes, len(states) - self.tokens])
-        apart = (part.permute(1, 2, 0, 3)[:, None] for part in parts[:-1])
-        mixed = [_attention(query, key, value, self._bias_among(query)) for query, key, value in apart]
-        filling = states.new_zeros(len(parts[-1]), states.shape[1] // 3)
-        return torch.cat([*(part[0].transpose(0, 1).flatten(1) for part in mixed), filling])
+        by_size = torch.split(states.view(len(states), 3, heads, -1), [*self.sizes, len(states) - self.tokens])
+        sequences = (sequence.permute(1, 2, 0, 3)[:, None] for sequence in by_size[:-1])
+        mixed = [_attention(query, key, value, self._bias_among(query)) for query, key, value in sequences]
+        filling = states.new_zeros(len(by_size[-1]), states.shape[1] // 3)
+        return torch.cat([*(sequence[0].transpose(0, 1).flatten(1) for sequence in mixed), filling])
 
     def _bias_among(self, query: Tensor) -> Tensor | None:
         """The bias (1, H, n, n) among the n tokens of one sequence."""
@@ -199,13 +199,15 @@ class _Layer:
         self.width = self.attention.query.out_features
         self.mix, self.narrow = layer.attention.output, layer.output
         self.wide = layer.intermediate.dense
-        self._joined = None if trains else tuple(part.detach() for part in self._join())
+        self._joined = None if trains else tuple(matrix.detach() for matrix in self._join())
 
     def _join(self) -> tuple[Tensor, Tensor]:
         """Weight (3 W, W) and bias (3 W,) of query, key and value, the query scaled as the scores shall be."""
-        parts = (self.attention.query, self.attention.key, self.attention.value)
+        projections = (self.attention.query, self.attention.key, self.attention.value)
         scales = (self.attention.attention_head_size**-0.5, 1.0, 1.0)
-        weight, bias = ([getattr(p, n) * s for p, s in zip(parts, scales, strict=True)] for n in ("weight", "bias"))
+        weight, bias = (
+            [getattr(p, n) * s for p, s in zip(projections, scales, strict=True)] for n in ("weight", "bias")
+        )
         return torch.cat(weight), torch.cat(bias)
 
     def all_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
@@ -220,16 +222,16 @@ class _Layer:
     def first_tokens(self, states: Tensor, batch: _Batch) -> Tensor:
         """The next states (N, W) of each sequence's first token."""
         weight, bias = self._joined or self._join()
-        own = states.index_select(0, batch.first)
-        query = functional.linear(own, weight[: self.width], bias[: self.width])
-        others = functional.linear(states, weight[self.width :], bias[self.width :])
-        mixed = batch.attend(*self._heads(query[:, None], 1), *self._heads(batch.pad(others), 2))
-        return self._finish(own, mixed.flatten(1))
+        first_states = states.index_select(0, batch.first)
+        query = functional.linear(first_states, weight[: self.width], bias[: self.width])
+        keys_values = functional.linear(states, weight[self.width :], bias[self.width :])
+        mixed = batch.attend(*self._heads(query[:, None], 1), *self._heads(batch.pad(keys_values), 2))
+        return self._finish(first_states, mixed.flatten(1))
 
-    def _heads(self, states: Tensor, parts: int) -> Tensor:
+    def _heads(self, states: Tensor, count: int) -> Tensor:
         """(N, Q, parts · W) as (parts, N, heads, Q, W / heads), in one copy."""
-        apart = states.view(*states.shape[:2], parts, self.heads, self.width // self.heads)
-        return apart.permute(2, 0, 3, 1, 4).contiguous()
+        by_head = states.view(*states.shape[:2], count, self.heads, self.width // self.heads)
+        return by_head.permute(2, 0, 3, 1, 4).contiguous()
 
     def _finish(self, states: Tensor, mixed: Tensor) -> Tensor:
         states = self.mix(mixed, states)

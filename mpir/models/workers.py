@@ -56,8 +56,8 @@ class Worker:
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """What `Encoder.run` gives for a batch. Raises what `call` does."""
-        found: F32 = self.call((reading, *_joined(sequences)))
-        return found
+        outputs: F32 = self.call((reading, *_joined(sequences)))
+        return outputs
 
     def call(self, message: Any) -> Any:
         """Send a message and wait for the answer. Raises EOFError if the worker has ended, or the error it answers."""
@@ -135,22 +135,22 @@ class Workers:
             ) from error
 
     def _share(self, jobs: Iterator[Job], reading: Reading, threads: ThreadPoolExecutor) -> Answers:
-        idle, again = list(self.alive), deque[tuple[Job, int]]()
+        idle, retries = list(self.alive), deque[tuple[Job, int]]()
         busy: dict[Future[F32], tuple[Worker, Job, int]] = {}
         fresh = ((job, 1) for job in jobs)
         while True:
-            while idle and (given := again.popleft() if again else next(fresh, None)):
-                worker, (job, attempt) = idle.pop(0), given
+            while idle and (next_job := retries.popleft() if retries else next(fresh, None)):
+                worker, (job, attempt) = idle.pop(0), next_job
                 busy[threads.submit(worker.run, job[1], reading)] = worker, job, attempt
             if not busy:
                 return
-            for done in wait(busy, return_when=FIRST_COMPLETED).done:
-                worker, job, attempt = busy.pop(done)
+            for finished in wait(busy, return_when=FIRST_COMPLETED).done:
+                worker, job, attempt = busy.pop(finished)
                 try:
-                    logits = done.result()
+                    logits = finished.result()
                 except EOFError:
                     self._lost(worker, attempt)
-                    again.append((job, attempt + 1))
+                    retries.append((job, attempt + 1))
                 else:
                     idle.append(worker)
                     yield job[0], logits
@@ -192,11 +192,11 @@ def serve() -> None:
         try:
             answer = None
             if encoder is None:
-                encoder = _made(*message)
+                encoder = _make_in_worker(*message)
             else:
                 reading, ids, type_ids, ends = message
-                parts = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
-                answer = encoder.run([TokenSequence(*part) for part in parts], reading)
+                sequences = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
+                answer = encoder.run([TokenSequence(*sequence) for sequence in sequences], reading)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             answer = error
@@ -204,7 +204,7 @@ def serve() -> None:
         answers.flush()
 
 
-def _made(make: Callable[..., Any], settings: Mapping[str, Any], threads: int) -> Any:
+def _make_in_worker(make: Callable[..., Any], settings: Mapping[str, Any], threads: int) -> Any:
     import torch
 
     if settings["device"].startswith("cpu"):

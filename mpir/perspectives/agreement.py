@@ -105,16 +105,17 @@ def _ranked_agreement(texts: Sequence[str], rank: I64, relevance: Float, heard: 
     """The column (N,) of sentences in the order of their documents' ranks (N,)."""
     words, text_of = MemoryIndex(texts).weights(), np.unique(np.asarray(texts, object), return_inverse=True)[1]
     trust = minmax(relevance, np.zeros_like(rank)) ** 2 * (rank < (np.inf if heard is None else heard))
-    voice, own = _voices(text_of, trust), _papers(text_of, rank)
+    voice, paper_of = _voices(text_of, trust), _papers(text_of, rank)
     trust *= voice == np.arange(len(texts))
     said = trust[words.text] * words.weight
     # A term counts by what all documents say of it, less what the sentence's own does.
-    _, place = np.unique(words.term * (own.max() + 1) + own[words.text], return_inverse=True)
-    others = np.bincount(words.term, said)[words.term] - np.bincount(place, said)[place]
+    _, group_of = np.unique(words.term * (paper_of.max() + 1) + paper_of[words.text], return_inverse=True)
+    from_others = np.bincount(words.term, said)[words.term] - np.bincount(group_of, said)[group_of]
     heard_of, length = (
-        np.bincount(words.text, words.weight * by, minlength=len(texts)) for by in (np.maximum(others, 0), words.weight)
+        np.bincount(words.text, words.weight * by, minlength=len(texts))
+        for by in (np.maximum(from_others, 0), words.weight)
     )
-    copied = trust[voice] * length * (own[voice] != own)
+    copied = trust[voice] * length * (paper_of[voice] != paper_of)
     return np.asarray(np.maximum(heard_of - copied, 0.0))
 
 
@@ -127,7 +128,7 @@ def _voices(text_of: I64, trust: F64) -> I64:
 
 def _papers(text_of: I64, document_of: I64) -> I64:
     """The paper (N,) of each sentence, the same for documents with the same sentences."""
-    parts = np.split(text_of, np.flatnonzero(np.diff(document_of)) + 1)
+    documents = np.split(text_of, np.flatnonzero(np.diff(document_of)) + 1)
     known: dict[bytes, int] = {}
-    numbers = [known.setdefault(part.tobytes(), number) for number, part in enumerate(parts)]
-    return np.repeat(numbers, [len(part) for part in parts])
+    numbers = [known.setdefault(sentences.tobytes(), number) for number, sentences in enumerate(documents)]
+    return np.repeat(numbers, [len(sentences) for sentences in documents])

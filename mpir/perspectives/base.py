@@ -86,9 +86,9 @@ class Perspective(ABC):
         """
         values = np.zeros(len(pairs))
         for question, members in by_question(pairs):
-            found = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
-            check_shape(self.name, found, len(members))
-            values[members] = found
+            scores = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
+            check_shape(self.name, scores, len(members))
+            values[members] = scores
         return values, np.zeros(len(pairs), bool)
 
     def explain(self, question: str, text: str) -> list[str]:
@@ -128,8 +128,8 @@ class Perspective(ABC):
 
         Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
         """
-        kept = {key: value for key, value in self.identity.items() if key not in ("precision", "settings")}
-        return self._fingerprint(kept)
+        portable = {key: value for key, value in self.identity.items() if key not in ("precision", "settings")}
+        return self._fingerprint(portable)
 
     def _fingerprint(self, identity: Mapping[str, Any]) -> str:
         try:
@@ -147,7 +147,7 @@ def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     rows: dict[str, list[int]] = {}
     for row, (question, _) in enumerate(pairs):
         rows.setdefault(question, []).append(row)
-    return ((question, np.array(found, np.int64)) for question, found in rows.items())
+    return ((question, np.array(query_rows, np.int64)) for question, query_rows in rows.items())
 
 
 def as_numbers(name: str, values: Any) -> F64:
@@ -178,9 +178,9 @@ def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "share
     So a subclass that answers `score` in a way of its own is never bypassed by what its base class does faster.
     """
     for base in type(perspective).__mro__:
-        for way in ("shared", "score_pairs", "score"):
-            if way in vars(base) and base is not Perspective:
-                return "score_pairs" if way == "shared" and perspective.shared is None else way
+        for method in ("shared", "score_pairs", "score"):
+            if method in vars(base) and base is not Perspective:
+                return "score_pairs" if method == "shared" and perspective.shared is None else method
     return "score"
 
 
@@ -209,9 +209,9 @@ def register(kind: str) -> Callable[[Registered], Registered]:
     A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
     """
 
-    def keep(found: Registered) -> Registered:
-        _factories[kind] = _as_factory(found)
-        return found
+    def keep(registered: Registered) -> Registered:
+        _factories[kind] = _as_factory(registered)
+        return registered
 
     return keep
 
@@ -258,14 +258,14 @@ def _import(kind: str) -> Any:
         raise InputError(message) from error
 
 
-def _as_factory(found: Any) -> Factory:
+def _as_factory(registered: Any) -> Factory:
     """A factory as it is, or a Perspective class wrapped as one, with the options as its arguments."""
-    if not (isinstance(found, type) and issubclass(found, Perspective)):
-        factory: Factory = found
+    if not (isinstance(registered, type) and issubclass(registered, Perspective)):
+        factory: Factory = registered
         return factory
 
     def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-        perspective: Perspective = found(**options)
+        perspective: Perspective = registered(**options)
         perspective.name = name
         return perspective
 

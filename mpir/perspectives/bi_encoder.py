@@ -61,11 +61,13 @@ class BiEncoderPerspective(Perspective):
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
-        found = [
+        batches = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)
         ]
-        cosines, in_passages = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ([], [])
+        cosines, in_passages = (
+            (np.concatenate(arrays) for arrays in zip(*batches, strict=True)) if batches else ([], [])
+        )
         values = np.asarray(cosines, np.float64)
         if self.scale in TOPS:
             values = TOPS[self.scale] * values.clip(0.0, 1.0)
@@ -75,13 +77,13 @@ class BiEncoderPerspective(Perspective):
         """Cosines (N,), of a text in several passages the highest, and which have such a text."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
         vectors, text_of = self.encoder.vectors(list(number), pooling=self.pooling, progress=progress)
-        first, parts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
+        first, counts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
         left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
         cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])
-        in_passages = (parts[left] > 1) | (parts[right] > 1)
+        in_passages = (counts[left] > 1) | (counts[right] > 1)
         for row in np.flatnonzero(in_passages):
-            one, other = (vectors[first[i] : first[i] + parts[i]] for i in (left[row], right[row]))
-            cosines[row] = (one @ other.T).max()
+            left_vectors, right_vectors = (vectors[first[i] : first[i] + counts[i]] for i in (left[row], right[row]))
+            cosines[row] = (left_vectors @ right_vectors.T).max()
         return cosines, in_passages
 
     def close(self) -> None:

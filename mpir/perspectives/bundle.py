@@ -167,8 +167,10 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
     _check_form({"perspectives": [], **manifest}, manifest_path)
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
     paths += _used(manifest, manifest_path.parent)  # a bundle need not be sealed
-    found = (path.stat() if path.is_file() else None for path in paths)
-    return tuple(status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for status in found)
+    states = (path.stat() if path.is_file() else None for path in paths)
+    return tuple(
+        status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for status in states
+    )
 
 
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
@@ -179,8 +181,8 @@ def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
 
 
 def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
-    for key, (kind, form) in FORM.items():
-        if not isinstance(manifest.get(key), kind | None):
+    for key, (expected_type, form) in FORM.items():
+        if not isinstance(manifest.get(key), expected_type | None):
             raise ArtefactError(f"{path}: {key} is {format_value(manifest[key])}; expected {form}.")
     for name, expected in (manifest.get("files") or {}).items():
         if not isinstance(expected, str):
@@ -227,21 +229,21 @@ def _locate(which: str | Path) -> Path:
         raise ArtefactError(
             f"bundle is {format_value(which)}; expected the path of a folder, or one of {', '.join(shipped)}."
         )
-    found = found_file(which) or found_file(Path(which) / MANIFEST)
+    located = found_file(which) or found_file(Path(which) / MANIFEST)
     if isinstance(which, str) and not _looks_like_a_path(which):
         if which in shipped:
             return shipped[which]
-        hint = f"; for the folder of that name write ./{which}" if found else ""
+        hint = f"; for the folder of that name write ./{which}" if located else ""
         raise ArtefactError(
             f"bundle {format_value(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
             f"{MANIFEST}, such as ./mine{hint}."
         )
-    if found is None:
+    if located is None:
         raise ArtefactError(
             f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, or one of "
             f"{', '.join(shipped)}."
         )
-    return found
+    return located
 
 
 def _looks_like_a_path(which: str) -> bool:
@@ -251,10 +253,10 @@ def _looks_like_a_path(which: str) -> bool:
 def _check_file(path: Path, expected: str, manifest: Path) -> None:
     if not path.is_file():
         raise ArtefactError(f"{path}: the file is missing, though {manifest} lists it; restore the bundle.")
-    found = sha256(path)
-    if found != expected:
+    actual = sha256(path)
+    if actual != expected:
         raise ArtefactError(
-            f"{path}: the content has SHA-256 {found[:12]}…, but {manifest} expects {expected[:12]}…; "
+            f"{path}: the content has SHA-256 {actual[:12]}…, but {manifest} expects {expected[:12]}…; "
             "restore the file, or run `mpir bundle seal` on the folder if the change is meant."
         )
 

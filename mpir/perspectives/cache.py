@@ -92,13 +92,13 @@ class ScoreCache:
         """Scores (N,) of a perspective for pairs, the flags `in_passages` (N,), and which of them (N,) were found."""
         keys = list(_keys(fingerprint, pairs))
         records = self._do(lambda database: _read(database, keys)) or {}
-        found = np.array([key in records for key in keys], bool)
+        is_cached = np.array([key in records for key in keys], bool)
         values, in_passages = np.zeros(len(keys)), np.zeros(len(keys), bool)
-        for row in np.flatnonzero(found):
+        for row in np.flatnonzero(is_cached):
             values[row], in_passages[row] = records[keys[row]]
-        self.hits += int(found.sum())
-        self.misses += int((~found).sum())
-        return values, in_passages, found
+        self.hits += int(is_cached.sum())
+        self.misses += int((~is_cached).sum())
+        return values, in_passages, is_cached
 
     def keep(
         self,
@@ -229,10 +229,10 @@ def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
     """A key of 16 bytes for each pair; the question's digest comes first, so that its sentences lie together."""
     start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
     for question, sentence in pairs:
-        asked = question.encode(errors="surrogatepass")
+        query_bytes = question.encode(errors="surrogatepass")
         digest = start.copy()
-        digest.update(b"%d " % len(asked) + asked + sentence.encode(errors="surrogatepass"))
-        yield blake2b(asked, digest_size=4).digest() + digest.digest()
+        digest.update(b"%d " % len(query_bytes) + query_bytes + sentence.encode(errors="surrogatepass"))
+        yield blake2b(query_bytes, digest_size=4).digest() + digest.digest()
 
 
 def _record(key: bytes, value: float, in_passages: bool) -> bytes:
@@ -241,13 +241,13 @@ def _record(key: bytes, value: float, in_passages: bool) -> bytes:
 
 
 def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
-    found = {}
+    records = {}
     for start in range(0, len(keys), KEYS_PER_QUERY):
-        part = keys[start : start + KEYS_PER_QUERY]
-        places = ",".join("?" * len(part))
-        for key, record in database.execute(f"SELECT key, record FROM scores WHERE key IN ({places})", part):
-            found[key] = _score(key, record)
-    return found
+        batch = keys[start : start + KEYS_PER_QUERY]
+        placeholders = ",".join("?" * len(batch))
+        for key, record in database.execute(f"SELECT key, record FROM scores WHERE key IN ({placeholders})", batch):
+            records[key] = _score(key, record)
+    return records
 
 
 def _score(key: bytes, record: object) -> tuple[float, bool]:

@@ -73,13 +73,13 @@ class LatePerspective(Perspective):
         values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)
         long: set[str] = set()
         for start in range(0, len(pairs), PAIRS_PER_PASS):
-            part = pairs[start : start + PAIRS_PER_PASS]
-            questions = self._vectors([question for question, _ in part], question=True, progress=progress)
-            texts = self._vectors([text for _, text in part], question=False, progress=progress)
-            for question, rows in by_question(part):
-                found = self._meet(questions[question], [texts[part[row][1]] for row in rows])
-                values[start + rows] = found
-            in_passages[start : start + len(part)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in part]
+            batch = pairs[start : start + PAIRS_PER_PASS]
+            questions = self._vectors([question for question, _ in batch], question=True, progress=progress)
+            texts = self._vectors([text for _, text in batch], question=False, progress=progress)
+            for question, rows in by_question(batch):
+                scores = self._meet(questions[question], [texts[batch[row][1]] for row in rows])
+                values[start + rows] = scores
+            in_passages[start : start + len(batch)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in batch]
             long.update(question for question, passages in questions.items() if len(passages) > 1)
         if long:
             message = "%s: %d questions are longer than %d tokens, are read in passages and count with the best"
@@ -89,16 +89,16 @@ class LatePerspective(Perspective):
     def _vectors(self, texts: Sequence[str], *, question: bool, progress: bool) -> dict[str, list[Tensor]]:
         """The token vectors (T, W) of each text's passages: of a document those that are at hand, or from the model."""
         distinct = list(dict.fromkeys(texts))
-        found = {} if question else self._kept.look_up(distinct)
-        if missing := [text for text in distinct if text not in found]:
+        cached = {} if question else self._kept.look_up(distinct)
+        if missing := [text for text in distinct if text not in cached]:
             vectors, text_of = self.encoder.token_vectors(missing, self.late, question=question, progress=progress)
             fresh: dict[str, list[Tensor]] = {text: [] for text in missing}
-            for number, one in zip(text_of.tolist(), vectors, strict=True):
-                fresh[missing[number]].append(one)
-            found |= fresh
+            for number, text_vectors in zip(text_of.tolist(), vectors, strict=True):
+                fresh[missing[number]].append(text_vectors)
+            cached |= fresh
             if not question:
                 self._kept.keep(fresh)
-        return found
+        return cached
 
     def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
         """Scores (N,) of texts for a question, of several passages the best."""
@@ -106,30 +106,35 @@ class LatePerspective(Perspective):
 
         from mpir.models.interaction import scores
 
-        passages = [one for passages in texts for one in passages]
-        lengths, flat = torch.tensor([len(one) for one in passages]), torch.cat(passages)
+        passages = [passage for passages in texts for passage in passages]
+        lengths, flat = torch.tensor([len(passage) for passage in passages]), torch.cat(passages)
         with torch.inference_mode():
-            found = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
+            token_scores = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
         first = np.cumsum([0, *(len(passages) for passages in texts)])[:-1]
-        best: F64 = np.maximum.reduceat(found.double().numpy(), first)
+        best: F64 = np.maximum.reduceat(token_scores.double().numpy(), first)
         return best
 
     def matches(self, question: str, text: str) -> list[Match]:
         """What each token of the question found in the text, in the question's order; of passages the best ones'."""
         sides = [(question, True), (text, False)]
-        left, right = (self._vectors([one], question=asks, progress=False)[one] for one, asks in sides)
-        names = [self.encoder.token_names(legible(one), self.late, question=asks) for one, asks in sides]
+        left, right = (
+            self._vectors([side_text], question=asks, progress=False)[side_text] for side_text, asks in sides
+        )
+        names = [self.encoder.token_names(legible(side_text), self.late, question=asks) for side_text, asks in sides]
         score = {(i, j): self._meet([q], [[d]])[0] for i, q in enumerate(left) for j, d in enumerate(right)}
         i, j = max(score, key=lambda pair: score[pair])
-        likeness, place = (left[i].float() @ right[j].float().T).max(dim=1)
-        best = (names[1][j][one] for one in place.tolist())
+        likeness, best_token = (left[i].float() @ right[j].float().T).max(dim=1)
+        best = (names[1][j][side_text] for side_text in best_token.tolist())
         pairs = zip(names[0][i], best, likeness.tolist(), strict=True)
-        return [Match(asked, at, found, there, like) for (asked, at), (found, there), like in pairs]
+        return [
+            Match(query_token, at, text_token, text_span, like)
+            for (query_token, at), (text_token, text_span), like in pairs
+        ]
 
     def explain(self, question: str, text: str) -> list[str]:
         """The same in words, such as ``aspirin: aspirin 0.93``, without special tokens."""
-        found = (one for one in self.matches(question, text) if one.asked_at != (0, 0))
-        return [f"{one.asked}: {one.found} {one.similarity:.2f}" for one in found]
+        matches = (match for match in self.matches(question, text) if match.asked_at != (0, 0))
+        return [f"{match.asked}: {match.found} {match.similarity:.2f}" for match in matches]
 
     def close(self) -> None:
         """End the processes of the encoder's devices, and let go of the vectors."""
@@ -144,7 +149,7 @@ class LatePerspective(Perspective):
 
 def _bytes(_: str, vectors: Sequence[Tensor]) -> int:
     """What a text's vectors take in memory, beside which the text is nothing."""
-    return sum(one.nbytes for one in vectors)
+    return sum(array.nbytes for array in vectors)
 
 
 @register("colbert")

@@ -68,41 +68,51 @@ class NegationPerspective(Perspective):
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,), from -1 to 1."""
-        asked, *found = self._polarities([question, *sentences])
-        values = [sum(said.get(one, 0.0) * asked[one] for one in asked) for said in found]
-        return np.array(values, np.float64) / max(1, len(asked))
+        query_polarity, *text_polarities = self._polarities([question, *sentences])
+        values = [
+            sum(said.get(concept, 0.0) * query_polarity[concept] for concept in query_polarity)
+            for said in text_polarities
+        ]
+        return np.array(values, np.float64) / max(1, len(query_polarity))
 
     def explain(self, question: str, text: str) -> list[str]:
         """What the text says of the question's concepts, such as ``pleural effusion: negated by "no"``."""
-        (asked,) = self._polarities([question])
-        said = dict.fromkeys(_in_words(one) for one in self.mentions(text) if one.concept in asked)
+        (query_polarity,) = self._polarities([question])
+        said = dict.fromkeys(_in_words(mention) for mention in self.mentions(text) if mention.concept in query_polarity)
         return list(said) or ["nothing of the lexicon"]
 
     def mentions(self, text: str) -> list[Mention]:
         """The mentions of a text, whose sentences are found as in reports; offsets are into the text."""
         spans = split(text, splitting="report")
         pieces = [text[begin:end] for begin, end in spans]
-        found = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
+        annotations = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
         return [
-            Mention(one.concept, one.phrase, start + one.begin, start + one.end, one.status, one.trigger)
-            for (start, _), several in zip(spans, found, strict=True)
-            for one in several
+            Mention(
+                mention.concept,
+                mention.phrase,
+                start + mention.begin,
+                start + mention.end,
+                mention.status,
+                mention.trigger,
+            )
+            for (start, _), several in zip(spans, annotations, strict=True)
+            for mention in several
         ]
 
     def _polarities(self, texts: Sequence[str]) -> list[dict[str, float]]:
         """What each text says, as `_read` has it; texts that were read lately are not read again."""
-        found = self._kept.look_up(texts)
-        fresh = {text: self._read(text) for text in dict.fromkeys(texts) if text not in found}
+        polarities = self._kept.look_up(texts)
+        fresh = {text: self._read(text) for text in dict.fromkeys(texts) if text not in polarities}
         self._kept.keep(fresh)
-        found |= fresh
-        return [found[text] for text in texts]
+        polarities |= fresh
+        return [polarities[text] for text in texts]
 
     def _read(self, text: str) -> dict[str, float]:
         """From -1 (negated) to 1 (affirmed), for every concept of a text."""
         values: dict[str, list[float]] = {}
         for mention in self.mentions(text):
             values.setdefault(mention.concept, []).append(VALUE[mention.status])
-        return {concept: self._one(found) for concept, found in values.items()}
+        return {concept: self._one(statuses) for concept, statuses in values.items()}
 
     def _one(self, values: list[float]) -> float:
         if self.several == "mean":
@@ -134,7 +144,10 @@ def _in_words(mention: Mention) -> str:
 @register("negation")
 def load_negation(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``lexicon`` is a file of the bundle, ``triggers`` a list of names."""
-    others = {key: value for key, value in options.items() if key not in ("lexicon", "triggers")}
-    triggers = [path if (path := loading.folder / one).is_file() else one for one in options.get("triggers", ())]
+    settings = {key: value for key, value in options.items() if key not in ("lexicon", "triggers")}
+    triggers = [
+        path if (path := loading.folder / trigger_name).is_file() else trigger_name
+        for trigger_name in options.get("triggers", ())
+    ]
     lexicon = Lexicon.load(loading.folder / options["lexicon"])
-    return NegationPerspective(lexicon, negation=NegEx.load(*triggers), name=name, **others)
+    return NegationPerspective(lexicon, negation=NegEx.load(*triggers), name=name, **settings)

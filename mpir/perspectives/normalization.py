@@ -58,12 +58,12 @@ def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False
     counts = np.bincount(segment).reshape(-1, *[1] * (values.ndim - 1))
     order = _descending(values, segment)
     centred = values - (np.add.reduceat(np.take_along_axis(values, order, 0), starts, axis=0) / counts)[segment]
-    best, least = np.maximum.reduceat(values, starts, axis=0), np.minimum.reduceat(values, starts, axis=0)
-    more = np.where(np.logical_and(bm25, least >= 0), FEW, 0)
+    best, lowest = np.maximum.reduceat(values, starts, axis=0), np.minimum.reduceat(values, starts, axis=0)
+    pseudo_count = np.where(np.logical_and(bm25, lowest >= 0), FEW, 0)
     squares = np.add.reduceat(np.take_along_axis(centred, order, 0) ** 2, starts, axis=0)
-    own, drawn = squares / counts, (squares + more * (USUAL * best) ** 2) / (counts + more)
-    told_apart = np.sqrt(own) > 1e-9 * np.maximum(best, -least)  # else these are rounding errors
-    spread = np.where(told_apart, np.sqrt(np.maximum(own, drawn)), 1.0)
+    variance, drawn = squares / counts, (squares + pseudo_count * (USUAL * best) ** 2) / (counts + pseudo_count)
+    told_apart = np.sqrt(variance) > 1e-9 * np.maximum(best, -lowest)  # else these are rounding errors
+    spread = np.where(told_apart, np.sqrt(np.maximum(variance, drawn)), 1.0)
     return np.where(told_apart[segment], centred / spread[segment], 0.0)
 
 

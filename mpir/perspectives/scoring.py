@@ -86,12 +86,15 @@ class _Table:
     def look_up(cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None) -> _Table:
         """A table with what the cache holds."""
         shape = len(pairs), len(perspectives)
-        caches = [(cache, one.fingerprint) if cache and one.has_identity else None for one in perspectives]
+        caches = [
+            (cache, perspective.fingerprint) if cache and perspective.has_identity else None
+            for perspective in perspectives
+        ]
         table = cls(perspectives, pairs, caches, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
-        for column, place in enumerate(caches):
-            if place:
-                kept = place[0].look_up(place[1], pairs)
-                table.values[:, column], table.in_passages[:, column], table.found[:, column] = kept
+        for column, cache_entry in enumerate(caches):
+            if cache_entry:
+                cached = cache_entry[0].look_up(cache_entry[1], pairs)
+                table.values[:, column], table.in_passages[:, column], table.found[:, column] = cached
         return table
 
     def fill(self, rows: I64, columns: Sequence[int], progress: bool) -> None:
@@ -99,30 +102,30 @@ class _Table:
         pairs = [self.pairs[row] for row in rows]
         outputs: tuple[F32, Bool] | None = None
         for column in columns:
-            one = self.perspectives[column]
-            way, shared = asked_by(one), one.shared
-            if way == "shared" and shared is not None:
+            perspective = self.perspectives[column]
+            method, shared = asked_by(perspective), perspective.shared
+            if method == "shared" and shared is not None:
                 outputs = outputs or shared.outputs(pairs, progress=progress)
-                values, in_passages = one.read(outputs[0]), outputs[1]
+                values, in_passages = perspective.read(outputs[0]), outputs[1]
             else:
-                ask = Perspective.score_pairs if way == "score" else type(one).score_pairs
-                values, in_passages = _two(one, ask(one, pairs, progress=progress))
-            values, in_passages = as_numbers(one.name, values), np.asarray(in_passages)
-            _check(one, values, in_passages, pairs)
+                ask = Perspective.score_pairs if method == "score" else type(perspective).score_pairs
+                values, in_passages = _two(perspective, ask(perspective, pairs, progress=progress))
+            values, in_passages = as_numbers(perspective.name, values), np.asarray(in_passages)
+            _check(perspective, values, in_passages, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
-            if place := self.caches[column]:
-                place[0].keep(place[1], pairs, values, in_passages)
+            if cache_entry := self.caches[column]:
+                cache_entry[0].keep(cache_entry[1], pairs, values, in_passages)
 
 
-def _two(perspective: Perspective, found: Any) -> tuple[Any, Any]:
+def _two(perspective: Perspective, result: Any) -> tuple[Any, Any]:
     """Scores and flags, as `score_pairs` of a perspective gave them. Raises InputError for anything else than two."""
-    if not isinstance(found, tuple | list) or len(found) != 2:
+    if not isinstance(result, tuple | list) or len(result) != 2:
         raise InputError(
-            f"perspective {format_value(perspective.name)} gave {shortened(repr(found))}; expected scores, and which "
+            f"perspective {format_value(perspective.name)} gave {shortened(repr(result))}; expected scores, and which "
             "texts "
             "were read in passages."
         )
-    return found[0], found[1]
+    return result[0], result[1]
 
 
 def _check(perspective: Perspective, values: F64, in_passages: npt.NDArray[Any], pairs: Sequence[Pair]) -> None:

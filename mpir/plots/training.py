@@ -57,8 +57,10 @@ def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, di
                 continue
             loss, name, step = entry["loss"], entry["task"], entry["step"]
             if step < following:
-                known = {one: {at: value for at, value in of.items() if at < step} for one, of in losses.items()}
-                losses = {one: of for one, of in known.items() if of}
+                known = {
+                    loss_name: {at: value for at, value in of.items() if at < step} for loss_name, of in losses.items()
+                }
+                losses = {loss_name: of for loss_name, of in known.items() if of}
                 looks = {at: look for at, look in looks.items() if at <= step}
             losses.setdefault(name, {})[step] = loss
             following = step + 1
@@ -77,10 +79,10 @@ def smooth(values: Sequence[float], points: int = POINTS) -> tuple[F64, F64]:
 
 
 def _draw_losses(axis: Any, losses: dict[str, dict[int, float]]) -> None:
-    for number, (name, found) in enumerate(losses.items()):
-        steps = np.array(sorted(found))
-        places, means = smooth([found[step] for step in steps])
-        axis.plot(np.interp(places, np.arange(len(steps)), steps), means, label=name, **look(number))
+    for number, (name, values) in enumerate(losses.items()):
+        steps = np.array(sorted(values))
+        positions, means = smooth([values[step] for step in steps])
+        axis.plot(np.interp(positions, np.arange(len(steps)), steps), means, label=name, **look(number))
     axis.set(xlabel="batch", ylabel="loss (mean of a window)", yscale="log", title="training")
 
 

@@ -36,14 +36,14 @@ STYLE = {
 
 def look(number: int) -> dict[str, str]:
     """The colour and the line of one of several; after eight, colours come again with other lines."""
-    lap, place = divmod(number, len(COLOURS))
-    return {"color": COLOURS[place], "linestyle": LINES[(place + lap) % len(LINES)]}
+    lap, position = divmod(number, len(COLOURS))
+    return {"color": COLOURS[position], "linestyle": LINES[(position + lap) % len(LINES)]}
 
 
 def fill(number: int) -> dict[str, str]:
     """The colour and the hatching of one of several bars."""
-    lap, place = divmod(number, len(COLOURS))
-    return {"facecolor": COLOURS[place], "edgecolor": "white", "hatch": HATCHES[lap % len(HATCHES)]}
+    lap, position = divmod(number, len(COLOURS))
+    return {"facecolor": COLOURS[position], "edgecolor": "white", "hatch": HATCHES[lap % len(HATCHES)]}
 
 
 @contextmanager
@@ -81,17 +81,17 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[F64]], measure: 
             axis.figure.legend(loc="outside upper center", ncols=len(curves), fontsize=8)
 
 
-def weight_paths(path: str | Path, space: Space, found: Found) -> None:
+def weight_paths(path: str | Path, space: Space, result: Found) -> None:
     """Every weight's share of its sum, at the start and after each half."""
-    shares = np.array([space.shares(point) for point in found.path])
+    shares = np.array([space.shares(point) for point in result.path])
     cut = len(space.alpha.names)
     with _figure(path, 7.2, 3.4, 1, 2) as axes:
-        for axis, part, names, title in (
+        for axis, values, names, title in (
             (axes[0, 0], shares[:, :cut], space.alpha.names, "sentence sum (α)"),
             (axes[0, 1], shares[:, cut:], space.beta.names, "document sum (β, w)"),
         ):
             for number, name in enumerate(names):
-                axis.plot(part[:, number], marker="o", markersize=3, label=name, **look(number))
+                axis.plot(values[:, number], marker="o", markersize=3, label=name, **look(number))
             axis.set(title=title, xlabel="halves searched", ylim=(-0.03, 1.03))
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend(fontsize=8)
@@ -122,10 +122,10 @@ def bars(path: str | Path, rows: Mapping[str, tuple[float, float, float]], measu
     with _figure(path, 6.4, 0.32 * len(rows) + 0.9) as axes:
         axis = axes[0, 0]
         values = np.array(list(rows.values()))
-        places = np.arange(len(rows))
+        positions = np.arange(len(rows))
         error = np.abs(values[:, 1:].T - values[:, 0])
-        axis.barh(places, values[:, 0], color=COLOURS[5], xerr=error, ecolor="#333333", capsize=2, height=0.65)
-        axis.set_yticks(places, list(rows))
+        axis.barh(positions, values[:, 0], color=COLOURS[5], xerr=error, ecolor="#333333", capsize=2, height=0.65)
+        axis.set_yticks(positions, list(rows))
         axis.invert_yaxis()
         axis.grid(visible=False, axis="y")
         axis.set(xlabel=measure)
@@ -138,10 +138,10 @@ def shares_at_the_top(path: str | Path, shares: Mapping[str, F64]) -> None:
     with _figure(path, 6.4, 3.2) as axes:
         axis = axes[0, 0]
         bottom = np.zeros(len(next(iter(shares.values()))))
-        for number, (name, part) in enumerate(shares.items()):
-            ranks = np.arange(1, len(part) + 1)
-            axis.bar(ranks, 100 * part, bottom=100 * bottom, label=name, **fill(number))
-            bottom = bottom + part
+        for number, (name, share) in enumerate(shares.items()):
+            ranks = np.arange(1, len(share) + 1)
+            axis.bar(ranks, 100 * share, bottom=100 * bottom, label=name, **fill(number))
+            bottom = bottom + share
         axis.set(xlabel="rank of the document", ylabel="part of its score (%)")
         axis.set_xticks(np.arange(1, len(bottom) + 1))
         axis.grid(visible=False, axis="x")

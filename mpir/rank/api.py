@@ -12,7 +12,7 @@ from mpir.rank.inputs import DocumentLike
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 
-KEPT = 2
+MAX_LOADED = 2
 """So many bundles stay loaded."""
 _loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}
 """The rerankers by bundle, each with the state of the bundle's files when it was loaded."""
@@ -25,7 +25,7 @@ def _reranker(bundle: str | Path) -> Reranker:
     if known is None or known[0] != state:
         known = state, Reranker(bundle)
         _loaded[bundle] = known
-        for oldest in list(_loaded)[:-KEPT]:
+        for oldest in list(_loaded)[:-MAX_LOADED]:
             _loaded.pop(oldest, None)
     return known[1]
 

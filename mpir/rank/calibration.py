@@ -85,5 +85,7 @@ def fingerprint_of(weights: Weights) -> str:
     The weights of sentence lists are left out: the maps are for scores of documents.
     """
     values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "sentence_list_beta")}
-    used = {half: {name: float(one) for name, one in values[half].items() if one} for half in ("alpha", "beta")}
+    used = {
+        half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
+    }
     return fingerprint({**values, **used, "w": list(map(float, weights.w))})

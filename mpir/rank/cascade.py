@@ -39,10 +39,10 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: float | None) -
     """
     if share is None:
         return np.arange(len(document_of))
-    wanted, values = max(FEWEST, part_of(share, len(document_of))), promise(lexical, bm25, document_of)
-    rows = most_promising(values, document_of, wanted)
+    count, values = max(FEWEST, part_of(share, len(document_of))), promise(lexical, bm25, document_of)
+    rows = most_promising(values, document_of, count)
     if _single(document_of[rows], bm25) and not _single(document_of, bm25):
-        return most_promising(values, document_of, wanted, each=2)
+        return most_promising(values, document_of, count, each=2)
     return rows
 
 
@@ -64,13 +64,13 @@ def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
-def most_promising(values: F64, document_of: I64, wanted: int, *, each: int = 1) -> I64:
+def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1) -> I64:
     """The numbers (ascending) of the `wanted` sentences of highest value, the best `each` of a document among them."""
     by_document = np.lexsort((-values, document_of))
     first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
     counts = np.diff(first, append=len(by_document))
     best = by_document[np.arange(len(by_document)) - np.repeat(first, counts) < each]
-    rest = np.ones(len(values), bool)
-    rest[best] = False
-    order = np.lexsort((-values, rest))
-    return np.sort(order[: max(wanted, len(best))])
+    is_other = np.ones(len(values), bool)
+    is_other[best] = False
+    order = np.lexsort((-values, is_other))
+    return np.sort(order[: max(count, len(best))])

@@ -40,13 +40,14 @@ def as_documents(
             some documents only, an id that is a list or that two documents have, or `doc_ids` or `metadata` of another
             length.
     """
-    given = [docs] if isinstance(docs, str | Mapping | Document) else [_row(doc) for doc in _listed(docs)]
-    documents = [_document(doc, number) for number, doc in enumerate(given)]
-    documents = _with_ids(documents, given, _even(doc_ids, "doc_ids", len(documents)))
+    inputs = [docs] if isinstance(docs, str | Mapping | Document) else [_row(doc) for doc in _listed(docs)]
+    documents = [_document(doc, number) for number, doc in enumerate(inputs)]
+    documents = _with_ids(documents, inputs, _even(doc_ids, "doc_ids", len(documents)))
     if metadata is not None:
         extras = _even(metadata, "metadata", len(documents)) or ()
         documents = [
-            replace(one, metadata={**one.metadata, **extra}) for one, extra in zip(documents, extras, strict=True)
+            replace(document, metadata={**document.metadata, **extra})
+            for document, extra in zip(documents, extras, strict=True)
         ]
     _check_even_scores(documents)
     return documents
@@ -54,10 +55,10 @@ def as_documents(
 
 def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[Document]]:
     """`as_documents` of the list of each query. Raises InputError, with the number of the query, from 0."""
-    for number, part in enumerate(docs):
+    for number, query_docs in enumerate(docs):
         with error_context(f"query {number}"):
-            found = as_documents(part)
-        yield found
+            documents = as_documents(query_docs)
+        yield documents
 
 
 def _row(doc: Any) -> Any:
@@ -72,7 +73,7 @@ def _row(doc: Any) -> Any:
 def _listed(docs: Any) -> list[Any]:
     if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
         raise InputError(
-            f"docs is {_what(docs)}; expected a list of documents (of a table, such as frame.to_dict('records'))."
+            f"docs is {_type_text(docs)}; expected a list of documents (of a table, such as frame.to_dict('records'))."
         )
     return list(docs)
 
@@ -80,40 +81,40 @@ def _listed(docs: Any) -> list[Any]:
 def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | None:
     if values is None:
         return None
-    found = [values] if isinstance(values, str | Mapping) or not isinstance(values, Iterable) else list(values)
-    if len(found) != count:
-        raise InputError(f"{name} has {len(found)} entries for {count} documents; give one for each document.")
-    if name == "metadata" and (odd := [value for value in found if not isinstance(value, Mapping)]):
+    entries = [values] if isinstance(values, str | Mapping) or not isinstance(values, Iterable) else list(values)
+    if len(entries) != count:
+        raise InputError(f"{name} has {len(entries)} entries for {count} documents; give one for each document.")
+    if name == "metadata" and (odd := [value for value in entries if not isinstance(value, Mapping)]):
         raise InputError(f"an entry of metadata is {format_value(odd[0])}; expected a dictionary for each document.")
-    return found
+    return entries
 
 
-def _with_ids(documents: list[Document], given: list[Any], doc_ids: list[Any] | None) -> list[Document]:
+def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] | None) -> list[Document]:
     """The documents with the ids that were given, and places for the others. Raises InputError for one given twice."""
-    keys = [_given_id(doc) for doc in given] if doc_ids is None else doc_ids
-    taken: dict[str, int] = {}
+    keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
+    number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
         if not isinstance(key, Hashable):
             raise InputError(f"docs[{number}]: the id is {format_value(key)}; expected a string or a number.")
-        if not is_missing(key) and taken.setdefault(str(key).strip(), number) != number:
+        if not is_missing(key) and number_of.setdefault(str(key).strip(), number) != number:
             raise RepeatedIdError(
                 str(key).strip(),
-                f"docs[{number}] and docs[{taken[str(key).strip()]}] have the id {format_value(key)}; give every "
+                f"docs[{number}] and docs[{number_of[str(key).strip()]}] have the id {format_value(key)}; give every "
                 "document an "
                 "id of its own, or leave all of them out.",
             )
     return [
-        replace(one, id=_free(number, taken), key=None)
+        replace(document, id=_free(number, number_of), key=None)
         if is_missing(key)
-        else replace(one, id=str(key).strip(), key=key)
-        for number, (one, key) in enumerate(zip(documents, keys, strict=True))
+        else replace(document, id=str(key).strip(), key=key)
+        for number, (document, key) in enumerate(zip(documents, keys, strict=True))
     ]
 
 
-def _free(number: int, taken: Mapping[str, int]) -> str:
+def _free(number: int, number_of: Mapping[str, int]) -> str:
     """The place of a document as its id; where another document has that id, with as many signs as it takes."""
     name = str(number)
-    while name in taken:
+    while name in number_of:
         name = f"#{name}"
     return name
 
@@ -124,33 +125,33 @@ def _given_id(doc: Any) -> Any:
     if isinstance(doc, str):
         return None
     if isinstance(doc, Mapping):
-        found = doc.get(telling(_present(doc), ID_KEYS))
+        identifier = doc.get(telling(_present(doc), ID_KEYS))
     else:
-        found = _first(getattr(doc, "node", doc), OBJECT_IDS)
-    return None if isinstance(found, str) and not found.strip() else found
+        identifier = _first(getattr(doc, "node", doc), OBJECT_IDS)
+    return None if isinstance(identifier, str) and not identifier.strip() else identifier
 
 
 def _document(doc: DocumentLike, number: int) -> Document:
     """A document without its id, checked."""
-    place = f"docs[{number}]"
+    location = f"docs[{number}]"
     if (key := _given_id(doc)) is not None:
-        place += f" (id {format_value(key)})"
+        location += f" (id {format_value(key)})"
     if isinstance(doc, str):
         doc = Document("", abstract=doc)
     elif isinstance(doc, Mapping):
-        doc = _from_mapping(doc, place)
+        doc = _from_mapping(doc, location)
     elif not isinstance(doc, Document):
-        doc = _from_object(doc, place)
+        doc = _from_object(doc, location)
     for name, text in doc.sections.items():
         if not isinstance(text, str):
-            raise InputError(f"{place}: the {name} is {format_value(text)}; expected a string.")
-    _check_scores(doc, place)
+            raise InputError(f"{location}: the {name} is {format_value(text)}; expected a string.")
+    _check_scores(doc, location)
     return doc
 
 
-def _from_mapping(doc: Mapping[str, Any], place: str) -> Document:
+def _from_mapping(doc: Mapping[str, Any], location: str) -> Document:
     present = _present(doc)
-    body = body_key(present if present.keys() - set(ID_KEYS) else doc, place)
+    body = body_key(present if present.keys() - set(ID_KEYS) else doc, location)
     scoring = "scores" if "scores" in present else "score"
     read = {telling(present, ID_KEYS), TITLE, body, scoring, *(READ - present.keys())}
     extra = {key: value for key, value in doc.items() if key not in read}
@@ -158,22 +159,23 @@ def _from_mapping(doc: Mapping[str, Any], place: str) -> Document:
     return Document("", present.get(TITLE, ""), present.get(body, ""), score, scores, metadata=extra)
 
 
-def _from_object(doc: Any, place: str) -> Document:
+def _from_object(doc: Any, location: str) -> Document:
     """A document of another library: LangChain's page_content, Haystack's content, LlamaIndex's node and its text."""
     node = getattr(doc, "node", doc)
     text = _first(node, OBJECT_TEXTS)
     if not isinstance(text, str):
         raise InputError(
-            f"{place} is {_what(doc)}; expected a string, a dictionary, a Document, or an object with a text under one "
+            f"{location} is {_type_text(doc)}; expected a string, a dictionary, a Document, or an object with a text "
+            "under one "
             f"of {', '.join(OBJECT_TEXTS)}."
         )
-    found = _first(node, OBJECT_METADATA)
-    extra = dict(found) if isinstance(found, Mapping) else {}
+    metadata = _first(node, OBJECT_METADATA)
+    extra = dict(metadata) if isinstance(metadata, Mapping) else {}
     title = extra.get(TITLE)
     return Document("", title if isinstance(title, str) else "", text, metadata=extra)
 
 
-def _what(value: Any) -> str:
+def _type_text(value: Any) -> str:
     return "missing" if value is None else f"of type {type(value).__name__}"
 
 
@@ -185,15 +187,15 @@ def _present(doc: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in doc.items() if not is_missing(value)}
 
 
-def _check_scores(document: Document, place: str) -> None:
+def _check_scores(document: Document, location: str) -> None:
     if not isinstance(document.scores, Mapping):
-        raise InputError(f"{place}: scores is {format_value(document.scores)}; expected numbers by name.")
+        raise InputError(f"{location}: scores is {format_value(document.scores)}; expected numbers by name.")
     if odd := [name for name in document.scores if not isinstance(name, str)]:
-        raise InputError(f"{place}: a score is called {format_value(odd[0])}; expected a string.")
+        raise InputError(f"{location}: a score is called {format_value(odd[0])}; expected a string.")
     for name, score in {"": document.score, **document.scores}.items():
         if (name or score is not None) and not is_finite(score):
             raise InputError(
-                f"{place} has the score {name and f'{format_value(name)} '}{format_value(score)}; expected a finite "
+                f"{location} has the score {name and f'{format_value(name)} '}{format_value(score)}; expected a finite "
                 "number, or none."
             )
 

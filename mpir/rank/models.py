@@ -44,10 +44,10 @@ def load_models(
         ArtefactError: the bundle is missing or damaged.
         InputError: an invalid option or perspective.
     """
-    own = as_perspectives(perspectives)
-    if bundle is None and own:
+    callers = as_perspectives(perspectives)
+    if bundle is None and callers:
         options.check_unused()
-        return None, own
+        return None, callers
     opened = open_bundle("default" if bundle is None else bundle)
     loaded = opened.perspectives(
         device=device_names(options.device),
@@ -55,7 +55,7 @@ def load_models(
         tokens_per_batch=optional_whole_number("tokens_per_batch", options.tokens_per_batch),
         trust_code=options.trust_code,
     )
-    return opened, (*loaded, *own)
+    return opened, (*loaded, *callers)
 
 
 def derived_columns(agreement: str | Literal[False] | None, bundle: Bundle | None) -> tuple[Agreement, ...]:

@@ -277,9 +277,9 @@ class Reranker:
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:
         """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""
-        brought = candidates.columns.layout
-        scored = [column for column in self.layout.columns if column.name not in brought.documents]
-        self.weights.check_columns(brought.with_columns(scored))
+        first_stage = candidates.columns.layout
+        scored = [column for column in self.layout.columns if column.name not in first_stage.documents]
+        self.weights.check_columns(first_stage.with_columns(scored))
         return candidates
 
     def _score(self, prepared: Iterable[Candidates], *, progress: bool) -> Iterator[Candidates]:

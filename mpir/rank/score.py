@@ -47,22 +47,31 @@ class Scorer:
     def _score_sentences(
         self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
     ) -> list[Candidates]:
-        pairs = [(part.query_as_read, sentence.text) for part in candidates for sentence in part.sentences]
-        rows, alone, together = _antecedent_pairs(candidates)
-        scores = score_pairs(perspectives, [*pairs, *alone, *together], cache=self.cache, progress=progress)
+        pairs = [
+            (query_candidates.query_as_read, sentence.text)
+            for query_candidates in candidates
+            for sentence in query_candidates.sentences
+        ]
+        rows, separate, together = _antecedent_pairs(candidates)
+        scores = score_pairs(perspectives, [*pairs, *separate, *together], cache=self.cache, progress=progress)
         values, in_passages = scores.values[: len(pairs)], scores.in_passages[: len(pairs)]
         signed = [perspective.signed for perspective in perspectives]
         values[rows] += antecedent_gain(values[rows], *np.split(scores.values[len(pairs) :], 2), signed=signed)
         report_passages(in_passages, "sentences")
         return [
             replace(
-                part,
-                columns=part.columns.with_columns(
-                    {perspective.column: values[own, number] for number, perspective in enumerate(perspectives)}
+                query_candidates,
+                columns=query_candidates.columns.with_columns(
+                    {
+                        perspective.column: values[rows_of_query, number]
+                        for number, perspective in enumerate(perspectives)
+                    }
                 ),
-                in_passages=in_passages[own],
+                in_passages=in_passages[rows_of_query],
             )
-            for part, own in zip(candidates, _slices([len(part.sentences) for part in candidates]), strict=True)
+            for query_candidates, rows_of_query in zip(
+                candidates, _slices([len(query_candidates.sentences) for query_candidates in candidates]), strict=True
+            )
         ]
 
     def _derive(self, candidates: Candidates) -> Candidates:
@@ -80,41 +89,43 @@ class Scorer:
         """Return the candidates with a document column, scored where they did not bring it: an index may know it."""
         scored = list(candidates)
         numbers = [
-            number for number, part in enumerate(scored) if perspective.name not in part.columns.layout.documents
+            number
+            for number, query_candidates in enumerate(scored)
+            if perspective.name not in query_candidates.columns.layout.documents
         ]
         pairs = [(scored[number].query_as_read, doc.text) for number in numbers for doc in scored[number].documents]
         scores: PairScores = score_pairs([perspective], pairs, cache=self.cache, progress=progress)
         report_passages(scores.in_passages, "documents")
         for number, rows in zip(numbers, _slices([len(scored[number].documents) for number in numbers]), strict=True):
-            part = scored[number]
+            query_candidates = scored[number]
             scored[number] = replace(
-                part,
-                columns=part.columns.with_columns({perspective.column: scores.values[rows, 0]}),
-                documents_in_passages=part.documents_in_passages | scores.in_passages[rows],
+                query_candidates,
+                columns=query_candidates.columns.with_columns({perspective.column: scores.values[rows, 0]}),
+                documents_in_passages=query_candidates.documents_in_passages | scores.in_passages[rows],
             )
         return scored
 
 
-def antecedent_gain(alone: F64, antecedent: F64, together: F64, *, signed: Sequence[bool]) -> F64:
+def antecedent_gain(separate: F64, antecedent: F64, together: F64, *, signed: Sequence[bool]) -> F64:
     """Return what a sentence gains from the sentence that its "It" refers to, (A, P), never below 0.
 
     The gain is the score of both as one text above the better of the two alone: "It is caused by mutations of CFTR."
     gains behind "Cystic fibrosis", and nothing behind a sentence that says the same. Signed columns gain nothing.
     """
-    gain = together - np.maximum(alone, antecedent)
+    gain = together - np.maximum(separate, antecedent)
     return np.where(signed, 0, gain).clip(0)
 
 
 def _antecedent_pairs(candidates: Sequence[Candidates]) -> tuple[I64, list[Pair], list[Pair]]:
     """Return the rows (A,) of sentences with an antecedent, pairs of the antecedents, and pairs of both as one text."""
-    rows, alone, together, start = [], [], [], 0
-    for part in candidates:
-        for row, text in part.antecedents.items():
+    rows, separate, together, start = [], [], [], 0
+    for query_candidates in candidates:
+        for row, text in query_candidates.antecedents.items():
             rows.append(start + row)
-            alone.append((part.query_as_read, text))
-            together.append((part.query_as_read, f"{text} {part.sentences[row].text}"))
-        start += len(part.sentences)
-    return np.array(rows, np.int64), alone, together
+            separate.append((query_candidates.query_as_read, text))
+            together.append((query_candidates.query_as_read, f"{text} {query_candidates.sentences[row].text}"))
+        start += len(query_candidates.sentences)
+    return np.array(rows, np.int64), separate, together
 
 
 def _slices(counts: Sequence[int]) -> Iterator[slice]:
@@ -132,11 +143,16 @@ def check_cosines(candidates: Sequence[Candidates], perspectives: Sequence[Persp
         InputError: a score below -1 or above 1, beyond what rounding explains.
     """
     for name in (perspective.name for perspective in perspectives if getattr(perspective, "scale", None) == COSINE):
-        for part in (part for part in candidates if name in part.columns.layout.documents):
-            for document, score in zip(part.documents, part.columns.document(name).tolist(), strict=True):
+        for query_candidates in (
+            query_candidates for query_candidates in candidates if name in query_candidates.columns.layout.documents
+        ):
+            for document, score in zip(
+                query_candidates.documents, query_candidates.columns.document(name).tolist(), strict=True
+            ):
                 if not abs(score) <= COSINE_LIMIT:
                     raise InputError(
-                        f"document {format_value(document.id)} of the query {format_value(part.query)} has the score "
+                        f"document {format_value(document.id)} of the query {format_value(query_candidates.query)} "
+                        "has the score "
                         f"{format_value(name)} {score:.6g}; expected a cosine from -1 to 1 (the index or file that "
                         "gives it may be damaged)."
                     )

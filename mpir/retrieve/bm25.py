@@ -13,5 +13,7 @@ HIGHEST_K1 = 1000
 def check_parameters(k1: float, b: float) -> None:
     """Refuse what BM25 is not defined for, or what no text can tell apart. Raises InputError unless 0 ≤ k1 ≤ 1000
     and 0 ≤ b ≤ 1."""
-    real_number("k1", k1, f"a number from 0 to {HIGHEST_K1}, such as {DEFAULT_K1}", lambda one: 0 <= one <= HIGHEST_K1)
-    real_number("b", b, f"a number from 0 to 1, such as {DEFAULT_B}", lambda one: 0 <= one <= 1)
+    real_number(
+        "k1", k1, f"a number from 0 to {HIGHEST_K1}, such as {DEFAULT_K1}", lambda value: 0 <= value <= HIGHEST_K1
+    )
+    real_number("b", b, f"a number from 0 to 1, such as {DEFAULT_B}", lambda value: 0 <= value <= 1)

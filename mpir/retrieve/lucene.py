@@ -76,14 +76,14 @@ class LuceneIndex:
         """`search` for every query, in their order, on several threads (every core by default)."""
         k, threads = self._at_most(k), threads or os.cpu_count() or 1
         bar = tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress)
-        found: list[list[Document]] = []
+        results: list[list[Document]] = []
         with bar:
             for start in range(0, len(queries), BATCH):
                 batch = [_read(query) for query in queries[start : start + BATCH]]
                 with _reading(self._folder):
-                    found.extend(self._search_together(batch, k, threads))
+                    results.extend(self._search_together(batch, k, threads))
                 bar.update(len(batch))
-        return found
+        return results
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query."""
@@ -92,8 +92,8 @@ class LuceneIndex:
         with _reading(self._folder):
             among = _among(_read(query), list(ids), self._searcher.get_analyzer())
             hits = self._searcher.search(among, len(ids))
-            found = {str(hit.docid): _score(hit) for hit in hits}
-        return np.array([found.get(without_surrogates(one), 0.0) for one in ids])
+            score_of = {str(hit.docid): _score(hit) for hit in hits}
+        return np.array([score_of.get(without_surrogates(document_id), 0.0) for document_id in ids])
 
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
@@ -139,8 +139,8 @@ def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:
     words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
     occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
     bytes_of = java_class("org.apache.lucene.util.BytesRef")
-    for one in ids:
-        names.add(bytes_of(without_surrogates(one).encode()))
+    for document_id in ids:
+        names.add(bytes_of(without_surrogates(document_id).encode()))
     both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     both.add(words.buildQuery("contents", read_by, query), occur.MUST)
     both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)
@@ -150,9 +150,9 @@ def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:
 def _open(folder: Path, info: IndexInfo) -> Any:
     # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
-    place = str(resolved(folder / LUCENE_FOLDER))  # Java knows only the folder that it was started in
+    path = str(resolved(folder / LUCENE_FOLDER))  # Java knows only the folder that it was started in
     try:
-        searcher = java_class("io.anserini.search.SimpleSearcher")(place)
+        searcher = java_class("io.anserini.search.SimpleSearcher")(path)
     except java_error() as error:
         message = f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); build it again."
         raise ArtefactError(message) from error

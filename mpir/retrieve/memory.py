@@ -83,8 +83,8 @@ class MemoryIndex:
     def weights(self) -> TermWeights:
         """What each term adds to the score of each text, scaled so that a text's squares add up to 1."""
         if self._bm25 is None:
-            nothing = np.zeros(0, np.int64)
-            return TermWeights(nothing, nothing, np.zeros(0))
+            empty = np.zeros(0, np.int64)
+            return TermWeights(empty, empty, np.zeros(0))
         sparse = self._bm25.scores  # bm25s' own table, by term
         text, weight = sparse["indices"].astype(np.int64), sparse["data"].astype(np.float64)
         term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
@@ -94,9 +94,9 @@ class MemoryIndex:
 
 def _weigh_by(sparse: dict[str, Any], idf: NDArray[np.float64], texts: int) -> None:
     """Put other inverse document frequencies (terms,) into bm25s' table, in the place of these texts' own."""
-    found = np.diff(sparse["indptr"])
-    own = np.log1p((texts - found + 0.5) / (found + 0.5))
-    sparse["data"] = (sparse["data"] * np.repeat(idf / own, found)).astype(sparse["data"].dtype)
+    document_counts = np.diff(sparse["indptr"])
+    local_idf = np.log1p((texts - document_counts + 0.5) / (document_counts + 0.5))
+    sparse["data"] = (sparse["data"] * np.repeat(idf / local_idf, document_counts)).astype(sparse["data"].dtype)
 
 
 def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[str, int]]:

@@ -17,9 +17,9 @@ def to_record(document: Document) -> str:
     document without text.
     """
     title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
-    contents, given = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
+    contents, raw = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
     record = {"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))}
-    return json.dumps(record if contents == given else record | {"given": given})
+    return json.dumps(record if contents == raw else record | {"given": raw})
 
 
 def from_record(record: str, score: float | None = None) -> Document:

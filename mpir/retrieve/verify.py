@@ -29,8 +29,8 @@ def verify_index(folder: str | Path) -> Iterator[str]:
     vectors = sorted(path.parent for path in (*root.glob(dense.MANIFEST), *root.glob(f"*/{dense.MANIFEST}")))
     if not vectors or (root / lucene.MANIFEST).is_file():
         yield from _verify_lucene(root)
-    for place in vectors:
-        yield from _verify_dense(place)
+    for vector_folder in vectors:
+        yield from _verify_dense(vector_folder)
 
 
 def _verify_lucene(root: Path) -> Iterator[str]:
@@ -53,11 +53,11 @@ def _verify_files(root: Path, files: Files, remedy: str, kind_of: Callable[[str]
     """Verify files kind by kind."""
     if not files:
         yield f"{root}: its manifest lists no files, as an old version wrote it; build the index again to have hashes"
-    for kind in dict.fromkeys(map(kind_of, sorted(files))):
-        chosen = {name: entry for name, entry in files.items() if kind_of(name) == kind}
+    for file_kind in dict.fromkeys(map(kind_of, sorted(files))):
+        chosen = {name: entry for name, entry in files.items() if kind_of(name) == file_kind}
         check_files(root, chosen, remedy, content=True)
         size = sum(entry["bytes"] for entry in chosen.values())
-        yield f"{root}: {kind}: {len(chosen)} file{'s' * (len(chosen) > 1)} verified ({size:,} bytes)"
+        yield f"{root}: {file_kind}: {len(chosen)} file{'s' * (len(chosen) > 1)} verified ({size:,} bytes)"
 
 
 def _kind_of_lucene_file(name: str) -> str:

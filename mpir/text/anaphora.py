@@ -10,14 +10,14 @@ import numpy as np
 from mpir.text.types import TITLE, Sentence
 from mpir.types import I64
 
-_KINDS = (
+_PATTERNS = (
     "disease|disorder|syndrome|condition|infection|defect|symptom|cancer|tumou?r|virus|bacterium|gene|mutation|protein|"
     "enzyme|kinase|receptor|channel|hormone|peptide|factor|molecule|complex|pathway|cell|drug|compound|agent|inhibitor|"
     "antibody|vaccine|treatment|therapy|method|tool|software|package|database"
 )
 _EXPLETIVE = r"It (?:(?!an? |the )\w+ ){1,4}(?:that|whether|how|why)\b"  # "It is known that …" speaks of nothing before
 _ANAPHORIC = re.compile(
-    rf"(?!{_EXPLETIVE})(?:It|They|Its|Their|(?:The|This|These|Those|Such(?: an?)?|Both) (?:{_KINDS})s?)\b"
+    rf"(?!{_EXPLETIVE})(?:It|They|Its|Their|(?:The|This|These|Those|Such(?: an?)?|Both) (?:{_PATTERNS})s?)\b"
 )
 
 
@@ -34,11 +34,11 @@ def antecedents(sentences: Sequence[Sentence], document_of: I64) -> I64:
 
     That is the nearest earlier sentence of its document that is not anaphoric itself; a title never is.
     """
-    found = np.arange(len(sentences))
+    rows = np.arange(len(sentences))
     named: dict[int, int] = {}
     for row, (sentence, document) in enumerate(zip(sentences, document_of.tolist(), strict=True)):
         if sentence.section != TITLE and is_anaphoric(sentence.text):
-            found[row] = named.get(document, row)
+            rows[row] = named.get(document, row)
         else:
             named[document] = row
-    return found
+    return rows

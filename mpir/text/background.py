@@ -30,8 +30,8 @@ class Background:
 
     def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
         """The inverse document frequency (W,) of terms, by Lucene's formula."""
-        found = np.array([self.frequencies.get(word, 1) for word in words], np.float64)
-        return np.log1p((self.documents - found + 0.5) / (found + 0.5))
+        frequencies = np.array([self.frequencies.get(word, 1) for word in words], np.float64)
+        return np.log1p((self.documents - frequencies + 0.5) / (frequencies + 0.5))
 
     def to_tsv(self) -> bytes:
         """Compressed lines of term and frequency; the first has the number of documents. `from_tsv` reads them."""
@@ -45,14 +45,14 @@ class Background:
         return cls(int(documents), {word: int(count) for word, count in rows})
 
     @classmethod
-    def of(cls, texts: Iterable[str], least: int = 1) -> Background:
+    def of(cls, texts: Iterable[str], minimum: int = 1) -> Background:
         """The frequencies in texts, without terms that fewer than `least` of them have."""
-        count, found = 0, dict[str, int]()
+        count, frequencies = 0, dict[str, int]()
         for text in texts:
             count += 1
             for word in set(terms(text, stop_words="none")):
-                found[word] = found.get(word, 0) + 1
-        return cls(count, {word: n for word, n in found.items() if n >= least})
+                frequencies[word] = frequencies.get(word, 0) + 1
+        return cls(count, {word: n for word, n in frequencies.items() if n >= minimum})
 
 
 @cache

@@ -39,6 +39,6 @@ def _joined(match: re.Match[str]) -> str:
     first, second = match.groups()
     known = pubmed().frequencies
     folded = terms(f"{first}{second} {first} {second}", stop_words="none")
-    whole, *halves = (known.get(word, 0) for word in folded)
-    compound = halves[1] > whole and (halves[0] > whole or not whole)
+    joined_count, *halves = (known.get(word, 0) for word in folded)
+    compound = halves[1] > joined_count and (halves[0] > joined_count or not joined_count)
     return match.group() if compound or second[0].isupper() else first + second

@@ -86,12 +86,12 @@ def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, in
         and end on a character that is not white space, and hold every such character of the text. Time is linear.
     """
     end = _ENDS[splitting, has_tags(text)]
-    spans, begin, seen = [], 0, 0
+    spans, begin, checked_to = [], 0, 0
     for after in _ends(text, [match for match in end.finditer(text) if not _is_abbreviation(text, match)]):
-        if not _NO_SENTENCE.fullmatch(text, seen, after):
+        if not _NO_SENTENCE.fullmatch(text, checked_to, after):
             spans.append((begin, after))
             begin = after
-        seen = after
+        checked_to = after
     spans.append((begin, len(text)))
     stripped = [span for begin, end in spans if (span := _strip(text, begin, end))]
     if splitting == "report":

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.corpora import read_corpus
-from mpir.corpora.tables import _NOTHING, read_table
+from mpir.corpora.tables import _MISSING, read_table
 from mpir.errors import InputError
 from mpir.text.types import Document
 
@@ -171,7 +171,7 @@ def test_embases_fields_by_column_have_the_pmid_too(tmp_path: Path) -> None:
 CELL = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"))
     .map(str.strip)
-    .filter(lambda cell: cell not in _NOTHING)
+    .filter(lambda cell: cell not in _MISSING)
 )
 
 

@@ -665,7 +665,7 @@ def test_few_bundles_stay_loaded(tiny_bundle: Path, tmp_path: Path) -> None:
     for number in range(4):
         shutil.copytree(tiny_bundle, tmp_path / str(number))
         mpir.rerank("a gene", ["A gene."], bundle=tmp_path / str(number))
-    assert len(kept._loaded) <= kept.KEPT
+    assert len(kept._loaded) <= kept.MAX_LOADED
 
 
 class Words(Perspective):

@@ -27,7 +27,7 @@ def test_a_background_of_the_texts_themselves_changes_nothing() -> None:
 
 
 def test_what_was_written_is_read_back() -> None:
-    background = Background.of(["no gene", "gene"], least=2)
+    background = Background.of(["no gene", "gene"], minimum=2)
     assert background == Background(2, {"gene": 2})
     assert Background.from_tsv(background.to_tsv()) == background
 

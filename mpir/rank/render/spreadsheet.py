@@ -35,14 +35,23 @@ def spreadsheet(ranking: RankedList, sentences: int | None = None) -> str:
 
 def _rows(ranking: RankedList, sentences: int | None) -> Iterator[list[Any]]:
     """The header and the rows."""
-    names = [name for name in _NAMES if any(name in one.metadata for one in ranking)]
-    known = {one.id: [one.id, *(one.metadata.get(name, "") for name in names), one.title] for one in ranking}
+    names = [name for name in _NAMES if any(name in document.metadata for document in ranking)]
+    known = {
+        document.id: [document.id, *(document.metadata.get(name, "") for name in names), document.title]
+        for document in ranking
+    }
     heads, reading = ["rank", "document", *names, "title"], ranking.shown_columns
     if sentences is None:
         columns = list(ranking[0].scores) if ranking.documents else []
         yield [*heads, "score", *columns, *reading, "best sentence"]
-        for rank, one in enumerate(ranking, 1):
-            yield [rank, *known[one.id], one.score, *(one.scores[name] for name in columns), *_best(one, reading)]
+        for rank, document in enumerate(ranking, 1):
+            yield [
+                rank,
+                *known[document.id],
+                document.score,
+                *(document.scores[name] for name in columns),
+                *_best(document, reading),
+            ]
     else:
         yield [*heads, "section", "score", *reading, "sentence"]
         for rank, said in enumerate(ranking.sentences[:sentences], 1):

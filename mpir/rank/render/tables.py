@@ -28,7 +28,7 @@ def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
     """The query and the k best sentences of all documents, in such a table."""
     reading = ranking.shown_columns
     rows = [
-        (rank, s.document, _place(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
+        (rank, s.document, _location(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
         for rank, s in enumerate(ranking.sentences[:k], 1)
     ]
     heads = ("rank", "document", "place", "score", *reading, "sentence")
@@ -39,8 +39,8 @@ def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | Non
     """A table of so many characters in width, if its last column, of sentences, can be narrow enough for that."""
 
     def drawn(last: int) -> str:
-        most = [None, ID_WIDTH, *(None for _ in heads[2:-1]), last]
-        return tabulate(rows, heads, disable_numparse=True, maxcolwidths=most)
+        widths = [None, ID_WIDTH, *(None for _ in heads[2:-1]), last]
+        return tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
 
     table = drawn(WIDEST)
     rule = table.splitlines()[1]
@@ -58,7 +58,7 @@ def _of_best(document: RankedDocument, names: Sequence[str]) -> list[str]:
     return _decimals(document.sentences[0].scores, names) if document.sentences else [""] * len(names)
 
 
-def _place(sentence: RankedSentence) -> str:
+def _location(sentence: RankedSentence) -> str:
     return f"{sentence.section} {sentence.begin}-{sentence.end}"
 
 

@@ -20,17 +20,17 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
     if not 1 <= (rank := whole_number("rank", rank)) <= len(ranking.documents):
         raise IndexError(f"rank {rank} does not exist; the ranking has {len(ranking.documents)} documents.")
     document = ranking.documents[rank - 1]
-    alone = document.scores.items()
+    first_scores = document.scores.items()
     lines = [
         f"{document.id} is ranked {rank} of {ranking.candidates} with the score {document.score:.4f}, "
         f"the sum of {_sum(document.shares)}.",
-        *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in alone),
+        *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in first_scores),
     ]
     shares = list(document.shares.items())[len(document.scores) :]
-    for (name, share), place in zip(shares, document.best, strict=True):
+    for (name, share), position in zip(shares, document.best, strict=True):
         if not share:
             continue
-        sentence = document.sentences[place]
+        sentence = document.sentences[position]
         scores = ", ".join(f"{key} {value:.3f}" for key, value in sentence.scores.items())
         lines += [
             f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
@@ -56,29 +56,33 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
 def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str) -> Iterator[str]:
     """What each perspective has to say of the best document, of this text, or of its sentence that it scores best."""
     best = ranking[0]
-    for one in perspectives:
-        whole = one.level == "document"
-        if not (whole or best.sentences):
+    for perspective in perspectives:
+        reads_document = perspective.level == "document"
+        if not (reads_document or best.sentences):
             continue
-        place = best if whole else max(best.sentences, key=lambda sentence: sentence.scores[one.name])
-        if said := one.explain(as_read(ranking.query), text if whole else place.text):
-            of = "its score" if whole else f"the score of {place.section} {place.begin}-{place.end}"
-            yield f"{one.name.capitalize()} adds {place.shares[one.name]:+.4f} to {of}: {'; '.join(said)}."
+        scored = best if reads_document else max(best.sentences, key=lambda sentence: sentence.scores[perspective.name])
+        if said := perspective.explain(as_read(ranking.query), text if reads_document else scored.text):
+            of = "its score" if reads_document else f"the score of {scored.section} {scored.begin}-{scored.end}"
+            share = f"{scored.shares[perspective.name]:+.4f}"
+            yield f"{perspective.name.capitalize()} adds {share} to {of}: {'; '.join(said)}."
 
 
 def _gap(ranking: RankedList, rank: int) -> list[str]:
     """What sets the document apart from the next one."""
     if rank == len(ranking.documents):
         return []
-    own, below = ranking.documents[rank - 1], ranking.documents[rank]
-    names = dict.fromkeys([*own.shares, *below.shares])
-    gaps = {name: own.shares.get(name, 0.0) - below.shares.get(name, 0.0) for name in names}
-    most = max(gaps, key=lambda name: gaps[name])
-    gap = own.score - below.score
+    document, below = ranking.documents[rank - 1], ranking.documents[rank]
+    names = dict.fromkeys([*document.shares, *below.shares])
+    gaps = {name: document.shares.get(name, 0.0) - below.shares.get(name, 0.0) for name in names}
+    largest = max(gaps, key=lambda name: gaps[name])
+    gap = document.score - below.score
     if gap <= 0:
-        first = next(iter(own.scores), "nothing else")
+        first = next(iter(document.scores), "nothing else")
         return [f"It has the same score as the next document, {below.id}; {first}, then the input's order, decide."]
-    return [f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {most} ({gaps[most]:+.4f})."]
+    return [
+        f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {largest} "
+        f"({gaps[largest]:+.4f})."
+    ]
 
 
 def _sum(shares: Mapping[str, float]) -> str:

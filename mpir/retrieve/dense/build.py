@@ -18,7 +18,7 @@ from mpir.errors import InputError
 from mpir.io.files import Files, list_files
 from mpir.io.hash_set import Seen
 from mpir.retrieve.dense import faiss_backend as engine
-from mpir.retrieve.dense.build_dir import DONE, LOCK, TRAINED, building, new_shard, writing
+from mpir.retrieve.dense.build_dir import FINISHED, LOCK, TRAINED, building, new_shard, writing
 from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO
 from mpir.retrieve.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
@@ -85,9 +85,9 @@ def build_dense(
         "texts": texts,
         "source": corpus_of(source or {}),
     }
-    with building(Path(folder), settings) as part:
-        encode(documents, part, encoder, sentences=sentences, texts=texts, progress=progress)
-        return _index(part, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
+    with building(Path(folder), settings) as build_folder:
+        encode(documents, build_folder, encoder, sentences=sentences, texts=texts, progress=progress)
+        return _index(build_folder, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
 
 
 def rename_encoder(folder: str | Path, name: str) -> None:
@@ -97,11 +97,11 @@ def rename_encoder(folder: str | Path, name: str) -> None:
         ArtefactError: there is no such index.
         OutputError: another process is writing the index, or its folder cannot be written.
     """
-    place, info = Path(folder), read_dense_info(folder)
+    root, info = Path(folder), read_dense_info(folder)
     if info.source.get("encoder") != name:
-        with writing(place / LOCK):
-            info = read_dense_info(place)
-            write_dense_info(place, replace(info, source={**info.source, "encoder": name}))
+        with writing(root / LOCK):
+            info = read_dense_info(root)
+            write_dense_info(root, replace(info, source={**info.source, "encoder": name}))
 
 
 def from_vectors(
@@ -125,47 +125,51 @@ def from_vectors(
         ArtefactError: the file cannot be read.
         OutputError: as `build_dense`.
     """
-    found = load(Path(vectors)) if isinstance(vectors, str | Path) else np.asarray(vectors)
-    place = str(vectors) if isinstance(vectors, str | Path) else "vectors"
-    if found.ndim != 2 or len(found) != len(ids):
-        raise InputError(f"{place}: has shape {found.shape}, but there are {len(ids)} ids; expected one vector each.")
+    matrix = load(Path(vectors)) if isinstance(vectors, str | Path) else np.asarray(vectors)
+    source_name = str(vectors) if isinstance(vectors, str | Path) else "vectors"
+    if matrix.ndim != 2 or len(matrix) != len(ids):
+        raise InputError(
+            f"{source_name}: has shape {matrix.shape}, but there are {len(ids)} ids; expected one vector each."
+        )
     first = [row for row in range(len(ids)) if row == 0 or ids[row] != ids[row - 1]]
     names = [ids[row] for row in first]
-    with building(Path(folder), {}, resume=False) as part:
-        seen = Seen()
+    with building(Path(folder), {}, resume=False) as build_folder:
+        known_ids = Seen()
         for number, begin in enumerate(range(0, len(names), DOCUMENTS_PER_SHARD)):
             chosen = names[begin : begin + DOCUMENTS_PER_SHARD]
-            check_unique(chosen, seen.among(chosen))
-            seen.add(chosen)
+            check_unique(chosen, known_ids.among(chosen))
+            known_ids.add(chosen)
             bounds = np.array([*first, len(ids)])[begin : begin + len(chosen) + 1]
-            with new_shard(part, number) as shard:
-                save(shard, chosen, np.asarray(found[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])
-        return _index(part, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
+            with new_shard(build_folder, number) as shard:
+                save(shard, chosen, np.asarray(matrix[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])
+        return _index(build_folder, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
 
 
-def _index(part: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], source: Mapping[str, Any]) -> DenseInfo:
+def _index(
+    build_folder: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], source: Mapping[str, Any]
+) -> DenseInfo:
     """Make a segment of every shard, and write the manifest."""
-    shards = sorted(path.parent for path in part.glob(f"*/{DONE}"))
+    shards = sorted(path.parent for path in build_folder.glob(f"*/{FINISHED}"))
     counts = [int(load(shard / FIRST)[-1]) for shard in shards]
     if not sum(len(load(shard / IDS)) for shard in shards):
-        raise InputError(f"{part}: there are no documents to index; check that the corpus is not empty.")
+        raise InputError(f"{build_folder}: there are no documents to index; check that the corpus is not empty.")
     if not sum(counts):
-        raise InputError(f"{part}: no document has a word, so there is nothing to index; check the corpus.")
+        raise InputError(f"{build_folder}: no document has a word, so there is nothing to index; check the corpus.")
     if factory == FLAT and sum(counts) > FLAT_UP_TO:
         log.warning("%d vectors are searched one by one; IVF4096,SQ8 or HNSW32 would be faster", sum(counts))
     width = max(load(shard / VECTORS).shape[1] for shard in shards)
     trained = engine.empty_index(width, factory)
     if not trained.is_trained:
         engine.train(trained, _sample(shards, counts, seed), factory)
-    engine.faiss().write_index(trained, str(part / TRAINED))
+    engine.faiss().write_index(trained, str(build_folder / TRAINED))
     for shard in shards:
-        fill_segment(shard, part / TRAINED)
+        fill_segment(shard, build_folder / TRAINED)
     for shard in shards:
         (shard / VECTORS).unlink()
-        (shard / DONE).unlink()
+        (shard / FINISHED).unlink()
     names = [shard.name for shard in shards]
-    info = describe(part, names, width, factory=factory, seed=seed, encoder=encoder, source=source)
-    write_dense_info(part, info)
+    info = describe(build_folder, names, width, factory=factory, seed=seed, encoder=encoder, source=source)
+    write_dense_info(build_folder, info)
     return info
 
 
@@ -180,11 +184,11 @@ def fill_segment(shard: Path, trained: Path) -> None:
 def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> F32:
     """At most SAMPLE vectors (N, W), drawn from all shards."""
     generator, share = np.random.default_rng(seed), min(1.0, SAMPLE / sum(counts))
-    parts = []
+    samples = []
     for shard, count in zip(shards, counts, strict=True):
         rows = np.sort(generator.choice(count, round(share * count), replace=False))
-        parts.append(np.asarray(load(shard / VECTORS)[rows], np.float32))
-    return np.concatenate(parts)
+        samples.append(np.asarray(load(shard / VECTORS)[rows], np.float32))
+    return np.concatenate(samples)
 
 
 def describe(

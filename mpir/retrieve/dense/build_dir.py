@@ -21,8 +21,8 @@ from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
 from mpir.retrieve.dense.segment import IDS, INDEX, MAPPED, VECTORS
 
 _log = logging.getLogger(__name__)
-STATE, DONE, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
-SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, DONE, *MAPPED))
+STATE, FINISHED, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
+SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, FINISHED, *MAPPED))
 DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REMOVED, *under("[0-9]" * 6, SHARD.names)))
 """The files of a dense index, whole or half built."""
 
@@ -38,30 +38,30 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
     DENSE.check_replaceable(folder)
-    part, made_by = part_of(folder), fingerprint(dict(settings))
+    build_folder, made_by = part_of(folder), fingerprint(dict(settings))
     with writing(folder.with_name(f"{folder.name}.part.lock")):
         try:
-            if not (resume and _made_by(part) == made_by):
-                DENSE.refuse_foreign_files(part)
-                shutil.rmtree(part, ignore_errors=True)
-                part.mkdir()
+            if not (resume and _made_by(build_folder) == made_by):
+                DENSE.refuse_foreign_files(build_folder)
+                shutil.rmtree(build_folder, ignore_errors=True)
+                build_folder.mkdir()
                 state = {"settings": made_by, "source": dict(settings).get("source", {})}
-                write_json_with_checksum(part / STATE, state)
-            yield part
-            (part / STATE).unlink()
-            replace_folder(part, folder, DENSE)
+                write_json_with_checksum(build_folder / STATE, state)
+            yield build_folder
+            (build_folder / STATE).unlink()
+            replace_folder(build_folder, folder, DENSE)
         except InputError as error:
-            if not (resume and isinstance(error, TooFewVectorsError)) and not DENSE.foreign_files(part):
-                shutil.rmtree(part, ignore_errors=True)
+            if not (resume and isinstance(error, TooFewVectorsError)) and not DENSE.foreign_files(build_folder):
+                shutil.rmtree(build_folder, ignore_errors=True)
             raise
         except OSError as error:
             raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); check free space.") from error
 
 
-def _made_by(part: Path) -> str | None:
+def _made_by(build_folder: Path) -> str | None:
     """The settings of the build that was interrupted in a folder."""
     try:
-        return str(read_json_with_checksum(part / STATE)["settings"])
+        return str(read_json_with_checksum(build_folder / STATE)["settings"])
     except (MpirError, KeyError):
         return None
 
@@ -71,13 +71,13 @@ def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
 
     One that nobody can read, or that was made of nobody knows what, has an empty corpus.
     """
-    found = {}
-    for place in sorted(path for name in (MANIFEST, STATE) for path in folder.glob(f"*/{name}")):
+    sources = {}
+    for state_path in sorted(path for name in (MANIFEST, STATE) for path in folder.glob(f"*/{name}")):
         source: Any = None
         with suppress(MpirError):
-            source = read_json_with_checksum(place).get("source")
-        found[place.parent.name] = corpus_of(source) if isinstance(source, dict) else {}
-    return found
+            source = read_json_with_checksum(state_path).get("source")
+        sources[state_path.parent.name] = corpus_of(source) if isinstance(source, dict) else {}
+    return sources
 
 
 def writing(path: Path) -> AbstractContextManager[None]:
@@ -86,20 +86,20 @@ def writing(path: Path) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def new_shard(part: Path, number: int) -> Iterator[Path]:
+def new_shard(build_folder: Path, number: int) -> Iterator[Path]:
     """A new folder of a shard; it counts once the block ends without an error."""
-    folder = part / f"{number:06d}"
+    folder = build_folder / f"{number:06d}"
     SHARD.refuse_foreign_files(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     yield folder
-    write_json_with_checksum(folder / DONE, {"files": list_files(folder, folder.iterdir())})
+    write_json_with_checksum(folder / FINISHED, {"files": list_files(folder, folder.iterdir())})
 
 
-def finished_shard(part: Path, number: int) -> Path | None:
+def finished_shard(build_folder: Path, number: int) -> Path | None:
     """The folder of a shard, if it is whole; one that is damaged is logged, and made anew."""
-    folder = part / f"{number:06d}"
-    if not (folder / DONE).exists():
+    folder = build_folder / f"{number:06d}"
+    if not (folder / FINISHED).exists():
         return None
     try:
         _check_shard(folder)
@@ -115,9 +115,9 @@ def _check_shard(folder: Path) -> None:
     Raises:
         MpirError: a file has changed, or the hashes have.
     """
-    if (folder / DONE).stat().st_size:
+    if (folder / FINISHED).stat().st_size:
         remedy = "its documents are encoded anew"
-        files = read_json_with_checksum(folder / DONE, remedy).get("files", {})
+        files = read_json_with_checksum(folder / FINISHED, remedy).get("files", {})
         if not are_files(files) or not files:
-            raise ArtefactError(f"{folder / DONE}: lists no files; {remedy}.")
+            raise ArtefactError(f"{folder / FINISHED}: lists no files; {remedy}.")
         check_files(folder, files, remedy, content=True)

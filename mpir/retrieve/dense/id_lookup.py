@@ -12,7 +12,7 @@ from mpir.retrieve.dense.segment import Segment, encoded
 from mpir.types import I64
 
 
-class Places:
+class DocumentLookup:
     """The places of documents in some segments.
 
     A segment is asked only for ids between its lowest and its highest one, as PubMed's files have their ids in a row.
@@ -24,13 +24,16 @@ class Places:
     def of(self, ids: Sequence[str]) -> tuple[I64, I64]:
         """The segment (N,) of each document and its number (N,) in it; -1 for one that is not here or was removed."""
         names, (low, high) = encoded(ids), self._bounds
-        places, numbers = np.full((2, len(ids)), -1)
+        segment_numbers, numbers = np.full((2, len(ids)), -1)
         inside = np.less_equal(low[:, None], names) & np.less_equal(names, high[:, None])
-        for place in np.flatnonzero(inside.any(axis=1)):
-            asked = np.flatnonzero(inside[place])
-            found = self.segments[place].numbers_of(names[asked])
-            places[asked[found >= 0]], numbers[asked[found >= 0]] = place, found[found >= 0]
-        return places, numbers
+        for segment_number in np.flatnonzero(inside.any(axis=1)):
+            queried = np.flatnonzero(inside[segment_number])
+            document_numbers = self.segments[segment_number].numbers_of(names[queried])
+            segment_numbers[queried[document_numbers >= 0]], numbers[queried[document_numbers >= 0]] = (
+                segment_number,
+                document_numbers[document_numbers >= 0],
+            )
+        return segment_numbers, numbers
 
     @cached_property
     def _bounds(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.bytes_]]:

@@ -18,10 +18,10 @@ from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import allow_open, check_files, check_opening
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build import describe, fill_segment
-from mpir.retrieve.dense.build_dir import DONE, LOCK, REMOVED, TRAINED, new_shard, writing
-from mpir.retrieve.dense.id_lookup import Places
+from mpir.retrieve.dense.build_dir import FINISHED, LOCK, REMOVED, TRAINED, new_shard, writing
+from mpir.retrieve.dense.id_lookup import DocumentLookup
 from mpir.retrieve.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
-from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, PLACES, VECTORS, Hits, Segment, load
+from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, OFFSETS, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
@@ -61,15 +61,16 @@ class DenseIndex:
     def identity(self) -> dict[str, Any]:
         """The corpus, the encoder and the kind of index."""
         info = self.info
-        kind = {"factory": info.factory, "parameters": self.parameters, "segments": list(info.segments)}
-        return {"source": dict(info.source), "documents": len(self), "encoder": dict(info.encoder), **kind}
+        settings = {"factory": info.factory, "parameters": self.parameters, "segments": list(info.segments)}
+        return {"source": dict(info.source), "documents": len(self), "encoder": dict(info.encoder), **settings}
 
     def _open(self) -> None:
         self.info = read_dense_info(self.folder)
         check_opening(self.folder, self.info.files, self.folder / MANIFEST, REMEDY)
         removed = self._removed()
         allow_open(
-            self.folder, sum((self.folder / one / file).exists() for one in self.info.segments for file in MAPPED)
+            self.folder,
+            sum((self.folder / segment_name / file).exists() for segment_name in self.info.segments for file in MAPPED),
         )
         try:
             self.segments = [
@@ -79,7 +80,7 @@ class DenseIndex:
         except ArtefactError:
             check_files(self.folder, self.info.files, REMEDY, content=True)  # names the file that has changed
             raise
-        self._places = Places(self.segments)
+        self._places = DocumentLookup(self.segments)
         if self.encoder is not None:
             check_encoder(self.folder, self.info, self.encoder.identity)
 
@@ -112,25 +113,28 @@ class DenseIndex:
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order."""
-        found: list[list[Document]] = []
+        results: list[list[Document]] = []
         with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
             for start in range(0, len(queries), QUERIES_AT_ONCE):
                 batch = queries[start : start + QUERIES_AT_ONCE]
-                found += self._search(batch, k)
+                results += self._search(batch, k)
                 bar.update(len(batch))
-        return found
+        return results
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
         worded = [i for i, query in enumerate(queries) if has_words(query)]
         vectors, query_of = self._read([queries[i] for i in worded])
-        found: list[list[Document]] = [[] for _ in queries]
-        for i, one in zip(worded, self._documents(self.nearest(vectors, k, query_of)), strict=True):
-            found[i] = one
-        return found
+        results: list[list[Document]] = [[] for _ in queries]
+        for i, documents in zip(worded, self._documents(self.nearest(vectors, k, query_of)), strict=True):
+            results[i] = documents
+        return results
 
     def _documents(self, hits: Sequence[Sequence[tuple[int, int, float]]]) -> list[list[Document]]:
         with self._reading():
-            return [[self.segments[place].document(number, score) for place, number, score in one] for one in hits]
+            return [
+                [self.segments[segment_number].document(number, score) for segment_number, number, score in query_hits]
+                for query_hits in hits
+            ]
 
     def search_vectors(self, vectors: npt.NDArray[Any], k: int = 100) -> list[list[Document]]:
         """The k documents nearest to each vector (Q, W).
@@ -151,42 +155,52 @@ class DenseIndex:
         k = whole_number("k", k)
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
-        found = [segment.nearest(vectors, min(k, len(segment.ids))) for segment in self.segments]
-        for segment, lists in zip(self.segments, found, strict=True):
+        by_segment = [segment.nearest(vectors, min(k, len(segment.ids))) for segment in self.segments]
+        for segment, lists in zip(self.segments, by_segment, strict=True):
             self._check_scores(segment, vectors, [hits.scores for hits in lists])
         first = np.searchsorted(query_of, np.arange(int(query_of[-1]) + 2 if len(query_of) else 1))
-        return [self._best([part[begin:end] for part in found], k) for begin, end in pairwise(first)]
+        return [
+            self._best([segment_hits[begin:end] for segment_hits in by_segment], k) for begin, end in pairwise(first)
+        ]
 
-    def _best(self, found: Sequence[Sequence[Hits]], k: int) -> list[tuple[int, int, float]]:
+    def _best(self, by_segment: Sequence[Sequence[Hits]], k: int) -> list[tuple[int, int, float]]:
         """One query's documents, from what each segment has for each of its vectors.
 
         A document comes once for each vector at most, so that only so many can be among the k best: the others are left
         out before documents are looked at one by one.
         """
-        hits = [(place, one) for place, part in enumerate(found) for one in part]
-        places = np.repeat([place for place, _ in hits], [len(one.documents) for _, one in hits])
-        numbers, scores = (np.concatenate(parts) for parts in zip(*(one for _, one in hits), strict=True))
-        most = min(k * max(map(len, found)), len(scores))
-        least = np.partition(scores, -most)[-most] if most else 0.0
+        hits = [
+            (segment_number, passage_hits)
+            for segment_number, segment_hits in enumerate(by_segment)
+            for passage_hits in segment_hits
+        ]
+        segment_numbers = np.repeat(
+            [segment_number for segment_number, _ in hits], [len(passage_hits.documents) for _, passage_hits in hits]
+        )
+        numbers, scores = (
+            np.concatenate(arrays) for arrays in zip(*(passage_hits for _, passage_hits in hits), strict=True)
+        )
+        limit = min(k * max(map(len, by_segment)), len(scores))
+        threshold = np.partition(scores, -limit)[-limit] if limit else 0.0
         best: dict[tuple[int, int], float] = {}
-        for row in np.flatnonzero(scores >= least):
-            key = int(places[row]), int(numbers[row])
+        for row in np.flatnonzero(scores >= threshold):
+            key = int(segment_numbers[row]), int(numbers[row])
             best[key] = max(float(scores[row]), best.get(key, -np.inf))
         ordered = sorted(best.items(), key=lambda item: (-item[1], self._id(item[0])))
         return [(*key, score) for key, score in ordered[:k]]
 
-    def _id(self, place: tuple[int, int]) -> bytes:
-        return bytes(self.segments[place[0]].ids[place[1]])
+    def _id(self, address: tuple[int, int]) -> bytes:
+        return bytes(self.segments[address[0]].ids[address[1]])
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
         vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
-            places, numbers = self._places.of(ids)
-            for place in np.unique(places[places >= 0]) if len(vectors) else ():
-                there = places == place
-                scores[there] = self.segments[place].scores_of(vectors, numbers[there])
-                self._check_scores(self.segments[place], vectors, [scores[there]])
+            segment_numbers, numbers = self._places.of(ids)
+            for segment_number in np.unique(segment_numbers[segment_numbers >= 0]) if len(vectors) else ():
+                in_segment = segment_numbers == segment_number
+                scores[in_segment] = self.segments[segment_number].scores_of(vectors, numbers[in_segment])
+                self._check_scores(self.segments[segment_number], vectors, [scores[in_segment]])
         return scores
 
     def document(self, id: str) -> Document:
@@ -206,16 +220,16 @@ class DenseIndex:
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
         """`sentences` of several documents; the query is read once."""
-        asked = self._read([query])[0]
+        query_vectors = self._read([query])[0]
         with self._reading():
-            return [self._sentences(id, asked) for id in ids]
+            return [self._sentences(id, query_vectors) for id in ids]
 
-    def _sentences(self, id: str, asked: F32) -> list[tuple[Sentence, float]]:
+    def _sentences(self, id: str, query_vectors: F32) -> list[tuple[Sentence, float]]:
         segment, number = self._find(id)
-        scores = segment.sentence_scores(number, asked)
-        if scores is None or not (segment.folder / PLACES).exists():
+        scores = segment.sentence_scores(number, query_vectors)
+        if scores is None or not (segment.folder / OFFSETS).exists():
             raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
-        self._check_scores(segment, asked, [scores])
+        self._check_scores(segment, query_vectors, [scores])
         texts = split_sentences(segment.document(number))
         if len(texts) != len(scores):
             raise InputError(
@@ -237,14 +251,17 @@ class DenseIndex:
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         with self._changing():
-            names = [one.id for one in added]
-            there, _ = self._places.of(names)
-            check_unique(names, {name for name, place in zip(names, there, strict=True) if place >= 0})
-            texts = all((segment.folder / PLACES).exists() for segment in self.segments)
+            names = [document.id for document in added]
+            segment_numbers, _ = self._places.of(names)
+            check_unique(
+                names,
+                {name for name, segment_number in zip(names, segment_numbers, strict=True) if segment_number >= 0},
+            )
+            texts = all((segment.folder / OFFSETS).exists() for segment in self.segments)
             with new_shard(self.folder, 1 + max(map(int, self.info.segments))) as shard:
                 write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
                 fill_segment(shard, self.folder / TRAINED)
-            for name in (VECTORS, DONE):
+            for name in (VECTORS, FINISHED):
                 (shard / name).unlink()
             self._write([*self.info.segments, shard.name])
 
@@ -259,7 +276,10 @@ class DenseIndex:
         with self._changing():
             for segment, number in [self._find(name) for name in ids]:
                 segment.removed[number] = True
-            removed = {one.folder.name: np.flatnonzero(one.removed).tolist() for one in self.segments}
+            removed = {
+                index_segment.folder.name: np.flatnonzero(index_segment.removed).tolist()
+                for index_segment in self.segments
+            }
             write_json_with_checksum(self.folder / REMOVED, removed)
             self._write(self.info.segments)
 
@@ -334,9 +354,9 @@ class DenseIndex:
             raise ArtefactError(f"{segment.folder}: gives the score {wrong[0]:.6g} (expected {expected}); {REMEDY}.")
 
     def _find(self, id: str) -> tuple[Segment, int]:
-        places, numbers = self._places.of([id])
-        if places[0] >= 0:
-            return self.segments[places[0]], int(numbers[0])
+        segment_numbers, numbers = self._places.of([id])
+        if segment_numbers[0] >= 0:
+            return self.segments[segment_numbers[0]], int(numbers[0])
         raise InputError(f"{self.folder}: holds no document with id {format_value(id)}; check the id and the corpus.")
 
 

@@ -95,7 +95,7 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
 
 def _well_formed(values: Mapping[str, Any]) -> bool:
     segments = values["segments"]
-    named = isinstance(segments, list) and bool(segments) and all(isinstance(one, str) for one in segments)
+    named = isinstance(segments, list) and bool(segments) and all(isinstance(segment, str) for segment in segments)
     objects = isinstance(values["encoder"], dict) and isinstance(values["source"], dict)
     return named and objects and are_files(values["files"])
 

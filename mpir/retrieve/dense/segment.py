@@ -24,9 +24,9 @@ from mpir.text.types import Document
 from mpir.types import F32, F64, I32, I64
 
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
-RECORDS, PLACES = "documents.jsonl", "places.npy"
+RECORDS, OFFSETS = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
-MAPPED = (IDS, FIRST, RECORDS, PLACES, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
+MAPPED = (IDS, FIRST, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
 """The files of a segment that stay open once they were read."""
 MARGIN = 16
 """Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
@@ -81,39 +81,41 @@ class Segment:
 
         Vectors are asked for until so many documents are found and the next vector is farther than the last document's.
         """
-        total, wanted = int(self.index.ntotal), k + MARGIN
-        found: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
+        total, count = int(self.index.ntotal), k + MARGIN
+        results: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
         waiting = np.arange(len(vectors)) if total else np.zeros(0, np.int64)
         while len(waiting):
-            wanted = min(wanted, total)
-            scores, rows = self.index.search(np.ascontiguousarray(vectors[waiting], np.float32), wanted)
+            count = min(count, total)
+            scores, rows = self.index.search(np.ascontiguousarray(vectors[waiting], np.float32), count)
             pending = []
             for query, values, row in zip(waiting, np.round(scores.astype(np.float64), DECIMALS), rows, strict=True):
-                found[query], whole = self._documents(values, row, k)
-                if not whole and wanted < total:
+                results[query], is_complete = self._documents(values, row, k)
+                if not is_complete and count < total:
                     pending.append(query)
-            waiting, wanted = np.array(pending, np.int64), 4 * wanted
-        return found
+            waiting, count = np.array(pending, np.int64), 4 * count
+        return results
 
     def _documents(self, scores: F64, rows: I64, k: int) -> tuple[Hits, bool]:
         """The documents of the nearest vectors, best first, and whether no other vector could change them."""
-        there = rows >= 0  # what is missing is -1
-        documents = np.searchsorted(self.first, rows[there], side="right") - 1
-        values = scores[there]
-        kept = ~self.removed[documents]
-        documents, best = np.unique(documents[kept], return_index=True)
-        own = values[kept][best]
-        order = np.lexsort((self.ids[documents], -own))[:k]
-        whole = not there.all() or (len(order) == k and bool(own[order[-1]] > values[-1]))
-        return Hits(documents[order], own[order]), whole
+        is_hit = rows >= 0  # what is missing is -1
+        documents = np.searchsorted(self.first, rows[is_hit], side="right") - 1
+        values = scores[is_hit]
+        remains = ~self.removed[documents]
+        documents, best = np.unique(documents[remains], return_index=True)
+        best_values = values[remains][best]
+        order = np.lexsort((self.ids[documents], -best_values))[:k]
+        is_complete = not is_hit.all() or (len(order) == k and bool(best_values[order[-1]] > values[-1]))
+        return Hits(documents[order], best_values[order]), is_complete
 
     def scores_of(self, vectors: F32, documents: I64) -> F64:
         """The highest product (D,) of any of the vectors (R, W) with any of each document's; 0 for one without."""
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
         best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
-        parts = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
-        return np.round([float(part.max()) if len(part) else 0.0 for part in parts], DECIMALS)
+        by_document = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
+        return np.round(
+            [float(passage_scores.max()) if len(passage_scores) else 0.0 for passage_scores in by_document], DECIMALS
+        )
 
     def document(self, number: int, score: float | None = None) -> Document:
         """A document: its id alone where the texts are not kept."""
@@ -132,12 +134,12 @@ class Segment:
         first = np.arange(begin, end + 1) if self._first_passage is None else self._first_passage[begin : end + 1]
         if begin == end:
             return np.zeros(0, np.float32)
-        found = np.asarray(self._sentences[first[0] : first[-1]], np.float32) @ vectors.T
-        return np.asarray(np.maximum.reduceat(found.max(axis=1), first[:-1] - first[0]))
+        scores = np.asarray(self._sentences[first[0] : first[-1]], np.float32) @ vectors.T
+        return np.asarray(np.maximum.reduceat(scores.max(axis=1), first[:-1] - first[0]))
 
     @cached_property
     def _places(self) -> I64 | None:
-        return self._kept(PLACES)
+        return self._kept(OFFSETS)
 
     @cached_property
     def _records(self) -> npt.NDArray[np.uint8]:
@@ -169,7 +171,7 @@ def load(path: Path) -> npt.NDArray[Any]:
 
 def encoded(identifiers: Sequence[str]) -> npt.NDArray[np.bytes_]:
     """Ids (D,) as they are kept: in UTF-8, whose order is that of the characters."""
-    return np.array([without_surrogates(one).encode() for one in identifiers], np.bytes_)
+    return np.array([without_surrogates(identifier).encode() for identifier in identifiers], np.bytes_)
 
 
 def decoded(identifier: bytes) -> str:
@@ -179,10 +181,10 @@ def decoded(identifier: bytes) -> str:
 
 def write_records(folder: Path, documents: Sequence[Document]) -> None:
     """Keep the texts of documents."""
-    places = [0]
+    offsets = [0]
     with open(folder / RECORDS, "wb") as stream:
         for document in documents:
             line = json.dumps({"title": document.title, "abstract": document.abstract}).encode() + b"\n"
             stream.write(line)
-            places.append(places[-1] + len(line))
-    np.save(folder / PLACES, np.array(places, np.int64))
+            offsets.append(offsets[-1] + len(line))
+    np.save(folder / OFFSETS, np.array(offsets, np.int64))

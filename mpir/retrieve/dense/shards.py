@@ -43,23 +43,29 @@ class Vectoriser(Protocol):
 
 
 def encode(
-    documents: Iterable[Document], part: Path, encoder: Vectoriser, *, sentences: bool, texts: bool, progress: bool
+    documents: Iterable[Document],
+    build_folder: Path,
+    encoder: Vectoriser,
+    *,
+    sentences: bool,
+    texts: bool,
+    progress: bool,
 ) -> None:
     """Write the shards of documents that are not there yet.
 
     Raises:
         InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
     """
-    seen = Seen()
+    known_ids = Seen()
     stream = iter(tqdm(documents, desc="Encoding", unit=" documents", disable=not progress))
     for number, batch in enumerate(_batches(stream)):
         names = [document.id for document in batch]
-        check_unique(names, seen.among(names))
-        seen.add(names)
-        if shard := finished_shard(part, number):
+        check_unique(names, known_ids.among(names))
+        known_ids.add(names)
+        if shard := finished_shard(build_folder, number):
             _check_same(shard, names)
             continue
-        with new_shard(part, number) as shard:
+        with new_shard(build_folder, number) as shard:
             write_shard(shard, batch, encoder, sentences=sentences, texts=texts)
 
 
@@ -95,14 +101,14 @@ def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
     np.save(shard / VECTORS, vectors)
 
 
-def check_unique(names: Sequence[str], others: Collection[str] = ()) -> None:
+def check_unique(names: Sequence[str], existing: Collection[str] = ()) -> None:
     """Raise RepeatedIdError for a name that comes twice, or is among the others."""
-    seen = set(others)
+    known_names = set(existing)
     for name in names:
-        if name in seen:
+        if name in known_names:
             message = f"the document id {format_value(name)} occurs more than once; every document needs its own."
             raise RepeatedIdError(name, message)
-        seen.add(name)
+        known_names.add(name)
 
 
 def has_words(text: str) -> bool:
@@ -126,9 +132,11 @@ def _check_same(shard: Path, names: Sequence[str]) -> None:
 
 def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document]) -> None:
     """The vectors of every sentence: one, or those of the passages of a sentence longer than the encoder reads."""
-    found = [split_sentences(document) for document in documents]
-    vectors, text_of = encoder.vectors([sentence.text for part in found for sentence in part])
-    counts = [len(part) for part in found]
+    by_document = [split_sentences(document) for document in documents]
+    vectors, text_of = encoder.vectors(
+        [sentence.text for document_sentences in by_document for sentence in document_sentences]
+    )
+    counts = [len(document_sentences) for document_sentences in by_document]
     np.save(shard / SENTENCES, vectors.astype(np.float16))
     np.save(shard / FIRST_SENTENCE, _bounds(counts))
     np.save(shard / FIRST_PASSAGE, _bounds(np.bincount(text_of, minlength=sum(counts))))
