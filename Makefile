@@ -30,10 +30,10 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 		--triggers negation hedges radiology > runs/radiology/mentions.jsonl
 	$(BIN)/mpir rerank "no pleural effusion" --docs mpir/sample/radiology/reports.jsonl \
 		--lexicon mpir/sample/radiology/chest-xray.tsv --triggers negation hedges radiology --explain --top-k 5
-	$(BIN)/python experiments/radiology.py sample
+	$(BIN)/python -m experiments.radiology sample
 
 tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/tripclick.md
-	$(BIN)/python experiments/tripclick.py
+	$(BIN)/python -m experiments.tripclick.rerank
 
 test: .venv/ready  ## the tests, in two processes with a thread each
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal

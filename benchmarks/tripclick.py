@@ -1,4 +1,4 @@
-"""What reranking costs with each model of experiments/tripclick.py: processor seconds and peak memory.
+"""What reranking costs with each model of experiments/tripclick/rerank.py: processor seconds and peak memory.
 
     python benchmarks/tripclick.py runs/standin --documents 1000
 
@@ -30,7 +30,7 @@ Pairs = list[tuple[str, str]]
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="output of experiments/tripclick.py")
+    parser.add_argument("folder", type=Path, help="output of experiments/tripclick/rerank.py")
     parser.add_argument("--documents", type=positive, default=1000, help="(%(default)s)")
     parser.add_argument("--words", type=positive, help="so many words of a document are read (default: all)")
     return guarded("tripclick", lambda: run(parser.parse_args()))
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     bundles = {label: arguments.folder / name / "bundle" for name, label in MODELS.items()}
     there = {label: (model, str(path), pairs) for label, path in bundles.items() if (path / "bundle.json").is_file()}
     if not there:
-        raise InputError(f"{arguments.folder}: holds no trained model; run experiments/tripclick.py before.")
+        raise InputError(f"{arguments.folder}: holds no trained model; run experiments/tripclick/rerank.py before.")
     before = machine(1)
     with ExitStack() as stack:
         workers, _, notes = start_all(stack, there, 1, together=True)

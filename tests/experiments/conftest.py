@@ -20,8 +20,12 @@ def run_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         command = [str(ROOT / script), *map(str, options)]
         monkeypatch.setattr(sys, "argv", command)
         monkeypatch.syspath_prepend((ROOT / script).parent)
+        module = ".".join(Path(script).with_suffix("").parts)
         with pytest.raises(SystemExit) as ended:
-            runpy.run_path(command[0], run_name="__main__")
+            if module.startswith("experiments."):
+                runpy.run_module(module, run_name="__main__")
+            else:
+                runpy.run_path(command[0], run_name="__main__")
         status = ended.value.code
         return CompletedProcess(command, status if isinstance(status, int) else 0, *capsys.readouterr())
 

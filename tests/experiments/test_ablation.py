@@ -13,9 +13,7 @@ import pytest
 from tests.conftest import make_checkpoint
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports scripts beside it
-SCRIPT: dict[str, Any] = runpy.run_path(str(EXPERIMENTS / "ablation.py"))
-sys.path.remove(str(EXPERIMENTS))
+SCRIPT: dict[str, Any] = runpy.run_path(str(EXPERIMENTS / "training/ablation.py"))
 GOOD, BAD, WORSE = "yes aspirin does thin blood", "the cell is in a gene", "placebo and a trial"
 
 

@@ -18,7 +18,7 @@ from mpir.perspectives import open_bundle
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
 from tests.conftest import make_checkpoint
 
-MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/add_encoder.py"))["main"]
+MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/training/add_encoder.py"))["main"]
 
 
 def add(monkeypatch: pytest.MonkeyPatch, *options: str | Path) -> int:

@@ -19,7 +19,7 @@ from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
 AGREEMENT = Agreement.name
-SCRIPT = Path(__file__).parents[2] / "experiments/agreement.py"
+SCRIPT = Path(__file__).parents[2] / "experiments/ranking/agreement.py"
 TEXTS = ["Aspirin thins blood. No gene is in it.", "Aspirin does thin blood. A trial of placebo.", "The heart."]
 DOCUMENTS = [Document(f"d{i}", "", text, 3.0 - i) for i, text in enumerate(TEXTS)]
 GOLD = [

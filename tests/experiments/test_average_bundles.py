@@ -13,9 +13,10 @@ from safetensors.torch import load_file
 
 from mpir import Reranker
 from mpir.io.checksum import read_json_with_checksum
+from mpir.perspectives.bundle import seal
 from tests.conftest import make_checkpoint
 
-MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/average_bundles.py"))["main"]
+MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/training/average_bundles.py"))["main"]
 ROWS = [
     {"id": f"q{i % 4}", "question": "does aspirin thin blood", "sentence": text, "label": label}
     for i, (text, label) in enumerate([("aspirin thins blood .", 1), ("the gene is in a cell .", 0)] * 8)
@@ -78,6 +79,7 @@ def test_bundles_of_other_perspectives_are_refused(
     manifest = (other / "bundle.json").read_text()
     assert '"0-5"' in manifest
     (other / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
+    seal(other)
     assert combine(monkeypatch, tiny_bundle, other, "--calibrate", rows, "--output", tmp_path / "mean") == 2
     assert "other perspectives" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()

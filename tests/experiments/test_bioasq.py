@@ -157,7 +157,7 @@ def test_other_weights_need_no_scoring_but_other_candidates_do(
 ) -> None:
     assert run() == 0
     first = job["output"].read_text()
-    weights = {"alpha": {"words": -1.0}, "alpha_context": 0.0, "beta_bm25": 0.0}
+    weights = {"alpha": {"words": -1.0}, "alpha_context": 0.0, "beta": {"bm25": 0.0}}
     (tmp_path / "weights.json").write_text(json.dumps(weights))
     assert run(weights=tmp_path / "weights.json") == 0
     assert Words.calls == 3

@@ -12,7 +12,7 @@ from mpir.rank.weights import Weights
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 
-SCRIPT = Path(__file__).parents[2] / "experiments/cascade.py"
+SCRIPT = Path(__file__).parents[2] / "experiments/cascade/words.py"
 WEIGHTS = Weights({"relevance": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,))
 
 

@@ -20,11 +20,9 @@ TEXTS = {"a": "aspirin thin blood. the gene", "b": "heart risk. no trial", "c": 
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-
     def load(*arguments: object) -> dict[str, Any]:
         monkeypatch.setattr(sys, "argv", ["cascade_vectors.py", *map(str, arguments)])
-        return runpy.run_path(str(ROOT / "experiments/cascade_vectors.py"))
+        return runpy.run_path(str(ROOT / "experiments/cascade/vectors.py"))
 
     return load
 

@@ -26,8 +26,7 @@ FILES = {
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return runpy.run_path(str(ROOT / "experiments/dense.py"))
+    return runpy.run_path(str(ROOT / "experiments/dense/first_stages.py"))
 
 
 @pytest.fixture

@@ -29,11 +29,9 @@ ASKED += ["blood in the heart", "aspirin blood", "heart risk", "cell gene", "tri
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-
     def load(name: str, *arguments: object) -> dict[str, Any]:
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
-        return runpy.run_path(str(ROOT / f"experiments/{name}.py"))
+        return runpy.run_path(str(ROOT / f"experiments/dense/{name}.py"))
 
     return load
 
@@ -143,13 +141,13 @@ def test_a_grid_trains_searches_and_is_kept(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     where = ["--data", bioasq, "--output", tmp_path / "out", "--encoder", tiny_checkpoint, "--device", "cpu"]
-    loaded = script("dense_grids", *where, "--steps", 2, "--documents", 6, "--grids", "negatives")
+    loaded = script("grids", *where, "--steps", 2, "--documents", 6, "--grids", "negatives")
     loaded["GRIDS"]["negatives"] = {
         f"{n} negatives": loaded["Cell"](length=32, negatives=n) for n in ("random", "BM25")
     }
-    import dense_grid_data
+    from experiments.dense import grid_data
 
-    monkeypatch.setitem(dense_grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
+    monkeypatch.setitem(grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
     assert loaded["main"]() == 0
     found = rows_of(capsys.readouterr().out)
     free = ["untouched", "BM25", "BM25 + untouched, z-scores"]
@@ -160,7 +158,7 @@ def test_a_grid_trains_searches_and_is_kept(
     assert all(len(line.split("\t")) == 3 for line in triples if line)
     assert loaded["main"]() == 0
     assert rows_of(capsys.readouterr().out) == found
-    other = script("dense_grids", *where, "--steps", 2, "--documents", 5, "--grids", "negatives")
+    other = script("grids", *where, "--steps", 2, "--documents", 5, "--grids", "negatives")
     assert other["main"]() == 2
     assert "out/data: was made with documents 6, and is asked for with 5; give another --output" in (
         capsys.readouterr().err
@@ -168,7 +166,7 @@ def test_a_grid_trains_searches_and_is_kept(
 
 
 def test_types_and_first_words(script: Callable[..., Any]) -> None:
-    loaded = script("dense_grids")
+    loaded = script("grids")
     questions = [
         Question(str(i), "Which gene?" if i % 2 else "Is it so?", "yesno" if i < 12 else "list") for i in range(22)
     ]
@@ -183,8 +181,8 @@ def test_types_and_first_words(script: Callable[..., Any]) -> None:
 
 
 def test_a_row_has_both_p_values(script: Callable[..., Any]) -> None:
-    script("dense_grids")
-    from bi_encoders import rows_of as table
+    script("grids")
+    from experiments.dense.bi_encoders import rows_of as table
 
     generator = np.random.default_rng(0)
     base = generator.random(40)
@@ -193,26 +191,3 @@ def test_a_row_has_both_p_values(script: Callable[..., Any]) -> None:
     assert first == [f"{base.mean():.4f}", "", ""]
     assert same[1:] == ["1.0000 (1.0000–1.0000)", "1.0000"]
     assert better[1:] == ["0.0000 (0.0000–0.0000)", "0.0000"]
-
-
-@pytest.mark.slow
-def test_the_peers_trainer_is_measured_beside_mpirs(
-    script: Callable[..., Any],
-    bioasq: Path,
-    *,
-    tiny_checkpoint: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    pytest.importorskip("sentence_transformers")
-    where = ["--data", bioasq, "--output", tmp_path / "out", "--encoder", tiny_checkpoint, "--device", "cpu"]
-    loaded = script("dense_peer", *where, "--steps", 2, "--documents", 6, "--questions", 10, "--training", 5)
-    import dense_grid_data
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(dense_grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
-        assert loaded["main"]() == 0
-    said = capsys.readouterr().out
-    assert list(rows_of(said))[2:] == ["untouched", "mpir", "sentence-transformers"]
-    assert "10 questions, 2 steps, seed 1." in said
-    assert "Processor time: mpir " in said

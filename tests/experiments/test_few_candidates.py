@@ -65,7 +65,7 @@ def test_only_the_first_candidates_are_ordered(
     free.save(tmp_path / "free")
     options = ["--measures", "sentence-map", "--counts", "2", "3"]
     found = run_script(
-        "experiments/few_candidates.py", "--scored", tmp_path / "scored", "--free", tmp_path / "free", *options
+        "experiments/ranking/few_candidates.py", "--scored", tmp_path / "scored", "--free", tmp_path / "free", *options
     )
     assert found.returncode == 0, found.stderr
     assert "sentence-map, 2 questions" in found.stdout
@@ -83,8 +83,8 @@ def test_other_candidates_and_questions_left_out(
     scored.save(tmp_path / "scored")
     free.subset([0]).save(tmp_path / "free")
     options = ["--scored", tmp_path / "scored", "--free", tmp_path / "free", "--measures", "document-map"]
-    found = run_script("experiments/few_candidates.py", *options)
+    found = run_script("experiments/ranking/few_candidates.py", *options)
     assert (found.returncode, found.stdout) == (2, "")
     assert "few_candidates: --free: the question q1 is missing; score the same questions" in found.stderr
-    found = run_script("experiments/few_candidates.py", *options, "--leave-out", "q1")
+    found = run_script("experiments/ranking/few_candidates.py", *options, "--leave-out", "q1")
     assert "document-map, 1 questions" in found.stdout

@@ -2,17 +2,14 @@
 
 import json
 import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from mpir.errors import InputError
-from mpir.rank.reranker import Reranker
 
-SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "experiments/generalisation.py"))
+SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "experiments/common/test_sets.py"))
 MED_DOCUMENTS = ".I 1\n.W\naspirin thins\nblood .\n.I 2\n.W\nthe gene is in a cell .\n"
 
 
@@ -74,40 +71,6 @@ def test_trecqa_keeps_questions_with_right_and_wrong_answers(data: Path) -> None
     assert list(test.queries.values()) == ["does aspirin thin blood ?"]
     assert test.qrels == {"q1": {"q1-0": 1, "q1-1": 0}}
     assert test.candidates == {"q1": [0, 1]}
-
-
-def test_reranking_only_reorders_the_best_candidates(data: Path, tiny_bundle: Path) -> None:
-    test = read("nfcorpus", data)
-    heads, tails = SCRIPT["candidates"](test, 1)
-    assert [[d.id for d in part] for part in heads] == [["MED-3"], ["MED-2"]]  # the shorter of two with the term
-    assert tails == [["MED-1"], []]
-    values = SCRIPT["measure"](test, Reranker(tiny_bundle, device="cpu", precision="fp32"), 1)
-    for found in values.values():  # nothing to reorder at depth 1: all as BM25
-        np.testing.assert_allclose(found["RR"], [0.5, 1.0])
-
-
-def test_a_sentence_that_could_be_split_is_scored_whole(data: Path, tiny_bundle: Path) -> None:
-    test = read("trecqa", data)
-    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
-    heads, _ = SCRIPT["candidates"](test, 1)
-    (scored,) = SCRIPT["as_sentences"](list(test.queries.values()), heads, reranker)
-    expected = reranker.perspectives[0].score("does aspirin thin blood ?", ["Yes . It does .", "a cell"])
-    np.testing.assert_allclose(scored.columns.sentences[:, 0], expected, atol=1e-6)
-
-
-def test_the_table_and_the_figures(
-    data: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["--data", str(data), "--bundle", str(tiny_bundle), "--device", "cpu", "--limit", "1"]
-    monkeypatch.setattr(sys, "argv", ["generalisation.py", *options, "--json", str(data / "figures.json")])
-    assert SCRIPT["main"]() == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 4 * 5  # four sets; BM25, three perspectives and the blend
-    figures = json.loads((data / "figures.json").read_text())["sets"]
-    assert set(figures["scifact"]["blend"]) == {"nDCG@10", "AP", "RR"}
-    (data / "scifact/claims_validation.csv").unlink()
-    assert SCRIPT["main"]() == 2
-    assert "claims_validation.csv: cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The comparison of precisions: its arithmetic by hand."""
 
-import importlib.util
-import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -15,16 +14,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    sys.path.insert(0, str(EXPERIMENTS))  # as it is when the script is run: it imports the script beside it
-    try:
-        spec = importlib.util.spec_from_file_location("precision_experiment", EXPERIMENTS / "precision.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(EXPERIMENTS))
-    return module
+    return import_module("experiments.ranking.precision")
 
 
 def test_taus_by_hand(script: ModuleType) -> None:

@@ -1,6 +1,5 @@
 """The radiology experiment's data: halves that share nothing, labels by majority, judged spans; and its arithmetic."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,39 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Question, Reranker
+from mpir import Document, Perspective, Reranker
 from mpir.annotate import Lexicon, NegEx
 from mpir.errors import InputError
 from mpir.perspectives.negation import NegationPerspective
-from mpir.tune.dataset import Dataset
 from tests.conftest import make_checkpoint
 
-FOLDER = Path(__file__).parents[2] / "experiments"
 HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"
-
-
-def script(name: str) -> ModuleType:
-    """A script of the experiments, which import each other as they do when one is run."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return import_module(name)
-    finally:
-        sys.path.remove(str(FOLDER))
 
 
 @pytest.fixture(scope="module")
 def data() -> ModuleType:
-    return script("radiology_data")
+    return import_module("experiments.radiology.reports")
 
 
 @pytest.fixture(scope="module")
 def folds() -> ModuleType:
-    return script("radiology_folds")
+    return import_module("experiments.radiology.folds")
 
 
 @pytest.fixture(scope="module")
 def negation() -> ModuleType:
-    return script("radiology_negation")
+    return import_module("experiments.radiology.negation")
 
 
 def test_reports_are_halved_with_their_texts_once(data: ModuleType, tmp_path: Path) -> None:
@@ -83,21 +71,6 @@ def test_judged_rows_have_the_span_of_their_condition(data: ModuleType, tmp_path
     assert second.span is None
     rules = NegEx([("no", "PREN")])
     assert [row.is_negated(rules) for row in (first, second)] == [first.negated, second.negated] == [True, False]
-
-
-def test_labels_of_chexperts_form_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, phrases in {"edema": "edema\n", "pleural_effusion": "effusion\n"}.items():
-        path = tmp_path / f"phrases/mention/{name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(phrases, encoding="utf-8")
-    rows = [
-        "Reports,No Finding,Edema,Pleural Effusion",
-        "No edema. Small effusion.,1.0,0.0,1.0",
-        "May be edema.,,-1.0,0.0",
-    ]
-    (tmp_path / "labeled_reports.csv").write_text("\n".join(rows), encoding="utf-8")
-    assert script("radiology_chexpert").run(tmp_path) == 0
-    assert capsys.readouterr().out == "CheXpert's 2 labelled reports: 3 of 4 labels agree\n"
 
 
 def test_figures_by_hand(negation: ModuleType) -> None:
@@ -145,24 +118,8 @@ def test_sentences_that_differ_in_spaces_alone_keep_their_order(folds: ModuleTyp
     assert folds.texts_of(entries, 10) == [sorted(texts)[i] for i in order]
 
 
-def test_separation_is_tested_sentence_by_sentence() -> None:
-    separation = script("radiology_separation")
-    negated, sentence_of = np.array([False, True, True, False, True]), np.array([0, 0, 0, 1, 2])
-    start = separation.Gaps(np.array([0.1, 0.0, 0.2, 0.3, -0.1]), negated, sentence_of)
-    assert start.of("negated").tolist() == [0.0, 0.2, -0.1]
-    assert start.by_sentence("negated").tolist() == [0.2, -0.1]
-    assert start.by_sentence("affirmed").tolist() == [0.1, 0.3]
-    trained = separation.Gaps(start.values + 0.5, negated, sentence_of)
-    rows = list(separation.separations({"start": start, "trained": trained}))
-    assert [row[:2] for row in rows] == [(name, kind) for name in ("start", "trained") for kind in separation.KINDS]
-    assert rows[0][2:4] == ("2", "0.200 ± 0.100")
-    assert [row[5] for row in rows] == ["1.000", "0.333", "1.000", "1.000"]
-    # with two sentences, two of the four ways to swap are as extreme; twice that after Holm is 1
-    assert [row[6] for row in rows] == ["1.00000", "1.00000", "", ""]
-
-
 def test_equal_texts_are_read_once_and_have_equal_vectors(tiny_checkpoint: Path) -> None:
-    start = script("free_baselines").Start(tiny_checkpoint)
+    start = import_module("experiments.common.baselines").Start(tiny_checkpoint)
     texts = ["gene " * 600, "cell", "gene " * 600, "blood", "cell"]  # the first is read in passages
     vectors, text_of = start.vectors(texts)
     expected, of = start.encoder.vectors(texts)
@@ -183,7 +140,7 @@ class Count(Perspective):
 def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     data: ModuleType, tiny_checkpoint: Path
 ) -> None:
-    systems, free = script("radiology_systems"), script("free_baselines")
+    systems, free = import_module("experiments.radiology.systems"), import_module("experiments.common.baselines")
     texts = ["Clear apex.No effusion xx.", "Small effusion.", "Heart is large x."]
     documents = [Document(str(number), abstract=text) for number, text in enumerate(texts)]
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
@@ -210,7 +167,7 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
 def test_the_sample_is_ranked_with_a_lexicon_from_anywhere(
     tmp_path: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sample = script("radiology_sample")
+    sample = import_module("experiments.radiology.sample")
     monkeypatch.setattr(sample, "Reranker", partial(Reranker, tiny_bundle, device="cpu"))
     lexicon = tmp_path / "lexicon.tsv"
     lexicon.write_text("pleural effusion\teffusion\n", encoding="utf-8")
@@ -224,26 +181,3 @@ def table(printed: str) -> list[list[str]]:
     """The rows of a printed table in Markdown, without its heads."""
     lines = [line for line in printed.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def test_the_column_on_scored_questions_changes_what_mentions_their_topics(
-    tmp_path: Path,
-) -> None:
-    bioasq = script("radiology_bioasq")
-    path = tmp_path / "medquad.jsonl"
-    path.write_text("".join(f'{{"focus": "{one}"}}\n' for one in ("Gout Flare", "gout-flare", "HPV")), encoding="utf-8")
-    lexicon = bioasq.topics(path)
-    assert lexicon.concepts == ("gout flare",)
-    texts = ["No gout flare.", "A gout flare x. Nothing.", "Nothing x."]
-    documents = [Document(str(number), "", text, 1.0 + number) for number, text in enumerate(texts)]
-    reranker = Reranker(perspectives=[Count()])
-    questions = [Question("q", "What is gout flare?", documents=("1",)), Question("r", "What is it?", documents=("2",))]
-    asked = [question.body for question in questions]
-    scored = Dataset.collect(zip(questions, reranker.score(asked, [documents] * 2), strict=True))
-    held = {document.id: {**document.sections, "text": document.text} for document in documents}
-    perspective = bioasq.NegationPerspective(lexicon)
-    changed, weights = bioasq._with(scored, held, perspective, "document", reranker.weights)
-    assert changed.columns.document("negation").tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    assert weights.beta["negation"] == 2.0
-    changed, weights = bioasq._with(scored, held, perspective, "sentence", reranker.weights)
-    assert changed.columns.sentence("negation").tolist() == [-1.0, 1.0, 0.0, 0.0] + [0.0] * 4

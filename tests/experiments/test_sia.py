@@ -3,7 +3,6 @@
 import json
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,8 @@ import pytest
 
 from tests.experiments.conftest import RunScript
 
-SCRIPT = Path(__file__).parents[2] / "experiments/sia.py"
-sys.path.insert(0, str(SCRIPT.parent))  # as it is when the script is run: it imports the script beside it
+SCRIPT = Path(__file__).parents[2] / "experiments/perspectives/sia.py"
 MODULE = runpy.run_path(str(SCRIPT))
-sys.path.remove(str(SCRIPT.parent))
 
 
 def test_correlation_of_ranks_by_hand() -> None:
@@ -41,7 +38,7 @@ def test_the_script_writes_every_perspective_for_each_file_and_the_mean(
         lines = (json.dumps({"id": i, "question": i, "sentence": text, "label": n}) for (i, text), n in rows)
         path.write_text("\n".join(lines))
     options = ["--rows", *paths, "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
-    done = run_script("experiments/sia.py", *options)
+    done = run_script("experiments/perspectives/sia.py", *options)
     assert done.returncode == 0, done.stderr
     one, other, mean = json.loads((tmp_path / "out.json").read_text()).values()
     assert set(one) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in one.values())
@@ -75,7 +72,7 @@ def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
 
 def test_the_script_measures_on_annotated_sets(run_script: RunScript, tiny_bundle: Path, tmp_path: Path) -> None:
     options = ["--annotated", write_annotated(tmp_path), "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
-    done = run_script("experiments/sia.py", *options)
+    done = run_script("experiments/perspectives/sia.py", *options)
     assert done.returncode == 0, done.stderr
     assert list(json.loads((tmp_path / "out.json").read_text())) == ["SciTail", "TREC-QA", "HealthVer", "mean"]
 
@@ -84,11 +81,11 @@ def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(
     run_script: RunScript, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     folder = write_annotated(tmp_path / "data", "maybe")
-    done = run_script("experiments/sia.py", "--annotated", folder, "--bundle", tiny_bundle)
+    done = run_script("experiments/perspectives/sia.py", "--annotated", folder, "--bundle", tiny_bundle)
     assert done.returncode == 2
     path = tmp_path / "data/scitail/test.jsonl"
     assert done.stderr == f"sia: {path}:1: gold_label is 'maybe'; expected one of E, N.\n"
-    alone = run_script("experiments/sia.py")
+    alone = run_script("experiments/perspectives/sia.py")
     assert alone.returncode == 2 and "give --rows FILE" in alone.stderr
 
 

@@ -9,7 +9,7 @@ import pytest
 from mpir.models.encoder import Encoder
 from tests.experiments.conftest import ROOT, RunScript
 
-SCRIPT, SHIPPED = "experiments/smaller_encoder.py", ROOT / "mpir/bundles/default/model"
+SCRIPT, SHIPPED = "experiments/training/smaller_encoder.py", ROOT / "mpir/bundles/default/model"
 
 
 def test_layers_and_tokens_of_the_default(run_script: RunScript, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The TripClick experiment: ensembles by hand, and the whole way on the sample, which is not gone twice."""
 
-import argparse
 import json
 import runpy
 import subprocess
@@ -25,13 +24,12 @@ FEW_STEPS = ["--max-steps", "4", "--learning-rate", "2e-3", "--evaluate-every", 
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return ROOT / "experiments"
+def folder() -> Path:
+    return ROOT / "experiments/tripclick"
 
 
 def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Path, tmp_path: Path) -> None:
-    check = runpy.run_path(str(folder / "reuse.py"))["check_made_by"]
+    check = runpy.run_path(str(folder / "../common/provenance.py"))["check_made_by"]
     for steps in (1, 2):  # the first run failed
         check(tmp_path / "new", {"steps": steps}, finished="model")
     (tmp_path / "new/model").touch()
@@ -41,7 +39,7 @@ def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Pa
 
 
 def test_a_checkpoint_is_known_by_its_content(folder: Path, tmp_path: Path) -> None:
-    content_of = runpy.run_path(str(folder / "reuse.py"))["content_of"]
+    content_of = runpy.run_path(str(folder / "../common/provenance.py"))["content_of"]
     one, same, other = (make_checkpoint(tmp_path / f"{i}", outputs=1, seed=seed) for i, seed in enumerate((1, 1, 2)))
     assert content_of(one) == content_of(same) != content_of(other)
     assert content_of("some-hub/model") == content_of("some-hub/model") != content_of("some-hub/other")
@@ -49,7 +47,7 @@ def test_a_checkpoint_is_known_by_its_content(folder: Path, tmp_path: Path) -> N
 
 def test_ensembles_by_hand(folder: Path) -> None:
     """Two documents, of which BM25 and one model prefer the first, and three models the second."""
-    script = runpy.run_path(str(folder / "tripclick_ranking.py"))
+    script = runpy.run_path(str(folder / "ranking.py"))
     scores = np.array([[9.0, 5.0, 0.1, 0.0, 1.0], [2.0, 1.0, 0.9, 8.0, 3.0]])
     found = script["Scored"](script["FOUR"], ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
     systems = script["ensembles"](found, [1.0, 0.0, 0.0, 0.0, 0.0])
@@ -67,7 +65,7 @@ def test_ensembles_by_hand(folder: Path) -> None:
 
 def test_what_is_reranked_is_limited_by_queries_words_and_depth(folder: Path) -> None:
     """TK alone, whose best stands third in BM25's order, so that nothing is found before three are reranked."""
-    script = runpy.run_path(str(folder / "tripclick_ranking.py"))
+    script = runpy.run_path(str(folder / "ranking.py"))
     names, scores = ["a", "b", "c"], np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 9.0]])
     queries = [Question("nobody", "?"), Question("p", "?"), Question("q", "?")]
     group = Group("head", queries, {"p": {"c": 1}, "q": {"c": 1}})
@@ -92,7 +90,7 @@ def test_what_is_reranked_is_limited_by_queries_words_and_depth(folder: Path) ->
 
 def test_documents_that_answer_training_questions_can_be_left_out(folder: Path) -> None:
     """Document b is relevant in training, and c judged there, but not relevant; query q has no other than b."""
-    script = runpy.run_path(str(folder / "tripclick_ranking.py"))
+    script = runpy.run_path(str(folder / "ranking.py"))
     trained = [Group("head", [], {"t": {"b": 1, "c": 0}}), Group("tail", [], {"u": {"b": 2}})]
     group = Group("head", [Question("p", "?"), Question("q", "?")], {"p": {"a": 1, "b": 2}, "q": {"b": 1, "c": 0}})
     scores = [np.array([[3.0, 1.0], [2.0, 5.0], [1.0, 4.0]]), np.array([[1.0, 1.0]])]
@@ -134,7 +132,7 @@ def write_lines(path: Path, records: list[dict[str, str]]) -> None:
 
 
 def test_the_stand_in_has_tripclicks_formats_and_its_groups_go_by_the_rarest_word(folder: Path, tmp_path: Path) -> None:
-    script = runpy.run_path(str(folder / "tripclick_bioasq.py"))
+    script = runpy.run_path(str(folder / "bioasq.py"))
     benchmark = script["write_bioasq"](bioasq(tmp_path), tmp_path / "benchmark", "dev")
     documents = list(read_corpus([benchmark / "documents"]))
     first = [(one.id, one.title, one.abstract) for one in documents[:2]]
@@ -156,7 +154,7 @@ def test_the_stand_in_has_tripclicks_formats_and_its_groups_go_by_the_rarest_wor
 
 
 def test_the_sample_is_in_the_published_formats(folder: Path, tmp_path: Path) -> None:
-    script = runpy.run_path(str(folder / "tripclick_sample.py"))
+    script = runpy.run_path(str(folder / "sample.py"))
     benchmark = script["write_sample"](tmp_path / "benchmark")
     ids = {document.id for document in read_corpus([benchmark / "documents"])}
     queries: set[str] = set()
@@ -181,7 +179,7 @@ def test_ir_datasets_reads_the_same_from_the_same_files(
     from ir_datasets.formats import GenericQuery, TrecDocs, TrecQrels, TrecQueries
     from ir_datasets.util.download import LocalDownload
 
-    benchmark = runpy.run_path(str(folder / "tripclick_sample.py"))["write_sample"](tmp_path / "benchmark")
+    benchmark = runpy.run_path(str(folder / "sample.py"))["write_sample"](tmp_path / "benchmark")
     peers = TrecDocs(LocalDownload(benchmark), parser="tut", path_globs=["**/docs_grp_*.txt"], namespace="tripclick")
     own = [(one.id, one.title, one.abstract.strip()) for one in read_corpus([benchmark / "documents"])]
     assert [(one.doc_id, one.title, one.text.strip()) for one in peers.docs_iter()] == own
@@ -211,7 +209,7 @@ def test_ir_datasets_reads_the_same_runs_and_triples_and_finds_the_ids_of_both_p
     from ir_datasets.formats import GenericQuery, TrecDocs, TrecQueries, TrecScoredDocs, TsvDocPairs
     from ir_datasets.util.download import LocalDownload
 
-    benchmark = runpy.run_path(str(folder / "tripclick_sample.py"))["write_sample"](tmp_path / "benchmark")
+    benchmark = runpy.run_path(str(folder / "sample.py"))["write_sample"](tmp_path / "benchmark")
     group, documents = read_groups(benchmark, "train")[0], list(read_corpus([benchmark / "documents"]))
     lines = [f"{one.id}\t{' '.join(f'{one.title} {SEPARATOR} {one.abstract}'.split())}\n" for one in documents]
     (tmp_path / "docs.tsv").write_text("".join(lines))
@@ -250,22 +248,22 @@ def test_the_whole_way_is_gone_once(
     def rows(name: str, *options: str) -> list[list[str]]:
         monkeypatch.setattr(sys, "argv", [name, "--output", str(tmp_path), "--device", "cpu", *options])
         script = runpy.run_path(str(folder / name))
-        monkeypatch.setattr("tripclick_training.SMALL", FEW_STEPS)
+        monkeypatch.setattr("experiments.tripclick.training.SMALL", FEW_STEPS)
         assert script["main"]() == 0
         lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
         return [cells for line in lines if (cells := [cell.strip() for cell in line.split("|")[1:-1]])[-1].strip("-:")]
 
     tables = []
     for _ in range(2):
-        tables.append(rows("tripclick.py", "--depth", "20"))
+        tables.append(rows("rerank.py", "--depth", "20"))
         made = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/bundle/bundle.json")}
     assert tables[0] == tables[1]
     systems = ["BM25", "TK", "ColBERT", "DOT", "CAT", "mean of scaled scores", "reciprocal rank fusion", "tuned blend"]
     assert [row[0] for row in tables[0]] == 3 * ["", *systems]  # by group, their means, and by depth
     other = str(tmp_path / "cat/bundle")
-    with_other = {row[0]: row[1:] for row in rows("tripclick.py", "--depth", "20", "--models", "cat", "--also", other)}
+    with_other = {row[0]: row[1:] for row in rows("rerank.py", "--depth", "20", "--models", "cat", "--also", other)}
     assert with_other[other] == with_other["CAT"]
-    head, *searched = rows("tripclick_dense.py")
+    head, *searched = rows("dense.py")
     assert head[2:] == ["J@10", "nDCG@10", "MRR@10", "R@100", "R@200", "R@1000"]
     groups = ("head", "torso", "tail")
     assert [row[:2] for row in searched] == [[group, name] for group in groups for name in ("BM25", "DOT")]
@@ -273,8 +271,8 @@ def test_the_whole_way_is_gone_once(
     assert len(made) == 4
     assert made == {path: path.stat().st_mtime_ns for path in made}
     for option, where in (("--triples", "data: was made with triples"), ("--faster", "tk: was made with options")):
-        monkeypatch.setattr(sys, "argv", ["tripclick.py", "--output", str(tmp_path), "--device", "cpu", option, "5"])
-        script = runpy.run_path(str(folder / "tripclick.py"))
+        monkeypatch.setattr(sys, "argv", ["rerank.py", "--output", str(tmp_path), "--device", "cpu", option, "5"])
+        script = runpy.run_path(str(folder / "rerank.py"))
         assert script["main"]() == 2
         assert where in capsys.readouterr().err
     cost = subprocess.run(
@@ -286,57 +284,16 @@ def test_the_whole_way_is_gone_once(
     assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in costs[2:])
 
 
-def test_links_of_a_folder_that_was_moved_are_set_anew(folder: Path, tmp_path: Path) -> None:
-    script = runpy.run_path(str(folder / "tripclick_negatives.py"))
-    prepared = script["Prepared"](tmp_path, tmp_path, tmp_path / "data", "encoder", tmp_path)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/questions.tsv").write_text("1\tgout\n")
-    (tmp_path / "negatives/random/data").mkdir(parents=True)
-    (tmp_path / "negatives/random/data/questions.tsv").symlink_to(tmp_path / "before/questions.tsv")
-    own = script["_prepared"](prepared, "random", argparse.Namespace(output=tmp_path))
-    assert (own.data / "questions.tsv").read_text() == "1\tgout\n"
-
-
-@pytest.mark.slow
-def test_negatives_of_every_recipe_train_a_model_each(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("gensim", reason="needs the extra sia")
-    pytest.importorskip("pyserini", reason="needs the extra lucene")
-    script = runpy.run_path(str(folder / "tripclick_negatives.py"))
-    monkeypatch.setattr("tripclick_training.SMALL", FEW_STEPS)
-    options = ["--output", str(tmp_path), "--depth", "20", "--device", "cpu"]
-    monkeypatch.setattr(sys, "argv", ["x", *options])
-    assert script["main"]() == 0
-    lines = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    recipes = ["random", "BM25-500", "BM25-20", "unfiltered", "mined"]
-    assert [name for name in lines if name in ("BM25", *recipes)] == ["BM25", *recipes] * 2
-    triples = {name: read_rows(tmp_path / f"negatives/{name}/data/triples.tsv") for name in recipes}
-    clicked = {row[:2] for row in triples["random"]}  # all of them: BM25 finds nothing for some queries
-    assert all({row[:2] for row in rows} <= clicked for rows in triples.values())
-    assert len({frozenset(rows) for rows in triples.values()}) == len(recipes)
-    monkeypatch.setattr(sys, "argv", ["x", *options, "--recipes", "mined"])
-    assert script["main"]() == 2
-    assert "mined negatives are found by the model that BM25-500 gives; name both" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "argv", ["x", *options, "--recipes", "BM25-500", "mined", "--model", "dot"])
-    assert script["main"]() == 2  # what another model mined is none of this one's
-    assert "negatives/mined/data: was made with model 'tk', and is asked for with 'dot'" in capsys.readouterr().err
-
-
-def read_rows(path: Path) -> set[tuple[str, ...]]:
-    return {tuple(line.split("\t")) for line in path.read_text().splitlines()}
-
-
 def test_true_data_want_an_encoder_and_documents(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script: dict[str, Any] = runpy.run_path(str(folder / "tripclick.py"))
+    script: dict[str, Any] = runpy.run_path(str(folder / "rerank.py"))
     for options, message in (
         ([], "--tripclick wants an encoder to start from; name one with --checkpoint"),
         (["--checkpoint", "x", "--queries", "0"], "--queries is 0; expected a whole number of at least 1"),
         (["--checkpoint", "x"], "holds no documents; expected documents/docs_grp_00.txt"),
         (["--checkpoint", "x", "--depth", "0"], "--depth is 0; expected a whole number of at least 1"),
     ):
-        monkeypatch.setattr(sys, "argv", ["tripclick.py", "--tripclick", str(tmp_path), *options])
+        monkeypatch.setattr(sys, "argv", ["rerank.py", "--tripclick", str(tmp_path), *options])
         assert script["main"]() == 2
         assert message in capsys.readouterr().err

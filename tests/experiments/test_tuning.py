@@ -1,8 +1,7 @@
 """What is free beside tuned weights: the same questions and candidates, scored by the start encoder."""
 
-import importlib.util
-import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -21,15 +20,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(EXPERIMENTS)
-        spec = importlib.util.spec_from_file_location("tuning_fits", EXPERIMENTS / "tuning_fits.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        patch.setitem(sys.modules, spec.name, module)  # a dataclass looks its own module up
-        spec.loader.exec_module(module)
-    return module
+    return import_module("experiments.tuning.fits")
 
 
 @pytest.fixture
@@ -88,7 +79,7 @@ def test_nothing_is_left_by_what_is_refused(
     replace(free, columns=replace(free.columns, layout=Layout.of(("bm25", "dense"), ("sts",)))).save(tmp_path / "other")
     monkeypatch.chdir(tmp_path)
     options = {"--dev": "free", "--free": "free", "--output": "out", "--folds": "2", "--workers": "1"} | changes
-    done = run_script("experiments/tuning.py", *(part for pair in options.items() for part in pair))
+    done = run_script("experiments/tuning/compare.py", *(part for pair in options.items() for part in pair))
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()

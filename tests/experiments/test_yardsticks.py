@@ -16,8 +16,6 @@ from mpir.io.read import read_json
 from mpir.models.encoder import Encoder
 from mpir.rank.prepare import prepare
 from mpir.text import Document, Question, Snippet
-from mpir.tune.dataset import Dataset
-from mpir.tune.judgements import judge
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"
@@ -25,7 +23,6 @@ SAMPLE = Path(mpir.__file__).parent / "sample"
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
     return lambda name: runpy.run_path(str(ROOT / f"experiments/{name}.py"))
 
 
@@ -45,7 +42,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_free_baselines_by_hand(script: Any) -> None:
-    free = script("free_baselines")
+    free = script("common/baselines")
     level = free["free_scores"](np.array([3.0, 1.0]), np.array([5.0, 5.0]))
     assert level["BM25 + start, z-scores"] == pytest.approx([1.0, -1.0])  # what is level adds nothing
     both = free["free_scores"](np.array([3.0, 1.0]), np.array([9.0, 5.0]))
@@ -57,7 +54,7 @@ def test_free_baselines_by_hand(script: Any) -> None:
 
 
 def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_path: Path) -> None:
-    start = script("free_baselines")["Start"]
+    start = script("common/baselines")["Start"]
     plain, kept = start(tiny_checkpoint), start(tiny_checkpoint, tmp_path / "vectors")
     queries, texts = ["aspirin", "the gene"], ["does aspirin thin blood", "gene cell . " * 40, "aspirin"]
     first = kept.cosines(queries, texts)
@@ -70,7 +67,7 @@ def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_p
 
 
 def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_checkpoint: Path) -> None:
-    topics, free = script("other_topics"), script("free_baselines")
+    topics, free = script("common/other_topics"), script("common/baselines")
     shared = "Aspirin does thin the blood of all patients."
     snippet = Snippet("1", "abstract", "abstract", 0, len(shared), shared)
     question = Question("q1", "does aspirin thin blood", documents=(), snippets=(snippet,))
@@ -86,7 +83,7 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
 def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_apart(
     script: Any, tiny_checkpoint: Path
 ) -> None:
-    topics, free = script("other_topics"), script("free_baselines")
+    topics, free = script("common/other_topics"), script("common/baselines")
 
     def asked(name: str, body: str, text: str) -> Question:
         return Question(name, body, snippets=(Snippet(name, "abstract", "abstract", 0, len(text), text),))
@@ -108,7 +105,7 @@ def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_
 
 
 def test_passages_of_a_page_by_hand(script: Any) -> None:
-    cut = script("passages")["passages"](["a " * 120, "b " * 130, "c " * 10], 1)
+    cut = script("common/passages")["passages"](["a " * 120, "b " * 130, "c " * 10], 1)
     assert [text.split()[0] + text.split()[-1] for text, _ in cut] == ["aa", "ab", "bc"]
     assert [len(text.split()) for text, _ in cut] == [100, 100, 60]
     assert [right for _, right in cut] == [False, True, True]  # 0, 80 and 50 words of the second answer
@@ -120,7 +117,7 @@ def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
     question = Question("q", "what binds", snippets=(Snippet("1", "abstract", "abstract", 0, 0, f"{text}."),))
     found = prepare("what binds", [document], cascade=None, splitting="abstract")
     assert [s.text for s in found.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
-    relevant = script("sentence_ranking")["relevant"]
+    relevant = script("ranking/sentences")["relevant"]
     assert relevant(question, found).tolist() == [True, False, False, True]
     assert relevant(question, found, words=True).tolist() == [True, False, False, False]
 
@@ -132,7 +129,7 @@ def test_titles_of_candidates_by_hand(script: Any) -> None:
     asked = [
         Question(f"q{i}", "what of salt", documents=golden) for i, golden in enumerate([("2", "9"), ("1",), ("0", "2")])
     ]
-    test = script("yardsticks")["titles"](asked, pool, 3)
+    test = script("ranking/evaluation")["titles"](asked, pool, 3)
     assert test.queries == {"q0": "what of salt"}
     assert {test.documents[place].text for place in test.candidates["q0"]} == {"Salt", "Sweat"}
     assert test.qrels == {"q0": {"2": 1}}
@@ -145,7 +142,7 @@ def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
         "q", "what of salt", documents=("1",), snippets=(Snippet("1", "abstract", "abstract", 0, 0, golden),)
     )
     other = Question("none", "what of it", documents=("2",), snippets=())
-    test = script("passages")["pieced_papers"]([asked, other], pool, 1)
+    test = script("common/passages")["pieced_papers"]([asked, other], pool, 1)
     assert test.queries == {"q": "what of salt"} and test.candidates == {"q": list(range(len(test.documents)))}
     words = [one.text.split() for one in test.documents]
     assert [len(part) for part in words] == [100, 90]
@@ -164,7 +161,7 @@ def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> Non
         (tmp_path / "medquad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     write({"long": [700, 700], "short": [300, 300], "one": [1500], "endless": [3000, 3000]})
-    read_medquad = script("passages")["read_medquad"]
+    read_medquad = script("common/passages")["read_medquad"]
     test = read_medquad(tmp_path)
     assert [name.split("-")[0] for name in test.queries] == ["long"]
     ((name, places),) = test.candidates.items()
@@ -192,7 +189,7 @@ def test_passages_are_a_collection_of_d(
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d"]
     options += ["--sets", "medquad", "--device", "cpu", "--precision", "fp32", "--no-cache"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
-    assert script("yardsticks")["main"]() == 0
+    assert script("ranking/evaluation")["main"]() == 0
     table = capsys.readouterr().out
     assert "d MedQuAD: 1 questions" in table
     assert float(table.split("| BM25 ")[1].split("|")[1]) == 1.0  # each half of the page repeats its own word
@@ -209,7 +206,7 @@ def test_over_the_same_candidates_the_free_sum_is_itself_where_all_documents_are
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d", "--sets", "med"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--json", tmp_path / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
-    assert script("yardsticks")["main"]() == 0
+    assert script("ranking/evaluation")["main"]() == 0
     values = read_json(tmp_path / "figures.json")["values"]["d MED"]
     assert values["BM25 + start, z-scores, same candidates"] == values["BM25 + start, z-scores"]
     assert len(values["blend"]) == 2
@@ -233,7 +230,7 @@ def test_everything_in_one_table(
     options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f", "g"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
-    assert script("yardsticks")["main"]() == 0
+    assert script("ranking/evaluation")["main"]() == 0
     found = read_json(data / "figures.json")
     assert (found["cascade"], str(tiny_checkpoint) in json.dumps(found)) == (None, False)
     assert found["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
@@ -246,7 +243,7 @@ def test_everything_in_one_table(
     assert "the best of them" in capsys.readouterr().out
     compared = ["compare_bundles.py", data / "figures.json", data / "figures.json", "--systems", "blend"]
     monkeypatch.setattr(sys, "argv", list(map(str, compared)))
-    assert script("compare_bundles")["main"]() == 0
+    assert script("ranking/compare_bundles")["main"]() == 0
     rows = [
         line.split("|")
         for line in capsys.readouterr().out.splitlines()
@@ -258,17 +255,17 @@ def test_everything_in_one_table(
 def test_the_difference_of_two_bundles_by_hand(script: Any) -> None:
     one = {"a": {"blend": [0.0] * 20, "x": [1.0]}, "b": {"blend": [0.5, 0.25]}, "d": {"blend": [1.0]}}
     other = {"a": {"blend": [0.5] * 20}, "b": {"blend": [0.25, 0.5]}}
-    a, b = script("compare_bundles")["differences"](one, other, "blend")
+    a, b = script("ranking/compare_bundles")["differences"](one, other, "blend")
     assert a[:4] == ["a", "0.0000", "0.5000", "+0.5000"] and a[4] == "+0.5000 to +0.5000" and float(a[5]) < 0.001
     assert b[:4] == ["b", "0.3750", "0.3750", "+0.0000"] and b[5] == "1.0000"
     with pytest.raises(InputError, match="x: no yardstick has it in both files"):
-        script("compare_bundles")["differences"](one, other, "x")
+        script("ranking/compare_bundles")["differences"](one, other, "x")
 
 
 def test_bundles_that_were_measured_otherwise_are_not_compared(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "printed": False, "values": {}}
+    settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "values": {}}
     one = settings | {"cascade": None, "start": "0123"}
     others = {"limit": one | {"limit": 9}, "cascade": one | {"cascade": 0.5}, "start": one | {"start": "4"}}
     for name, written in {"one": one, **others, "old": settings}.items():
@@ -281,14 +278,14 @@ def test_bundles_that_were_measured_otherwise_are_not_compared(
     ):
         files = [str(tmp_path / f"{name}.json") for name in ("one", second)]
         monkeypatch.setattr(sys, "argv", ["compare_bundles.py", *files])
-        assert script("compare_bundles")["main"]() == 2
+        assert script("ranking/compare_bundles")["main"]() == 2
         assert said in capsys.readouterr().err
 
 
 def test_a_system_is_tested_against_bm25_and_the_best_free_one(script: Any) -> None:
     low, high = np.zeros(40), np.ones(40)
     free = {"BM25": low, "start encoder": high, "BM25 + start, z-scores": low, "BM25 + start, RRF": low}
-    rows = {row[0]: row[3:] for row in script("yardsticks")["table"]({**free, "blend": high, "other": low})}
+    rows = {row[0]: row[3:] for row in script("ranking/evaluation")["table"]({**free, "blend": high, "other": low})}
     assert rows["start encoder"][0] == "the best of them"
     assert rows["BM25"] == ["", ""]
     assert rows["blend"] == ["1.0000", "0.0000"]
@@ -305,26 +302,12 @@ def test_golden_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options = ["--data", data, "--bundle", tiny_bundle, "--device", "cpu", "--no-cache", "--cascade", 0.5]
-    for name, more in (("sentence_ranking", []), ("yardsticks", ["--only", "c", "a", "--start", tiny_checkpoint])):
+    for name, more in (
+        ("ranking/sentences", []),
+        ("ranking/evaluation", ["--only", "c", "a", "--start", tiny_checkpoint]),
+    ):
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *more])])
         assert script(name)["main"]() == 2
         out, said = capsys.readouterr()
         assert "--cascade 0.5: the sentence yardstick counts every golden sentence" in said
         assert not out  # nothing was measured before
-
-
-def test_situations_are_sets_that_tuning_takes(
-    script: Any, data: Path, *, tiny_bundle: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--output", data / "situations"]
-    options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3]
-    monkeypatch.setattr(sys, "argv", ["situations.py", *map(str, options)])
-    assert script("situations")["main"]() == 0
-    golden, *topics = [Dataset.load(data / "situations" / name) for name in ("golden", "topics-bm25", "topics-vectors")]
-    assert judge(golden).relevant.all()  # its candidates are the golden documents
-    for one in topics:
-        judged = judge(one)
-        assert len(one.questions) == 3
-        assert judged.relevant.any() and not judged.relevant.all()
-        assert np.array_equal(judged.overlaps, judged.relevant[one.columns.document_of])  # a golden document is golden
-    assert len(Dataset.concat([golden, *topics]).questions) == len(golden.questions) + 6

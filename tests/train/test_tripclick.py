@@ -19,7 +19,7 @@ QUESTION, GOOD, BAD = "does aspirin thin blood", "aspirin does thin the blood", 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder as experiments/tripclick.py makes it: one triple of ids, and TripClick's packaging as lines."""
+    """A folder as experiments/tripclick/rerank.py makes it: one triple of ids, and TripClick's packaging as lines."""
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents/docs.tsv").write_text(f"17\t<eot> {GOOD}\n18\t<eot> {BAD}\n")
     (tmp_path / "questions.tsv").write_text(f"3\t{QUESTION}\n")

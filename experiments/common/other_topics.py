@@ -1,0 +1,134 @@
+"""Golden sentences of a question against those of other questions: right about something else is still wrong.
+
+For each question, candidates are its golden snippet sentences and, of all golden sentences of other questions, `train`
+and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is golden for both is left
+out, and so is what contains, or is contained in, a golden sentence of the question. Some of what is left answers it all
+the same, since many questions ask much the same; `apart` leaves that out, too, as training's negatives do
+(data_scripts/topic_negatives.py).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.common.baselines import Start
+from experiments.common.test_sets import TestSet
+from experiments.ranking.sentences import golden_questions
+from mpir.corpora import read_questions
+from mpir.io.read import read_json
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question
+from mpir.text.normalise import normalise
+from mpir.text.split import split
+
+NEAREST = 50
+"""Sentences of other questions, for each question and each way of search."""
+SHORTEST, LONGEST = 20, 600
+"""Characters of a sentence."""
+SAME, ALIKE = 0.85, 0.8
+"""Cosines from which on two sentences say the same, and two questions ask the same: those of training's negatives."""
+
+
+def golden_sentences(question: Question) -> list[str]:
+    """The sentences of a question's golden snippets, each once."""
+    texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
+    return [text for text in dict.fromkeys(texts) if SHORTEST <= len(text) <= LONGEST]
+
+
+def other_topics(
+    data: Path, split_name: str, start: Start, *, limit: int | None, seed: int, apart: bool = False
+) -> list[TestSet]:
+    """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
+    train = set(read_json(data / "bioasq/splits.json")["train"])
+    others = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
+    asked = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
+    kept = asked if limit is None else random.Random(seed).sample(asked, min(limit, len(asked)))
+    texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
+    vectors, text_of = start.vectors(texts)
+    cosines = start.to_vectors([q.body for q in kept], vectors, text_of)
+    if not apart:
+        return sets(kept, texts, cosines)
+    everyone = [*others, *asked]
+    asks = start.cosines([q.body for q in kept], [q.body for q in everyone])
+    first = np.searchsorted(text_of, np.arange(len(texts)))  # sentences have one passage each, but for odd ones
+    return sets(kept, texts, cosines, likely_answers(kept, everyone, asks, texts, vectors[first]))
+
+
+def likely_answers(
+    questions: Sequence[Question],
+    everyone: Sequence[Question],
+    asks: npt.NDArray[np.floating],
+    texts: Sequence[str],
+    vectors: npt.NDArray[np.float32],
+    *,
+    same: float = SAME,
+    alike: float = ALIKE,
+) -> list[set[int]]:
+    """For each of Q questions the numbers of the N texts that likely answer it, whosever they are.
+
+    These are golden for a question of `everyone` (E) whose cosine in `asks` (Q, E) is `alike` or more, or have a cosine
+    of `same` or more with a golden sentence of its own, by the unit `vectors` (N, W) of the texts.
+    """
+    places = {text: number for number, text in enumerate(texts)}
+    golden = [{places[text] for text in golden_sentences(one)} for one in everyone]
+    found = []
+    for question, asking in zip(questions, asks, strict=True):
+        own = vectors[[places[text] for text in golden_sentences(question)]]
+        says = np.flatnonzero((vectors @ own.T).max(axis=1) >= same)
+        found.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking >= alike))))
+    return found
+
+
+def sets(
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    cosines: npt.NDArray[np.floating],
+    barred: Sequence[Collection[int]] | None = None,
+) -> list[TestSet]:
+    """A set for each way of search over the N texts, whose documents are the texts themselves.
+
+    `cosines` (Q, N) are those of questions and texts; `barred` numbers the texts that are no negatives of a question.
+    """
+    index = MemoryIndex(texts)
+    places = {text: number for number, text in enumerate(texts)}
+    documents = [Document(str(number), "", text) for number, text in enumerate(texts)]
+    queries, own = {q.id: q.body for q in questions}, {}
+    nearest: dict[str, dict[str, list[int]]] = {"BM25": {}, "vectors": {}}
+    for row, question in enumerate(questions):
+        own[question.id] = [places[text] for text in golden_sentences(question)]
+        mine = [normalise(texts[i]) for i in own[question.id]]
+        for name, scores in (("BM25", index.scores(question.body)), ("vectors", cosines[row])):
+            nearest[name][question.id] = best_others(scores, texts, mine, barred[row] if barred else ())
+    return [topic_set(name, queries, documents, own, found) for name, found in nearest.items()]
+
+
+def best_others(
+    scores: npt.NDArray[np.floating], texts: Sequence[str], mine: Sequence[str], barred: Collection[int] = ()
+) -> list[int]:
+    """The numbers of the NEAREST best-scored texts that are not barred, and that no own one holds or is held by."""
+    found: list[int] = []
+    for number in np.argsort(-scores, kind="stable"):
+        text = normalise(texts[number])
+        if number not in barred and not any(text in one or one in text for one in mine):
+            found.append(int(number))
+        if len(found) == NEAREST:
+            break
+    return found
+
+
+def topic_set(
+    name: str,
+    queries: Mapping[str, str],
+    documents: Sequence[Document],
+    own: Mapping[str, list[int]],
+    others: Mapping[str, list[int]],
+) -> TestSet:
+    """The set of one way of search: each question's own sentences are relevant, the others are not."""
+    qrels = {query: {documents[i].id: 1 for i in own[query]} for query in queries}
+    members = {query: [*own[query], *others[query]] for query in queries}
+    return TestSet(f"other topics, {name}", queries, documents, qrels, "AP", members)

@@ -1,0 +1,106 @@
+"""Which passage of a long text answers the question? Texts of one subject, cut into passages of 100 words.
+
+MedQuAD's pages of the NIH have several questions about one subject, each with an answer; its answers in a row are a
+page's text. Of each page one question is asked, drawn by a fixed seed. The page's passages are the candidates, and
+those are right of which at least half is of the question's answer.
+
+No full papers with known answers are at hand, so papers are pieced together: one of a question's golden abstracts and
+those that are nearest to it by BM25, in a row. Their passages are the candidates, and those are right that hold some
+words of the question's golden snippets. In both, all passages are about the subject, so knowing it says nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.common.test_sets import TestSet
+from mpir.errors import InputError
+from mpir.io.read import read_json_lines
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document, Question
+
+WORDS = 100
+"""Words of a passage."""
+SHORTEST, LONGEST = 1000, 5000
+"""Words of a page."""
+ABSTRACTS = 18
+"""Abstracts of a paper, which has some 40 passages."""
+HELD = 8
+"""Words of golden snippets that make a passage right."""
+
+
+def read_medquad(folder: Path) -> TestSet:
+    """A question of each page of SHORTEST to LONGEST words, and the page's passages; some right and some wrong."""
+    queries: dict[str, str] = {}
+    documents: list[Document] = []
+    qrels: dict[str, dict[str, int]] = {}
+    candidates: dict[str, list[int]] = {}
+    draw = random.Random(1)
+    for rows in pages(folder / "medquad.jsonl"):
+        asked = draw.randrange(len(rows))
+        cut = passages([row["answer"] for row in rows], asked)
+        length = sum(len(text.split()) for text, _ in cut)
+        if not SHORTEST <= length <= LONGEST or len({right for _, right in cut}) < 2:
+            continue
+        name = rows[asked]["qid"]
+        queries[name] = rows[asked]["question"]
+        candidates[name] = list(range(len(documents), len(documents) + len(cut)))
+        documents += [Document(f"{name}/{number}", "", text) for number, (text, _) in enumerate(cut)]
+        qrels[name] = {f"{name}/{number}": int(right) for number, (_, right) in enumerate(cut)}
+    return TestSet("MedQuAD", queries, documents, qrels, "AP", candidates)
+
+
+def pages(path: Path) -> list[list[dict[str, Any]]]:
+    """The rows of each page (`url`), in the file's order. Raises InputError where a row lacks one of what is read."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for number, row in read_json_lines(path):
+        missing = {"url", "qid", "question", "answer"} - set(row)
+        if missing:
+            raise InputError(f"{path}:{number}: {min(missing)!r} is missing; expected MedQuAD's rows as JSON lines.")
+        found.setdefault(row["url"], []).append(row)
+    return list(found.values())
+
+
+def passages(answers: Sequence[str], asked: int) -> list[tuple[str, bool]]:
+    """A page in passages of WORDS words, the last perhaps shorter: its text, and whether half is of answer `asked`."""
+    words = [(word, number == asked) for number, answer in enumerate(answers) for word in answer.split()]
+    return [(text, 2 * sum(own) >= len(own)) for text, own in cut(words)]
+
+
+def pieced_papers(questions: Sequence[Question], pool: Sequence[Document], seed: int) -> TestSet:
+    """A paper for each question with a golden abstract in the pool, and its passages; some right and some wrong."""
+    index, places = MemoryIndex([document.text for document in pool]), {one.id: i for i, one in enumerate(pool)}
+    documents: list[Document] = []
+    candidates, qrels, draw = dict[str, list[int]](), dict[str, dict[str, int]](), random.Random(seed)
+    for question in questions:
+        own = pool[places[draw.choice(question.documents or ())]]
+        near = np.argsort(-index.scores(own.text), kind="stable")[:ABSTRACTS].tolist()
+        draw.shuffle(near)
+        snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
+        parts = cut([word for i in near for word in marked(" ".join(pool[i].text.split()), snippets)])
+        right = {f"{question.id}/{number}": int(sum(golden) >= HELD) for number, (_, golden) in enumerate(parts)}
+        if len(set(right.values())) == 2:
+            candidates[question.id] = list(range(len(documents), len(documents) + len(parts)))
+            documents += [Document(name, "", text) for name, (text, _) in zip(right, parts, strict=True)]
+            qrels[question.id] = right
+    queries = {question.id: question.body for question in questions if question.id in qrels}
+    return TestSet("papers", queries, documents, qrels, "AP", candidates)
+
+
+def marked(text: str, snippets: Sequence[str]) -> list[tuple[str, bool]]:
+    """The words of a text, and whether they begin inside one of the snippets."""
+    begins = [(text.find(snippet), len(snippet)) for snippet in snippets]
+    spans = [range(begin, begin + length) for begin, length in begins if begin >= 0]
+    return [(word.group(), any(word.start() in span for span in spans)) for word in re.finditer(r"\S+", text)]
+
+
+def cut(words: Sequence[tuple[str, bool]]) -> list[tuple[str, list[bool]]]:
+    """Words in passages of WORDS of them, the last perhaps shorter: the text, and the mark of each word."""
+    parts = [words[begin : begin + WORDS] for begin in range(0, len(words), WORDS)]
+    return [(" ".join(word for word, _ in part), [mark for _, mark in part]) for part in parts]

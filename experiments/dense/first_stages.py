@@ -1,0 +1,237 @@
+"""Dense and hybrid first stages beside BM25, and the blend on top of each.
+
+    python -m experiments.dense.first_stages --data DATA --encoder FOLDER_OR_HUB_NAME --indexes runs/dense
+
+SciFact, NFCorpus, MED and Cranfield, which nothing here was trained on, and BioASQ's questions (dev, or --split test)
+among whole abstracts (`abstracts`) or with the records pieced together from snippets, too (`pool`): recall at 100 and
+1,000, MAP, MRR@10 and nDCG@10 for BM25, for vectors, and for both by reciprocal rank fusion and by the sum of z-scores.
+Every first stage searches the whole collection for 1,000 documents; with --rerank N a bundle's blend then orders the
+first N of each anew, with BM25 and the index's vectors as columns. Printed are means over queries, and the p-value of a
+paired randomisation test on nDCG@10 against BM25, corrected for the number of systems (Holm). The vectors are kept in
+the folder of indexes; an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited, read_smart
+from experiments.ranking.evaluation import with_gold
+from experiments.ranking.sentences import golden_questions
+from mpir.cli import guarded
+from mpir.cli.first_stage import open_encoder
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
+from mpir.corpora import read_corpus
+from mpir.errors import InputError
+from mpir.evaluate import evaluate_queries, holm, randomisation_test
+from mpir.io.hash import fingerprint
+from mpir.io.read import read_lines
+from mpir.rank.reranker import Reranker
+from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
+from mpir.retrieve.dense import build_dense, dense_matches
+from mpir.retrieve.dense.shards import Vectoriser
+from mpir.text import Document
+
+MEASURES = {"R@100": "R@100", "R@1000": "R@1000", "AP": "MAP", "RR@10": "MRR@10", "nDCG@10": "nDCG@10"}
+MAIN = "nDCG@10"
+DEPTH = 1000
+POOLS = {"abstracts": ("abstracts.jsonl",), "pool": ("abstracts.jsonl", "partial.jsonl")}
+SETS = ("scifact", "nfcorpus", "med", "cranfield", *POOLS)
+FOREIGN = SETS[:4]
+Values = dict[str, npt.NDArray[np.float64]]
+"""Measure → its figure for each query (Q,)."""
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
+    )
+    parser.add_argument(
+        "--encoder", default="default", help="bundle with a bi-encoder, folder or hub name (%(default)s)"
+    )
+    parser.add_argument("--indexes", type=Path, default=Path("runs/dense"), help="where indexes are kept (%(default)s)")
+    parser.add_argument("--factory", default="Flat", help="faiss's string for the kind of index (%(default)s)")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(FOREIGN), help="default: %(default)s")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N queries of each set, drawn by the seed")
+    parser.add_argument("--seed", type=not_negative, default=1, help="%(default)s")
+    parser.add_argument(
+        "--rerank", type=positive, metavar="N", help="also the blend on the first N of each first stage"
+    )
+    add_model_options(parser)
+    return guarded("dense", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """One table for all collections."""
+    encoder, rows = open_encoder(arguments.encoder), []
+    reranker = load_reranker(arguments) if arguments.rerank else None
+    for name in arguments.sets:
+        test = limited(read(name, arguments.data, arguments.split), arguments.limit, arguments.seed)
+        stages = first_stages(test, arguments.indexes / name, encoder, arguments.factory)
+        systems: dict[str, Searching] = dict(stages)
+        if reranker is not None:
+            for label, one in stages.items():
+                both = (stages["BM25"], stages["vectors"])
+                systems[f"{label}, blend"] = Blended(one, both, reranker, arguments.rerank)
+        rows += table(test.name, {label: measure(test, one) for label, one in systems.items()})
+        stages["BM25"].close()
+    print(tabulate(rows, ["", "", *MEASURES.values(), "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github"))
+    return 0
+
+
+class Searching(Protocol):
+    """What finds documents."""
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """The k best documents of each query, best first."""
+
+
+def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str) -> dict[str, Retriever]:
+    """BM25, vectors and both, over a collection whose indexes are made where they are missing or of other texts."""
+    texts = fingerprint([[one.id, one.title, one.abstract] for one in test.documents])
+    source = {"documents": len(test.documents), "texts": texts}
+    if not index_matches(folder / "bm25", source):
+        build_index(test.documents, folder / "bm25", source=source)
+    if not dense_matches(folder / "dense", source, encoder.identity, factory=factory, sentences=False):
+        progress = sys.stderr.isatty()
+        build_dense(test.documents, folder / "dense", encoder, factory=factory, source=source, progress=progress)
+    both = [Once(LuceneIndex(folder / "bm25")), Once(DenseIndex(folder / "dense", encoder))]
+    return {
+        "BM25": both[0],
+        "vectors": both[1],
+        "both, RRF": HybridRetriever(both),
+        "both, z-scores": HybridRetriever(both, fusion="sum"),
+    }
+
+
+class Once:
+    """A first stage that searches for the same queries only once."""
+
+    def __init__(self, stage: Retriever) -> None:
+        self.stage, self.found = stage, {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stage, name)
+
+    def __len__(self) -> int:
+        return len(self.stage)
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """What was found the first time."""
+        if (*queries, k) not in self.found:
+            self.found[*queries, k] = self.stage.search_batch(queries, k, progress=progress)
+        return self.found[*queries, k]
+
+
+@dataclass(frozen=True)
+class Blended:
+    """A first stage whose first `depth` documents a blend orders anew; `both` are BM25 and vectors, its columns."""
+
+    stage: Retriever
+    both: tuple[Retriever, Retriever]
+    reranker: Reranker
+    depth: int
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """The k best documents of each query, best first."""
+        found = self.stage.search_batch(queries, k)
+        heads = [self._scored(query, part[: self.depth]) for query, part in zip(queries, found, strict=True)]
+        rankings = self.reranker.rerank_batch(queries, heads, progress=sys.stderr.isatty())
+        documents = [{one.id: one for one in part} for part in heads]
+        return [
+            [*(known[one.id] for one in ranking.documents), *part[self.depth :]]
+            for known, ranking, part in zip(documents, rankings, found, strict=True)
+        ]
+
+    def _scored(self, query: str, documents: Sequence[Document]) -> list[Document]:
+        """Documents with the scores of both first stages, whichever found them; no model reads a document for that."""
+        names = [one.id for one in documents]
+        columns = {one.name: one.scores_of(query, names).tolist() for one in self.both}
+        scores = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [replace(one, scores=own) for one, own in zip(documents, scores, strict=True)]
+
+
+def measure(test: TestSet, stage: Searching) -> Values:
+    """The figures of one system, query by query."""
+    found = stage.search_batch(list(test.queries.values()), DEPTH)
+    run = {name: ranked(documents) for name, documents in zip(test.queries, found, strict=True)}
+    by_query = evaluate_queries(test.qrels, run, list(MEASURES))
+    return {measure: np.array(list(values.values())) for measure, values in by_query.items()}
+
+
+def ranked(documents: Sequence[Document]) -> dict[str, float]:
+    """Scores that keep the order, whatever a measure does with equal ones."""
+    return {document.id: -float(rank) for rank, document in enumerate(documents)}
+
+
+def table(name: str, values: dict[str, Values]) -> list[list[object]]:
+    """A row for each system of a collection."""
+    baseline, *others = values
+    tests = [randomisation_test(values[other][MAIN], values[baseline][MAIN]) for other in others]
+    p_values = dict(zip(others, holm(tests), strict=True))
+    return [
+        [name, label, *(float(one[m].mean()) for m in MEASURES), f"{p_values[label]:.4f}" if label in p_values else ""]
+        for label, one in values.items()
+    ]
+
+
+def read(name: str, data: Path, split: str = "dev") -> TestSet:
+    """A collection by its name."""
+    if name in POOLS:
+        return read_bioasq(name, data, split)
+    return read_cranfield(data / name) if name == "cranfield" else READERS[name](data / FOLDERS[name])
+
+
+def read_bioasq(name: str, data: Path, split: str) -> TestSet:
+    """BioASQ's questions of a split with the golden documents that a pool of PubMed's records holds."""
+    documents = list(read_corpus([data / "pubmed" / file for file in POOLS[name]]))
+    questions = with_gold(golden_questions(data, split), {one.id for one in documents})
+    qrels = {one.id: dict.fromkeys(one.documents or (), 1) for one in questions}
+    return TestSet(f"BioASQ {split}, {name}", {one.id: one.body for one in questions}, documents, qrels)
+
+
+def read_cranfield(folder: Path) -> TestSet:
+    """Cranfield 1400: titles and abstracts on aerodynamics; the queries are numbered by their place in the file.
+
+    Its grades run backwards, from 1 (a complete answer) to 4; -1 and 5 say that a document is of no interest.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in read_lines(folder / "cranqrel"):
+        fields = line.split()
+        if len(fields) != 3:
+            raise InputError(f"{folder / 'cranqrel'}:{number}: expected query, document, grade; found {line[:40]!r}.")
+        qrels.setdefault(fields[0], {})[fields[1]] = 5 - int(fields[2]) if 1 <= int(fields[2]) <= 4 else 0
+    texts = [text for _, text in read_smart(folder / "cran.qry")]
+    queries = {str(place): text for place, text in enumerate(texts, 1)}
+    return TestSet("Cranfield", queries, list(records(folder / "cran.all.1400")), qrels)
+
+
+def records(path: Path) -> list[Document]:
+    """Documents of a SMART file with titles (.T) and texts (.W); authors and places are left out."""
+    found: list[dict[str, list[str]]] = []
+    part = ""
+    for _, line in read_lines(path):
+        if line.startswith(".I"):
+            found.append({"I": [line[2:].strip()], "T": [], "W": []})
+        elif len(line.strip()) == 2 and line.startswith("."):
+            part = line[1]
+        elif part in ("T", "W") and found:
+            found[-1][part].append(line.strip())
+    return [Document(one["I"][0], " ".join(one["T"]), " ".join(one["W"])) for one in found]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

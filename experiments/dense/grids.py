@@ -1,0 +1,162 @@
+"""What a bi-encoder's training turns on, after a thesis: pooling and loss, length, negatives, types of questions.
+
+    python -m experiments.dense.grids --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
+
+Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their golden abstracts
+(batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps to warm up, as the thesis has it) and
+searches for dev questions among what is golden for them and what BM25 finds for them. A cell differs from the thesis's
+own way (triplet loss of cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what its grid
+is about. Printed are means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test over ten
+groups of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same command
+goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.dense.bi_encoders import Asked, Values, Way, found_by, kept, rows_of, searched, trained
+from experiments.dense.grid_data import NEGATIVES, add_options, asked, prepare
+from mpir.cli import guarded
+from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.models.encoder import Encoder
+from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
+from mpir.text import Question
+
+LOSSES, POOLINGS = ("triplet", "triplet(margin=0.2)", "ranknet", "in-batch"), ("mean", "cls", "max")
+LENGTHS = (64, 128, 256, 512)
+MAIN = "RR@10"
+SHOWN = {"RR@10": "MRR@10", "nDCG@10": "nDCG@10", "AP": "MAP", "R@100": "R@100"}
+FEWEST = 10
+"""Questions of a type or a first word, for a row of its own."""
+BM25, UNTOUCHED, BOTH = "BM25", "untouched", "BM25 + untouched, z-scores"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One way to train; the defaults are the thesis's own."""
+
+    loss: str = "triplet"
+    pooling: str = "mean"
+    length: int = 128
+    negatives: str = "BM25"
+
+    @property
+    def folder(self) -> str:
+        """Where it is kept."""
+        return "-".join(re.sub(r"\W+", "_", str(part)) for part in astuple(self))
+
+
+GRIDS: dict[str, dict[str, Cell]] = {
+    **{pooling: {f"{loss}, {pooling}": Cell(loss, pooling) for loss in LOSSES} for pooling in POOLINGS},
+    "lengths": {f"{length} tokens": Cell(length=length) for length in LENGTHS},
+    "negatives": {f"{name} negatives": Cell(negatives=name) for name in NEGATIVES},
+    "types": {"trained": Cell()},
+}
+
+
+def main() -> int:
+    """Read arguments, train, search, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--grids", nargs="+", choices=GRIDS, default=list(GRIDS), help="default: all")
+    return guarded("grids", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A table for each grid."""
+    data = arguments.output / "data"
+    dev = prepare(arguments)
+    test = asked(dev, data)
+    heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
+    print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.")
+    for name in arguments.grids:
+        cells = GRIDS[name]
+        systems = {UNTOUCHED: cell_values(arguments, test, None), BM25: bm25_values(arguments, test)}
+        systems[BOTH] = both_values(arguments, test)
+        systems |= {label: cell_values(arguments, test, cell) for label, cell in cells.items()}
+        table = type_table(dev, systems) if name == "types" else rows_of(systems, MAIN, list(SHOWN))
+        print(f"\n{name}\n")
+        print(
+            tabulate(
+                table,
+                ["", "questions", *systems] if name == "types" else heads,
+                tablefmt="github",
+                disable_numparse=True,
+            )
+        )
+    return 0
+
+
+def cell_values(arguments: argparse.Namespace, test: Asked, cell: Cell | None) -> Values:
+    """What a cell finds, or the untouched encoder."""
+    how = cell or Cell()
+    folder = arguments.output / (f"{arguments.steps}-{arguments.seed}-{cell.folder}" if cell else UNTOUCHED)
+    run_of = [arguments.steps, arguments.seed, *astuple(cell)] if cell else []
+    identity = [arguments.encoder, run_of, corpus_fingerprint(test.corpus)]
+
+    def make() -> Values:
+        data, device = arguments.output / "data", arguments.device
+        checkpoint = trained(way(arguments, how), data, folder, device=device) if cell else arguments.encoder
+        return searched(test, checkpoint, how.pooling, folder / "index", length=how.length, device=device)
+
+    return kept(folder / "values.json", identity, make)
+
+
+def way(arguments: argparse.Namespace, cell: Cell) -> Way:
+    """How a cell is trained."""
+    files = {"triples": f"{cell.negatives}.tsv", "questions": "train.json", "corpus": ["train.jsonl"]}
+    numbers = {"batch_size": 32, "learning_rate": 2e-5, "weight_decay": 0.0, "warmup": 0.1, "max_length": cell.length}
+    steps = {"max_steps": arguments.steps, "evaluate_every": arguments.steps, "save_every": 20}
+    settings = {**numbers, **steps, "seed": arguments.seed}
+    return Way(arguments.encoder, (cell.loss,), [files], "dev.jsonl", settings, cell.pooling)
+
+
+def bm25_values(arguments: argparse.Namespace, test: Asked) -> Values:
+    """What BM25 finds."""
+    with LuceneIndex(bm25_index(arguments, test)) as index:
+        return found_by(index, test)
+
+
+def both_values(arguments: argparse.Namespace, test: Asked) -> Values:
+    """What BM25 and the untouched encoder find together, whose index is there by then: what is free."""
+    how, folder = Cell(), arguments.output / UNTOUCHED / "index"
+    read = Encoder(arguments.encoder, max_length=how.length, device=arguments.device)
+    encoder = PooledEncoder(read, Pooling(how.pooling))
+    with LuceneIndex(bm25_index(arguments, test)) as words, DenseIndex(folder, encoder) as vectors:
+        return found_by(HybridRetriever([words, vectors], fusion="sum"), test)
+
+
+def bm25_index(arguments: argparse.Namespace, test: Asked) -> Path:
+    """The folder of BM25's index, made where it is not there."""
+    folder, source = arguments.output / "bm25", corpus_fingerprint(test.corpus)
+    if not index_matches(folder, source):
+        build_index(read_corpus(test.corpus), folder, source=source)
+    return folder
+
+
+def type_table(dev: Sequence[Question], systems: Mapping[str, Values]) -> list[list[str]]:
+    """The main measure by BioASQ's types of questions and by their first words, frequent ones alone."""
+    of: list[Callable[[Question], str]] = [lambda one: one.type, lambda one: f"{one.body.split()[0].lower()} …"]
+    rows = []
+    for group in of:
+        groups = np.array([group(question) for question in dev])
+        for name, count in Counter(groups.tolist()).most_common():
+            if count >= FEWEST:
+                means = [f"{values[MAIN][groups == name].mean():.4f}" for values in systems.values()]
+                rows.append([name, str(count), *means])
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

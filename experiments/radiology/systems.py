@@ -1,0 +1,130 @@
+"""Scores of reports by each compared system, without the negation column and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from experiments.common.baselines import Start
+from experiments.radiology.reports import Half
+from mpir.evaluate import evaluate_queries
+from mpir.perspectives.base import Level
+from mpir.perspectives.negation import NegationPerspective
+from mpir.rank.blend import blend
+from mpir.rank.candidates import Candidates
+from mpir.rank.columns import Columns
+from mpir.rank.reranker import Reranker
+from mpir.rank.weights import Weights
+from mpir.retrieve import MemoryIndex
+from mpir.retrieve.fusion import scaled_sum
+from mpir.text.split import sentences
+from mpir.types import F64
+
+MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")
+BM25, MINUS, LEXICON = "BM25", "BM25 minus negated", "lexicon alone"
+START, TRAINED = "start encoder, best sentence", "trained encoder, best sentence"
+FREE, BLEND = "BM25 + start encoder, z-scores", "default bundle"
+WITH, BY_SENTENCE = "default bundle + negation", "default bundle + negation of sentences"
+RESCALED = "default bundle + negation, z-scores"
+ADDED = {
+    "BM25 + negation": BM25,
+    "BM25 + start encoder + negation": FREE,
+    "trained encoder + negation": TRAINED,
+}
+"""What the column is added to as it is, by the name of the sum."""
+BLENDED: Mapping[str, tuple[Level, bool]] = {
+    BY_SENTENCE: ("sentence", True),
+    RESCALED: ("document", False),
+    WITH: ("document", True),
+}
+"""The level on which the column stands among the bundle's, and whether it is signed, as `mpir rerank --lexicon` has it,
+or rescaled like the others.
+"""
+Scores = dict[str, F64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One half: its queries in order, scores (Q, D) by system, and what the default bundle made them from."""
+
+    half: Half
+    scores: Scores
+    candidates: Sequence[Candidates] = ()
+
+    def measured(self, values: F64) -> dict[str, F64]:
+        """Each measure (Q,) of the rankings that scores (Q, D) give; equal ones in the order of ids."""
+        ids = [report.id for report in self.half.reports]
+        run = {
+            label: dict(zip(ids, row.tolist(), strict=True))
+            for label, row in zip(self.half.queries, values, strict=True)
+        }
+        found = evaluate_queries(self.half.judged, run, MEASURES)
+        return {name: np.array(list(by_query.values())) for name, by_query in found.items()}
+
+    def mean_ap(self, values: F64) -> float:
+        """The mean of AP."""
+        return float(self.measured(values)["AP"].mean())
+
+
+Summed = Callable[[Scored, float], F64]
+"""The scores (Q, D) with the negation column at some weight."""
+
+
+def scored(half: Half, reranker: Reranker | None, encoders: Mapping[str, Start]) -> tuple[Scores, list[Candidates]]:
+    """The scores (Q, D) of what needs no lexicon, and the candidates of each query that a bundle has scored, if any."""
+    queries, texts = list(half.queries.values()), [report.text for report in half.reports]
+    index = MemoryIndex(texts)
+    lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
+    found = {BM25: lexical} | {name: nearest(half, encoder) for name, encoder in encoders.items()}
+    both = zip(lexical, found[START], strict=True)
+    found[FREE] = np.stack([scaled_sum(np.column_stack(one), (1, 1)) for one in both])
+    if reranker is None:
+        return found, []
+    candidates = list(reranker.stream_scored(queries, (half.reports for _ in queries)))
+    found[BLEND] = np.stack([blend(one.columns, reranker.weights).documents for one in candidates])
+    return found, candidates
+
+
+def nearest(half: Half, encoder: Start) -> F64:
+    """The cosine (Q, D) of every query with the nearest sentence of every report."""
+    found = [sentences(report, splitting="report") for report in half.reports]
+    cosines = encoder.cosines(list(half.queries.values()), [one.text for several in found for one in several])
+    first = np.cumsum([0, *map(len, found[:-1])])
+    return np.maximum.reduceat(cosines, first, axis=1)
+
+
+def polarity(half: Half, perspective: NegationPerspective) -> F64:
+    """The negation column (Q, D) of documents."""
+    texts = [report.text for report in half.reports]
+    return np.stack([perspective.score(query, texts) for query in half.queries.values()])
+
+
+def sums(perspective: NegationPerspective, weights: Weights | None, systems: Collection[str]) -> dict[str, Summed]:
+    """What adds the negation column to each of the systems, and to a blend by `weights`, by the name of the sum."""
+    added: dict[str, Summed] = {
+        name: partial(_added, base, perspective) for name, base in ADDED.items() if base in systems
+    }
+    if weights is None:
+        return added
+    return added | {name: partial(_blended, how, perspective, weights) for name, how in BLENDED.items()}
+
+
+def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> F64:
+    return one.scores[base] + weight * polarity(one.half, perspective)
+
+
+def _blended(
+    how: tuple[Level, bool], perspective: NegationPerspective, weights: Weights, one: Scored, weight: float
+) -> F64:
+    side = "alpha" if how[0] == "sentence" else "beta"
+    weights = replace(weights, **{side: {**getattr(weights, side), perspective.name: weight}})
+    return np.stack([blend(_with(perspective, *how, part), weights).documents for part in one.candidates])
+
+
+def _with(perspective: NegationPerspective, level: Level, signed: bool, part: Candidates) -> Columns:
+    texts = [text.text for text in (part.sentences if level == "sentence" else part.documents)]
+    column = replace(perspective.column, level=level, signed=signed)
+    return part.columns.with_columns({column: perspective.score(part.query, texts)})

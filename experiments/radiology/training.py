@@ -1,0 +1,76 @@
+"""Train bi-encoders on the annotator's labels.
+
+An entry is a sentence of a report and a finding that it affirms ("edema") or denies ("no edema"), by lexicon and NegEx.
+Training is as in the paper (Shi, Syeda-Mahmood & Baldwin 2022): triplets, cosine distance, margin 0.5, the negative
+found by the trainer (mpir/train/sampling.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.common.baselines import Start
+from experiments.radiology.reports import HALVES, read_openi
+from mpir.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.text.split import sentences
+from mpir.train.examples import Example
+from mpir.train.losses import loss_named
+from mpir.train.mixture import Task
+from mpir.train.sampling import Sampling
+from mpir.train.settings import TrainingSettings
+
+LEAST = 5
+
+
+def trained(
+    data: Path,
+    lexicon: Path,
+    folder: Path,
+    sampling: Sampling,
+    settings: dict[str, Any],
+    *,
+    checkpoint: Path | None,
+    names: Sequence[str] = HALVES,
+) -> Path:
+    """Train on the entries of some halves of OpenI's reports; the folder of the checkpoint."""
+    examples = read_entries(data / "openi/indiana_reports.csv", lexicon, names)
+    print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
+    return train(examples, sampling, folder, TrainingSettings(Start(checkpoint).encoder.checkpoint, **settings))
+
+
+def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> list[Example]:
+    """A positive pair for every query and every unique sentence of some halves that says so; queries of five or more.
+
+    Raises:
+        InputError: as `read_openi`.
+    """
+    halves = read_openi(path)
+    reports = [report for name in names for report in halves[name].reports]
+    texts = list(dict.fromkeys(one.text.lower() for report in reports for one in sentences(report, splitting="report")))
+    found: dict[str, dict[str, None]] = {}
+    mentions = annotate(texts, Lexicon.load(lexicon), negation=NegEx.load())
+    for text, several in zip(texts, mentions, strict=True):
+        for query in filter(None, map(_query, several)):
+            found.setdefault(query, {})[text] = None
+    kept = {query: found[query] for query in sorted(found) if len(found[query]) >= LEAST}
+    return [Example(query, query, text, 1.0) for query, answers in kept.items() for text in answers]
+
+
+def _query(mention: Mention) -> str | None:
+    return {"affirmed": mention.concept, "negated": f"no {mention.concept}"}.get(mention.status)
+
+
+def train(examples: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings) -> Path:
+    """Train a bi-encoder; the folder of its checkpoint. Nothing is chosen: the last weights are kept."""
+    from mpir.train.trainer import FineTuner
+
+    first, last = examples[0], examples[-1]
+    dev = [first, Example(first.group, first.question, last.sentence, 0.0)]  # a run wants some
+    groups = [[example] for example in examples]
+    task = Task("polarity", (loss_named("triplet(margin=0.5)"),), ((groups, 1.0),), dev, sampling=sampling)
+    tuner = FineTuner(settings, [task], folder)
+    best = tuner.run()
+    print(f"{len(tuner.batches)} steps, {tuner.skipped} pairs without a negative", flush=True)
+    return best

@@ -1,0 +1,155 @@
+"""What agreement (mpir/perspectives/agreement.py) is worth, and where: variants of it over scored questions.
+
+    python -m experiments.ranking.agreement --scored runs/cascade/dev --corpus DATA/pubmed/abstracts.jsonl
+
+Scores come from `mpir score`; only agreement is computed anew, so no model runs. Weights are the bundle's, alike for
+all variants, with agreement's scaled so that its weight in standard deviations stays. Printed are document MAP,
+sentence MAP and snippet F1 for several numbers of documents heard, and for agreement in the score of documents, too;
+then the same by how many golden documents a question has. p is by a paired randomisation test against no agreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from experiments.cascade.words import choose_weights
+from mpir.cli import guarded
+from mpir.corpora import read_corpus
+from mpir.errors import InputError
+from mpir.evaluate import randomisation_test
+from mpir.perspectives import open_bundle
+from mpir.perspectives.agreement import HEARD, Agreement, agreement
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.measures import MEASURES
+from mpir.tune.objective import Objective
+from mpir.types import F64, I64
+
+AGREEMENT = Agreement.name
+COUNTS = (1, 3, 5, 10, 20, None)
+SHOWN = ("document-map", "sentence-map", "snippet-f1")
+GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
+IN_DOCUMENTS = "agreement, in documents too"
+Figures = dict[str, F64]
+Part = tuple[slice, list[str], I64, F64]
+
+
+def main() -> int:
+    """Read, compute, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scored", type=Path, required=True, help="folder of `mpir score`, with the column agreement")
+    parser.add_argument("--corpus", nargs="+", required=True, metavar="PATH", help="the documents that were indexed")
+    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
+    arguments = parser.parse_args()
+    return guarded("agreement", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole experiment."""
+    scored, bundle = Dataset.load(arguments.scored), open_bundle(arguments.bundle)
+    if AGREEMENT not in scored.columns.layout.sentences or bundle.agreement is None:
+        raise InputError(f"{arguments.scored}: has no column {AGREEMENT!r}; score with a bundle that declares it.")
+    weights = choose_weights(arguments, scored)
+    if not weights.alpha[AGREEMENT]:
+        raise InputError(
+            f"the weights weigh {AGREEMENT!r} 0, so there is nothing to compare; tune some with mpir tune."
+        )
+    questions = list(by_question(scored, texts(scored, arguments.corpus)))
+    relevance = scored.columns.sentence(bundle.agreement)
+    columns = {count: column(scored, questions, relevance, count) for count in COUNTS}
+    unit = weights.alpha[AGREEMENT] * columns[HEARD].std()
+    found = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
+    for count, values in columns.items():
+        alpha = {**weights.alpha, AGREEMENT: unit / (values.std() or 1.0)}
+        name = f"{count} documents heard" if count else "all heard"
+        found[name] = figures(with_column(scored, values, AGREEMENT), replace(weights, alpha=alpha))
+    alpha = {IN_DOCUMENTS if name == AGREEMENT else name: value for name, value in weights.alpha.items()}
+    inside = with_column(scored, columns[HEARD], IN_DOCUMENTS)
+    found[IN_DOCUMENTS] = figures(inside, replace(weights, alpha=alpha))
+    print(tabulate(overall(found), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
+    chosen = ("no agreement", f"{HEARD} documents heard", IN_DOCUMENTS)
+    golden = np.array([len(question.documents or ()) for question in scored.questions])
+    rows = [row for name in chosen for row in by_golden(name, found[name], found["no agreement"], golden)]
+    print(tabulate(rows, ["", "golden documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
+    return 0
+
+
+def texts(scored: Dataset, corpus: list[str]) -> list[str]:
+    """The text of every sentence. Raises InputError where the corpus lacks a document."""
+    wanted = set(scored.documents.tolist())
+    known = {document.id: document.sections for document in read_corpus(corpus) if document.id in wanted}
+    if missing := wanted - set(known):
+        raise InputError(f"--corpus: {len(missing)} candidates are not in it, such as {min(missing)}; give all of it.")
+    places = zip(scored.columns.document_of, scored.sections, scored.begin, scored.end, strict=True)
+    return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in places]
+
+
+def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
+    """For each question: its sentences' rows and texts, their documents counted from 0, and scores of these."""
+    columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
+    documents = columns.question_of.searchsorted(numbers)
+    rows = columns.document_of.searchsorted(documents)
+    for question in numbers[:-1]:
+        first, last = documents[question : question + 2]
+        part = slice(*map(int, rows[question : question + 2]))
+        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first_stage[first:last])
+
+
+def column(scored: Dataset, questions: list[Part], relevance: F64, heard: int | None) -> F64:
+    """Agreement (N,) with so many documents."""
+    values = np.zeros(len(scored.begin))
+    for part, said, document_of, bm25 in questions:
+        values[part] = agreement(said, document_of, bm25, np.asarray(relevance[part]), heard=heard)
+    return values
+
+
+def with_column(scored: Dataset, values: F64, name: str) -> Dataset:
+    """The set with other values, and perhaps another name, in the place of agreement."""
+    layout = scored.columns.layout
+    place = layout.sentences.index(AGREEMENT)
+    scores, names = np.array(scored.columns.sentences), list(layout.sentences)
+    scores[:, place], names[place] = values, name
+    layout = replace(layout, sentences=tuple(names), ordering=layout.ordering & set(names))
+    return replace(scored, columns=replace(scored.columns, layout=layout, sentences=scores))
+
+
+def figures(scored: Dataset, weights: Weights) -> Figures:
+    """What is shown of every question (Q,)."""
+    answers = Objective(scored).answers(weights)
+    return {name: MEASURES[name](answers, 8) for name in SHOWN}
+
+
+def overall(found: dict[str, Figures]) -> list[list[str]]:
+    """A row for each variant, against the first."""
+    base = next(iter(found.values()))
+    return [[name, *cells(one, base)] for name, one in found.items()]
+
+
+def by_golden(name: str, one: Figures, base: Figures, golden: I64) -> Iterator[list[str]]:
+    """A row for each range of golden documents among the candidates' corpus."""
+    for low, high in GOLDEN:
+        of = (golden >= low) & (golden <= high)
+        span = f"{low}" if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
+        if of.any():
+            yield [name, span, str(of.sum()), *cells(one, base, of)]
+
+
+def cells(one: Figures, base: Figures, of: slice | npt.NDArray[np.bool_] = slice(None)) -> Iterator[str]:
+    """The mean of each measure over some questions and, but for the base itself, p against the base."""
+    for measure, values in one.items():
+        pairs = np.stack([values[of], base[measure][of]])
+        mine, other = pairs[:, ~np.isnan(pairs).any(axis=0)]
+        yield f"{mine.mean():.4f}" + ("" if one is base else f" (p {randomisation_test(mine, other):.4f})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

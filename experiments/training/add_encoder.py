@@ -1,0 +1,200 @@
+"""Add another encoder to a bundle: its readings are perspectives of their own, beside those that were there.
+
+    python -m experiments.training.add_encoder runs/mine/bundle --encoder ENCODER --sentences vectors \\
+        --output runs/two/bundle
+    python -m experiments.training.add_encoder default --encoder LARGER --documents dense --replace --share dense \\
+        --output runs/1
+    python -m experiments.training.add_encoder runs/1 --encoder LARGE/best --together larger --share relevance \\
+        --output runs/2
+
+Training a joint reading costs an encoder some of what it knew. The cosine of question and sentence (--sentences NAME),
+and of question and document, of which the nearest passage counts (--documents NAME), keep it. An encoder that was
+trained to read question and sentence together gives their probability by its first output (--together NAME). With
+--replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
+fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
+(docs/tuning.md). --share NAME keeps the bundle's weights instead, as if they were chosen by hand: the new perspective
+has half of NAME's, or all of it where it takes NAME's place. --agreement names the perspective that agreement between
+documents rests on from now on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from mpir.cli import guarded
+from mpir.errors import ArtefactError, InputError, format_names
+from mpir.io.output_checks import check_folders
+from mpir.io.read import read_json
+from mpir.io.write import atomic_folder, write_json
+from mpir.perspectives.bundle import BUNDLE, MANIFEST
+from mpir.rank.weights import Weights
+from mpir.train.mixture_schema import check_names
+
+FOLDER = "encoder"
+"""The encoder's folder in the bundle, with a number behind it where another model is there."""
+WEIGHTS = "weights.json"
+WAYS: dict[str, dict[str, Any]] = {
+    "sentences": {"kind": "bi-encoder", "scale": "cosine"},
+    "documents": {"kind": "bi-encoder", "scale": "cosine", "level": "document"},
+    "together": {"kind": "cross-encoder", "scale": "probability", "output": 0},
+}
+"""How an encoder may be read: what a manifest says of it."""
+FITTED = ("weights", "relevance", "card")
+"""What a manifest names that belongs to the bundle as it was."""
+
+
+def main() -> int:
+    """Read arguments, add, say where the result is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", help="the bundle to start from: a folder, or a shipped one's name")
+    parser.add_argument("--encoder", required=True, help="a sentence encoder, or of --together a trained checkpoint")
+    parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
+    parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
+    parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
+    parser.add_argument("--agreement", metavar="NAME", help="the perspective of sentences that agreement rests on")
+    parser.add_argument("--share", metavar="NAME", help="keep the weights; the new perspective shares that of NAME")
+    parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
+    arguments = parser.parse_args()
+    return guarded("add_encoder", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy, add, seal."""
+    from mpir.perspectives.bundle import open_bundle, seal
+
+    bundle = open_bundle(arguments.bundle)
+    check_folders([("--output", arguments.output)], [("--bundle", bundle.folder)])
+    before: list[dict[str, Any]] = bundle.manifest["perspectives"]
+    names = {way: getattr(arguments, way) for way in WAYS}
+    taken = {item["name"] for item in before} & set(names.values())
+    if taken and not arguments.replace:
+        raise InputError(
+            f"{bundle.folder}: has a perspective {min(taken)!r} already; choose another name, or --replace it."
+        )
+    kept, copied = own_models([item for item in before if item["name"] not in taken])
+    folder = free_folder(models(kept))
+    added = entries(names, folder)
+    check_names([item["name"] for item in kept + added], str(arguments.output))
+    rests_on = {"agreement": agreement(arguments.agreement, kept + added)} if arguments.agreement else {}
+    weights = (
+        share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, kept) if arguments.share else None
+    )
+    with atomic_folder(arguments.output, BUNDLE) as temporary:
+        shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
+        manifest = without_fitted(temporary)
+        for left in filter(is_inside, models(before) - models(kept)):
+            shutil.rmtree(temporary / left, ignore_errors=True)
+        for place, name in copied.items():
+            shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
+        save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
+        manifest |= {"name": arguments.output.name, "perspectives": kept + added} | rests_on
+        if weights:
+            weights.save(temporary / WEIGHTS)
+            manifest["weights"] = WEIGHTS
+        write_json(temporary / MANIFEST, manifest)
+        seal(temporary, built=True)
+    print(f"{arguments.output}: {', '.join(item['name'] for item in manifest['perspectives'])}")
+    return 0
+
+
+def without_fitted(folder: Path) -> dict[str, Any]:
+    """The manifest of a copied bundle, without what was fitted to it as it was; these files are gone, too."""
+    manifest: dict[str, Any] = read_json(folder / MANIFEST)
+    for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
+        (folder / file).unlink(missing_ok=True)
+    return manifest
+
+
+def own_models(items: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, str]]:
+    """The entries with folders for what they read of another bundle, and which folder each of these is copied to."""
+    taken, copied = models(items), dict[str, str]()
+    for place in sorted(taken):
+        if not is_inside(place):
+            copied[place] = free_folder(taken | set(copied.values()))
+    return [
+        {**item, "checkpoint": copied[item["checkpoint"]]} if item.get("checkpoint") in copied else item
+        for item in items
+    ], copied
+
+
+def is_inside(checkpoint: str) -> bool:
+    """Whether a checkpoint is the bundle's own, or a hub's, and not in a folder beside it or elsewhere."""
+    return not Path(checkpoint).is_absolute() and ".." not in Path(checkpoint).parts
+
+
+def models(perspectives: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The folders or hub names of the models that perspectives read."""
+    return {item["checkpoint"] for item in perspectives if "checkpoint" in item}
+
+
+def free_folder(taken: set[str]) -> str:
+    """A folder for the encoder in which no other perspective's model is."""
+    return next(name for name in chain([FOLDER], (f"{FOLDER}-{i}" for i in count(2))) if name not in taken)
+
+
+def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
+    """The manifest's entries of the perspectives that are asked for. Raises InputError where there is none."""
+    found = [{"name": name, "checkpoint": folder, **WAYS[way]} for way, name in names.items() if name]
+    if not found:
+        raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")
+    return found
+
+
+def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
+    """The name, if it is one of the perspectives of sentences. Raises InputError otherwise."""
+    names = [item["name"] for item in perspectives if item.get("level", "sentence") == "sentence"]
+    if name not in names:
+        raise InputError(
+            f"--agreement {name}: no perspective of sentences has that name; choose from {format_names(names)}."
+        )
+    return name
+
+
+def share(
+    folder: Path, file: str | None, name: str, added: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]]
+) -> Weights:
+    """The bundle's weights, of which the new perspective of the same level shares NAME's.
+
+    Raises:
+        InputError: the bundle has no weights, or none of that name, or not one new perspective is of its level.
+    """
+    if file is None:
+        raise InputError(f"{folder}: has no weights to share; leave --share out.")
+    weights = Weights.load(folder / file)
+    columns = {"sentence": dict(weights.alpha), "document": dict(weights.beta)}
+    level = next((one for one, of in columns.items() if name in of), None)
+    new = [item["name"] for item in added if item.get("level", "sentence") == level]
+    if level is None or len(new) != 1:
+        raise InputError(f"--share {name}: it takes one new perspective, and a weight of that name for its level.")
+    sharing = {*new, *(item["name"] for item in kept if item["name"] == name)}
+    columns[level] |= dict.fromkeys(sharing, columns[level][name] / len(sharing))
+    return replace(weights, alpha=columns["sentence"], beta=columns["document"], made_by={})
+
+
+def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:
+    """Write an encoder's weights in 16 bits, with its outputs or bare, and its tokenizer.
+
+    Raises:
+        ArtefactError: it cannot be loaded, or has no outputs.
+    """
+    from transformers import AutoModel, AutoTokenizer
+
+    from mpir.models.pretrained import load_pretrained
+    from mpir.train.pretrained import count_outputs, load_model
+
+    if outputs and not count_outputs(checkpoint):
+        raise ArtefactError(f"{checkpoint}: has no outputs, and reads no pair; give a checkpoint of `mpir train`.")
+    load_model(checkpoint, None if outputs else AutoModel).half().save_pretrained(folder)
+    load_pretrained(AutoTokenizer, checkpoint).save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""What experiments/tripclick/rerank.py begins with: an index, data to train on, and models to start from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.tripclick.bioasq import write_bioasq
+from experiments.tripclick.sample import write_encoder, write_sample
+from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.corpora.tripclick import DOCUMENTS
+from mpir.errors import InputError
+from mpir.io.word_vectors import MADE_BY
+from mpir.io.write import atomic_write
+from mpir.models.tk_init import make_tk
+from mpir.retrieve import LuceneIndex, build_index, index_matches
+from mpir.sia.vectors import train_vectors
+from mpir.tasks.tripclick import read_groups
+
+DEV_QUERIES, DEV_DEPTH = 200, 50
+"""What a run looks at to choose its best checkpoint: so many queries of each group, so many documents of each."""
+WIDTH = 300
+"""Dimensions of TK's word vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The collection, its index, the folder of training data, and an encoder and a TK model to start from."""
+
+    folder: Path
+    index_folder: Path
+    data: Path
+    encoder: str
+    words: Path
+    is_sample: bool = False
+
+
+def prepare(arguments: argparse.Namespace) -> Prepared:
+    """Whatever is not there yet. Raises InputError for a broken or missing file of the collection."""
+    folder = arguments.tripclick
+    if arguments.bioasq:
+        folder = arguments.output / f"bioasq-{arguments.reported}"
+        if not folder.is_dir():
+            write_bioasq(arguments.bioasq, folder, arguments.reported)
+    return _prepare(folder, arguments.output, arguments.checkpoint, arguments.vectors, dev_depth=arguments.dev_depth)
+
+
+def prepare_sample(output: Path) -> Prepared:
+    """The same for the sample, with vectors and an encoder of its own words."""
+    folder, encoder = output / "benchmark", output / "encoder"
+    if not folder.is_dir():
+        write_sample(folder)
+    if not encoder.is_dir():
+        write_encoder(list(read_corpus([folder / "documents"])), encoder)
+    return replace(_prepare(folder, output, str(encoder), None, least=1, width=40), is_sample=True)
+
+
+def _prepare(
+    folder: Path,
+    output: Path,
+    encoder: str,
+    vectors: Path | None,
+    *,
+    least: int = 5,
+    width: int = WIDTH,
+    dev_depth: int = DEV_DEPTH,
+) -> Prepared:
+    corpus = _corpus(folder)
+    groups = read_groups(folder, "train")
+    source = corpus_fingerprint([corpus])
+    if not index_matches(output / "index", source):
+        build_index(read_corpus([corpus]), output / "index", source=source, progress=True)
+    data = output / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    queries = [query for group in groups for query in group.queries]
+    with atomic_write(data / "questions.tsv") as stream:
+        stream.writelines(f"{query.id}\t{query.body}\n" for query in queries)
+    (data / "documents").unlink(missing_ok=True)
+    (data / "documents").symlink_to(corpus.resolve(), target_is_directory=True)
+    with LuceneIndex(output / "index") as index:
+        _dev_rows(folder, index, data / "dev.jsonl", dev_depth)
+    words = output / "tk-start"
+    if not words.is_dir():
+        if vectors is None and not (output / "vectors" / MADE_BY).is_file():
+            train_vectors([corpus], output / "vectors", size=width, least=least)
+        make_tk(vectors or output / "vectors", words)
+    return Prepared(folder, output / "index", data, encoder, words)
+
+
+def _corpus(folder: Path) -> Path:
+    """The folder of the documents. Raises InputError where there is none."""
+    for place in (folder / "documents", folder):
+        if any(next(place.glob(pattern), None) for pattern in DOCUMENTS):
+            return place
+    raise InputError(f"{folder}: holds no documents; expected documents/docs_grp_00.txt … or docs.tsv.")
+
+
+def _dev_rows(folder: Path, index: LuceneIndex, path: Path, depth: int) -> None:
+    """Rows to choose the best checkpoint by: BM25's best of validation queries, of which one at least is relevant."""
+    with atomic_write(path) as stream:
+        for group in read_groups(folder, "val"):
+            part = list(group.queries)[:DEV_QUERIES]
+            for query, documents in zip(part, index.search_batch([q.body for q in part], k=depth), strict=True):
+                grades = group.qrels.get(query.id, {})
+                labels = [float(grades.get(one.id, 0) > 0) for one in documents]
+                if len(set(labels)) == 2:
+                    rows = zip(documents, labels, strict=True)
+                    stream.writelines(
+                        json.dumps({"id": query.id, "question": query.body, "sentence": one.text, "label": label})
+                        + "\n"
+                        for one, label in rows
+                    )

@@ -1,0 +1,192 @@
+"""The columns of experiments/tripclick/rerank.py, and how they become one ranking."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tabulate import tabulate
+from tqdm import tqdm
+
+from mpir.errors import InputError
+from mpir.evaluate import evaluate_run
+from mpir.perspectives import Perspective, ScoreCache, score_pairs
+from mpir.retrieve import LuceneIndex
+from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.tasks.tripclick import SUMMARY, Group, means
+from mpir.types import F64
+
+NAMES = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}
+"""The models, by their mixture and by their name in the paper, whose ColBERT is the wide one."""
+FOUR = ("tk", "colbert", "dot", "cat")
+TRIALS, SEED = 200, 1
+MAIN = "nDCG@10"
+DEPTHS = (10, 20, 50, 100, 200, 500)
+"""How many documents are reranked, for the table of depths."""
+Systems = dict[str, list[dict[str, dict[str, float]]]]
+"""A run for each group, by the name of a system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The candidates of each query, best first, and their scores (D, 1 + models): BM25 first, then the models."""
+
+    models: Sequence[str]
+    queries: Sequence[str]
+    documents: Sequence[Sequence[str]]
+    scores: Sequence[F64]
+
+
+def limited(groups: Sequence[Group], most: int | None) -> list[Group]:
+    """The groups with their first judged queries alone, so many of each; all of them for None."""
+    found = []
+    for group in groups:
+        queries = [query for query in group.queries if query.id in group.qrels][:most]
+        found.append(Group(group.name, queries, {query.id: group.qrels[query.id] for query in queries}))
+    return found
+
+
+def scored(
+    group: Group,
+    index: LuceneIndex,
+    models: Mapping[str, Perspective],
+    depth: int,
+    cache: ScoreCache,
+    *,
+    words: int | None = None,
+) -> Scored:
+    """Every model's scores of BM25's best documents for each query; they are kept as they come.
+
+    With `words`, models read that many of a document, title included (the paper: 200 tokens).
+    """
+    found = index.search_batch([query.body for query in group.queries], k=depth)
+    rows = []
+    both = zip(group.queries, found, strict=True)
+    for query, part in tqdm(both, group.name, len(found), unit="query", disable=not sys.stderr.isatty()):
+        pairs = [(query.body, cut(one.text, words)) for one in part]
+        bm25 = np.array([one.score or 0.0 for one in part])
+        rows.append(np.column_stack([bm25, score_pairs(list(models.values()), pairs, cache=cache).values]))
+    documents = [[one.id for one in part] for part in found]
+    return Scored(list(models), [query.id for query in group.queries], documents, rows)
+
+
+def cut(text: str, words: int | None) -> str:
+    """The first words of a text; all of them for None."""
+    return text if words is None else " ".join(text.split()[:words])
+
+
+def at_depth(found: Scored, depth: int) -> Scored:
+    """The same with BM25's best documents alone, so many of each query."""
+    documents = [names[:depth] for names in found.documents]
+    return Scored(found.models, found.queries, documents, [scores[:depth] for scores in found.scores])
+
+
+def unseen(
+    groups: Sequence[Group], found: Sequence[Scored], trained: Sequence[Group]
+) -> tuple[list[Group], list[Scored]]:
+    """The same as if the collection lacked every document that is relevant to a training question.
+
+    Queries that are left without a relevant document are out. It costs a few candidates, which are not made up for.
+
+    Raises:
+        InputError: a group is left without a query.
+    """
+    known = {name for group in trained for grades in group.qrels.values() for name in grades if grades[name] > 0}
+    left = []
+    for group in groups:
+        rest = (
+            (query, {name: grades[name] for name in grades if name not in known})
+            for query, grades in group.qrels.items()
+        )
+        qrels = {query: grades for query, grades in rest if any(grade > 0 for grade in grades.values())}
+        if not qrels:
+            raise InputError(
+                f"--unseen: whatever is relevant in the group {group.name} is relevant to a training question, too; "
+                "leave the option out."
+            )
+        left.append(Group(group.name, [query for query in group.queries if query.id in qrels], qrels))
+    return left, [_without(part, known) for part in found]
+
+
+def columns(found: Sequence[Scored]) -> Systems:
+    """BM25 and every model alone."""
+    names = ["BM25", *(NAMES.get(name, name) for name in found[0].models)]
+    return {
+        name: [runs_of(part, [scores[:, place] for scores in part.scores]) for part in found]
+        for place, name in enumerate(names)
+    }
+
+
+def systems(found: Sequence[Scored], weights: Sequence[float]) -> Systems:
+    """Every column alone, and the ensembles, where there is a model."""
+    if not found[0].models:
+        return columns(found)
+    per_group = [ensembles(part, weights) for part in found]
+    return columns(found) | {name: [one[name] for one in per_group] for name in per_group[0]}
+
+
+def runs_of(found: Scored, scores: Sequence[F64]) -> dict[str, dict[str, float]]:
+    """One score (D,) for each query's documents, as a run; queries that found nothing are left out."""
+    rows = zip(found.queries, found.documents, scores, strict=True)
+    return {query: dict(zip(names, values.tolist(), strict=True)) for query, names, values in rows if names}
+
+
+def ensembles(found: Scored, weights: Sequence[float]) -> dict[str, dict[str, dict[str, float]]]:
+    """The models' mean of z-scores and their reciprocal rank fusion; and all columns by the weights that were tuned."""
+    equal = [1.0] * len(found.models)
+    fused = {
+        "mean of scaled scores": [scaled_sum(scores[:, 1:], equal) for scores in found.scores],
+        "reciprocal rank fusion": [reciprocal_rank_fusion(_ranks(scores[:, 1:])) for scores in found.scores],
+        "tuned blend": [scaled_sum(scores, weights) for scores in found.scores],
+    }
+    return {name: runs_of(found, scores) for name, scores in fused.items()}
+
+
+def tuned(groups: Sequence[Group], found: Sequence[Scored]) -> list[float]:
+    """The weights, of z-scores, that have the best mean nDCG@10 over the groups: all equal, each alone, or drawn."""
+    count = 1 + len(found[0].models)
+    drawn = np.random.default_rng(SEED).dirichlet(np.ones(count), TRIALS)
+    trials = np.concatenate([np.full((1, count), 1 / count), np.eye(count), drawn])
+    figures = [
+        np.mean([_figure(*part, weights) for part in zip(groups, found, strict=True)]) for weights in trials.tolist()
+    ]
+    best: list[float] = trials[int(np.argmax(figures))].tolist()
+    return best
+
+
+def summary(groups: Sequence[Group], rows: Systems) -> str:
+    """A row for each system with its measures, as means of the groups."""
+    found = {name: means(groups, runs) for name, runs in rows.items()}
+    cells = [[name, *(f"{value:.3f}" for value in one.values())] for name, one in found.items()]
+    return tabulate(cells, ["", *SUMMARY.values()], tablefmt="github", disable_numparse=True)
+
+
+def by_depth(groups: Sequence[Group], found: Sequence[Scored], ranked: Callable[[Sequence[Scored]], Systems]) -> str:
+    """A row for each system, and a column for each number of documents that are reranked, up to those that were."""
+    most = max(len(names) for part in found for names in part.documents)
+    depths = [*(depth for depth in DEPTHS if depth < most), most]
+    at = [ranked([at_depth(part, depth) for part in found]) for depth in depths]
+    cells = [[name, *(f"{means(groups, one[name])[MAIN]:.3f}" for one in at)] for name in at[0]]
+    return tabulate(cells, ["", *map(str, depths)], tablefmt="github", disable_numparse=True)
+
+
+def _without(found: Scored, known: Collection[str]) -> Scored:
+    kept = [[place for place, name in enumerate(names) if name not in known] for names in found.documents]
+    documents = [[names[place] for place in places] for names, places in zip(found.documents, kept, strict=True)]
+    scores = [values[places] for values, places in zip(found.scores, kept, strict=True)]
+    return Scored(found.models, found.queries, documents, scores)
+
+
+def _figure(group: Group, found: Scored, weights: Sequence[float]) -> float:
+    run: Mapping[str, Mapping[str, float]] = runs_of(found, [scaled_sum(s, weights) for s in found.scores])
+    return evaluate_run(group.qrels, run, [MAIN])[MAIN]
+
+
+def _ranks(scores: F64) -> F64:
+    """Ranks from 1 in each column; of equal scores the earlier is the better."""
+    order = np.argsort(-scores, axis=0, kind="stable")
+    ranks = np.empty_like(scores)
+    np.put_along_axis(ranks, order, np.arange(1.0, len(scores) + 1)[:, None], axis=0)
+    return ranks

@@ -1,0 +1,132 @@
+"""TripClick from clicks to an ensemble: TK, ColBERT, a bi-encoder and a cross-encoder rerank BM25's best.
+
+    python -m experiments.tripclick.rerank    (a sample written for mpir)
+    python -m experiments.tripclick.rerank --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
+    python -m experiments.tripclick.rerank --bioasq DATA --checkpoint ENCODER --output runs/standin
+    python -m experiments.tripclick.rerank … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
+
+BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
+BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them
+by its mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After
+Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/tripclick.md. TK
+begins from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for
+the collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py). With --also, models of other
+checkpoints are among the columns and ensembles; the paper's ensemble has three of CAT.
+
+Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted, and may add models,
+queries and documents. --queries, --words, --depth and --train make it as small as a machine needs:
+
+    … --queries 20 --depth 50 --words 60 --faster 10 --train --max-steps 100 --batch-size 32 --max-length 64
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from experiments.tripclick.ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
+from experiments.tripclick.training import make_ready, trained
+from mpir.cli import guarded
+from mpir.errors import InputError
+from mpir.perspectives import ScoreCache, open_bundle
+from mpir.retrieve import LuceneIndex
+from mpir.tasks.tripclick import read_groups, table
+from mpir.validation import optional_whole_number, real_number, whole_number
+
+
+def main() -> int:
+    """Read arguments, prepare, train, rerank, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="*", choices=list(NAMES), default=FOUR, help=f"default: {' '.join(FOUR)}")
+    parser.add_argument("--also", nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
+    add_collection(parser)
+    add_reranking(parser)
+    return guarded("tripclick", lambda: run(parser.parse_args()))
+
+
+def add_collection(parser: argparse.ArgumentParser) -> None:
+    """Add what is trained on and reported, and how."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--tripclick", type=Path, metavar="BENCHMARK", help="the collection (default: the sample)")
+    source.add_argument("--bioasq", type=Path, metavar="DATA", help="the folder with bioasq/ and pubmed/: a stand-in")
+    parser.add_argument("--reported", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
+    parser.add_argument("--checkpoint", help="encoder to start from, but for the sample: a folder or a hub name")
+    parser.add_argument("--vectors", type=Path, help="word vectors for TK (default: trained on the documents)")
+    parser.add_argument("--output", type=Path, default=Path("runs/tripclick"), help="%(default)s")
+    parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
+    parser.add_argument("--queries", type=int, help="so many queries of a group are reported (default: all)")
+    parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")
+    parser.add_argument("--triples", type=int, default=10_000_000, help="at most (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of training (%(default)s)")
+    parser.add_argument("--faster", type=float, default=1.0, help="times the published learning rates (%(default)s)")
+    parser.add_argument("--device", default="auto", help="%(default)s")
+    parser.add_argument("--train", nargs=argparse.REMAINDER, default=[], help="the rest are options of `mpir train`")
+
+
+def add_reranking(parser: argparse.ArgumentParser) -> None:
+    """Add what is reranked."""
+    parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
+    parser.add_argument("--unseen", action="store_true", help="as if no document were relevant to a training question")
+    parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
+    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole way; 0 is the exit status. Raises MpirError for a user's mistake."""
+    check(arguments)
+    also = {name: open_bundle(name).perspectives(device=arguments.device)[0] for name in arguments.also}
+    prepared = make_ready(arguments)
+    perspectives = {name: trained(name, prepared, arguments) for name in arguments.models} | also
+    parts = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
+    groups, held = (limited(read_groups(prepared.folder, split), most) for split, most in parts)
+    with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
+        found, dev = (
+            [scored(group, index, perspectives, arguments.depth, cache, words=arguments.words) for group in part]
+            for part in (groups, held)
+        )
+    weights = tuned(held, dev)
+    if arguments.unseen:
+        groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
+    rows = systems(found, weights)
+    depths = by_depth(groups, found, lambda parts: systems(parts, weights))
+    about = title(arguments, reranking(arguments))
+    print(f"\n{about}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
+    print(f"\nnDCG@10, mean of the groups, by the number of documents that are reranked:\n\n{depths}")
+    return 0
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse what cannot be done before anything is. Raises InputError."""
+    if (arguments.tripclick or arguments.bioasq) and not arguments.checkpoint:
+        option = "--tripclick" if arguments.tripclick else "--bioasq"
+        raise InputError(f"{option} wants an encoder to start from; name one with --checkpoint.")
+    for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
+        optional_whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
+    whole_number("--seed", arguments.seed, minimum=0)
+    real_number("--faster", arguments.faster, "a number above 0", lambda one: one > 0)
+
+
+def title(arguments: argparse.Namespace, what: str) -> str:
+    """What a table is about, and under which settings."""
+    what = f"{what}, split {arguments.split}, seed {arguments.seed}"
+    if arguments.tripclick:
+        return f"{what}: {arguments.tripclick}."
+    if not arguments.bioasq:
+        return f"{what}: a sample written for mpir, which says nothing about quality."
+    how = " ".join(arguments.train) or "the mixtures' settings"
+    return (
+        f"{what}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; "
+        f"{arguments.queries or 'all'} questions of each group; learning rates × {arguments.faster:g}, {how}."
+    )
+
+
+def reranking(arguments: argparse.Namespace) -> str:
+    """What is reranked, for a title."""
+    but = ", without the documents that are relevant to a training question" if arguments.unseen else ""
+    return f"Reranking BM25's {arguments.depth} best by {arguments.words or 'all'} words of each{but}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

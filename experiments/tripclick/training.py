@@ -1,0 +1,70 @@
+"""What experiments/tripclick/rerank.py trains: triples, and a model for each mixture, unless they are there already."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+from experiments.common.provenance import check_made_by, content_of
+from experiments.tripclick.prepare import Prepared, prepare, prepare_sample
+from mpir.cli import INTERRUPTED
+from mpir.cli import main as mpir
+from mpir.errors import MpirError
+from mpir.io.read import read_json
+from mpir.perspectives import Perspective, open_bundle
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]
+"""What is other than in the mixtures for a sample on any machine."""
+
+
+def make_ready(arguments: argparse.Namespace) -> Prepared:
+    """The collection, indexed, and its triples; whatever is there already is not made again."""
+    sample = not (arguments.tripclick or arguments.bioasq)
+    prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
+    made_by = {"collection": prepared.folder.name, "triples": arguments.triples}
+    check_made_by(prepared.data, made_by, finished="triples.tsv")
+    if not (prepared.data / "triples.tsv").is_file():
+        sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
+    return prepared
+
+
+def sample_triples(prepared: Prepared, *options: object) -> None:
+    """Sample the training triples by the script that does so. Raises MpirError where it ends with an error."""
+    qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
+    files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
+    script = runpy.run_path(str(ROOT / "data_scripts/triples.py"))["main"]
+    done(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
+
+
+def done(command: Callable[[list[str]], int], *options: object, failed: str) -> None:
+    """Run a command of mpir's in this process. Raises MpirError, which begins with `failed`, where it ends with one."""
+    status = command([str(part) for part in options])
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status:
+        raise MpirError(f"{failed}; see the message above.")
+
+
+def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Perspective:
+    """A model's perspective, trained unless it has been. Raises InputError where that was done with other settings."""
+    folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
+    mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
+    start, options = prepared.words if name == "tk" else prepared.encoder, _settings(mixture, prepared, arguments)
+    data = {"collection": prepared.folder.name, "triples": arguments.triples, "mixture": read_json(mixture)}
+    begun = {"checkpoint": Path(start).name, "content of the checkpoint": content_of(start)}
+    check_made_by(folder, {**data, **begun, "options": options}, finished="bundle/bundle.json")
+    if not (folder / "bundle/bundle.json").is_file():
+        files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
+        usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
+        done(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
+    return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
+
+
+def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
+    """What is other than in the mixture: options of `mpir train`."""
+    small = SMALL if prepared.is_sample else []
+    rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
+    return ["--learning-rate", rate, *small, *arguments.train]

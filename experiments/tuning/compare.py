@@ -1,0 +1,132 @@
+"""Compare ways to find the weights on the same scored questions, at equal numbers of evaluations.
+
+    mpir score --questions 5B*_golden.json --index INDEX --gold-in-index --candidates 30 --output dev
+    mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
+    mpir score … --bundle experiments/bundles/start.json --no-agreement --output free-dev    (and free-test)
+    python -m experiments.tuning.compare --dev dev --test test --free free-dev free-test --output runs/tuning
+
+What is free, BM25 and the start encoder as it is, stands in the same tables (--free: the same questions and candidates,
+scored by experiments/bundles/start.json).
+
+Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test, which is
+read only after everything is fitted (without --test, the fits are made and kept, and nothing is reported). OUTPUT gets
+tables (tables.md), every figure (results.json) and pictures. Finished parts are kept in OUTPUT/parts.jsonl: after an
+interrupt the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from mpir.cli.number_options import at_least, positive
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from tqdm import tqdm
+
+from experiments.common.baselines import BM25
+from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Job, Part, fit_and_measure, load_free, made_by
+from experiments.tuning.report import Report, across
+from mpir.cli import guarded
+from mpir.io.journal import Journal
+from mpir.io.write import atomic_write, write_json
+from mpir.tune.cross_validation import split
+from mpir.tune.dataset import Dataset
+from mpir.tune.measures import MEASURES
+from mpir.validation import check_choice
+
+
+def main() -> int:
+    """Read arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
+    parser.add_argument("--test", type=Path, help="scored questions to report")
+    parser.add_argument("--free", type=Path, nargs="+", required=True, help="both, scored by the start encoder")
+    parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
+    parser.add_argument("--output", type=Path, required=True, help="folder for results")
+    parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
+    parser.add_argument("--seeds", type=positive, default=3, help="seeds of every search on all of dev (%(default)s)")
+    parser.add_argument("--calls", type=positive, default=15, help="evaluations for each half and loop (%(default)s)")
+    parser.add_argument("--loops", type=positive, default=3, help="loops (%(default)s)")
+    parser.add_argument("--folds", type=at_least(2), default=3, help="folds of dev (%(default)s)")
+    parser.add_argument("--workers", type=positive, default=2, help="processes (%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("tuning", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make all parts, then tables and pictures."""
+    job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
+    dev = Dataset.load(job.dev)
+    check(arguments, job, dev)
+    parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
+    journal = Journal(arguments.output / "parts.jsonl", made_by(job, dev))
+    make(job, parts, journal, arguments.workers)
+    if arguments.test is None:
+        return 0
+    tables, results = [], {}
+    for measure in arguments.measures:
+        report = Report(job, measure, journal, arguments)
+        tables += report.tables()
+        results[measure] = report.results
+        report.draw(arguments.output)
+    tables.append(across(job, arguments, journal))
+    with atomic_write(arguments.output / "tables.md") as stream:
+        stream.write("\n\n".join(tables) + "\n")
+    write_json(
+        arguments.output / "results.json", {"dev": dev.data, "test": Dataset.load(arguments.test).data, **results}
+    )
+    print("\n\n".join(tables))
+    return 0
+
+
+def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
+    """Refuse what would end the fits halfway, before anything is written."""
+    for measure in arguments.measures:
+        check_choice("--measures", measure, MEASURES)
+    split(len(dev.questions), job.folds, 0)
+    load_free(job.free, BM25)
+    if arguments.test:
+        Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
+
+
+def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:
+    """Everything that is fitted for one measure."""
+    seeds = range(arguments.seeds)
+    folds = [*range(arguments.folds), None]
+    parts = [Part(measure, method, 0, fold) for method in (*FIXED, *LEARNED) for fold in folds]
+    parts += [Part(measure, method, seed, None) for method in SEARCHES for seed in seeds]
+    parts += [Part(measure, method, 0, fold) for method in SEARCHES for fold in range(arguments.folds)]
+    return parts + ablations(measure, seeds, dev) + curve_parts(measure, seeds, dev)
+
+
+def ablations(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
+    """Each perspective, the context and BM25 left out; each reading of the context."""
+    left_out = (*dev.columns.layout.sentences, "context", *dev.columns.layout.documents)
+    changes: list[dict[str, str]] = [{"without": name} for name in left_out]
+    changes += [{"context": context} for context in ("document", "fixpoint")]
+    return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
+
+
+def curve_parts(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
+    """Tuning on fewer questions, another sample for each seed."""
+    sizes = [size for size in SIZES if size < len(dev.questions)]
+    return [Part(measure, "alternating Bayesian", seed, size=size) for size in sizes for seed in seeds]
+
+
+def make(job: Job, parts: Sequence[Part], journal: Journal, workers: int) -> None:
+    """Fit what the journal lacks, in several processes."""
+    missing = [part for part in parts if part.name not in journal.records]
+    with ProcessPoolExecutor(workers) as pool:
+        running = {pool.submit(fit_and_measure, job, part): part for part in missing}
+        for done in tqdm(as_completed(running), total=len(missing), desc="fits", disable=not sys.stderr.isatty()):
+            journal.add(running[done].name, done.result())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
