@@ -78,7 +78,8 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
-    check_files([("--output", arguments.output), ("--keep", arguments.keep)])
+    read = [("ROWS", arguments.rows), ("--kept", arguments.kept)]
+    check_files([("--output", arguments.output), ("--keep", arguments.keep)], read)
     rows = read_training(arguments.rows, taught=arguments.add)
     if arguments.keep and arguments.keep.exists():
         read_kept(arguments.keep)  # refused now, and not when everything has been scored

@@ -43,6 +43,7 @@ from mpir.corpora.corpus import corpus_fingerprint
 from mpir.corpora.text_store import Texts, read_queries
 from mpir.corpora.trec import read_qrels, stream_run
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.io.folder_format import FolderFormat
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_write, write_json
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 QUERIES_PER_CHUNK = 5000
 SEARCHED_AT_ONCE = 64
 LEFT_OUT = ".left.json"
+PARTS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
+"""The files of the finished chunks."""
 """The end of the name of what a finished chunk left out."""
 Chunk = Sequence[tuple[str, list[str]]]
 """Questions and their candidates, by ids, best first."""
@@ -102,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     sample(arguments, judged, candidates(arguments, judged, index, corpus), corpus, parts)
     count = merge(arguments, parts)
     gone = sum(read_json(path)["without_text"] for path in parts.glob(f"*{LEFT_OUT}"))
+    PARTS.refuse_foreign_files(parts)
     shutil.rmtree(parts)
     if absent or gone:
         which = f"{absent} of {golden} relevant documents and of {gone} candidates"
@@ -251,6 +255,7 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
     begun = manifest.is_file() or any(folder.glob("*.tsv"))
     if begun and not (manifest.is_file() and read_json(manifest) == settings):
         raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")
+    PARTS.refuse_foreign_files(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(manifest, settings)
     return folder

@@ -69,7 +69,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     """Fit the maps to probabilities and put them into the bundle. Raises MpirError for a user's mistake."""
     from tabulate import tabulate
 
-    from mpir.errors import InputError
+    from mpir.errors import InputError, OutputError
     from mpir.io.checksum import write_json_with_checksum
     from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
     from mpir.rank.weights import Weights
@@ -79,6 +79,9 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     bundle = open_bundle(Path(arguments.bundle))
     if not bundle.weights:
         raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune some for it first.")
+    own = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
+    if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in own:
+        raise OutputError(f"{path}: is no file of the bundle, so it is not replaced; rename it, or seal the bundle.")
     source = f"{bundle.folder}: weights"
     scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
     found = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)

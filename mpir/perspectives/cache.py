@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 FILE, LOCK = "scores.sqlite", "scores.lock"
+OWN_TABLES = {"made_by", "scores"}
 FORMAT = 1
 LIMIT = 2**30
 SMALLEST = 2**16
@@ -178,6 +179,10 @@ class ScoreCache:
         made_by = database.execute("SELECT format, mpir FROM made_by").fetchall() if "made_by" in tables else []
         if made_by == [(FORMAT, __version__)]:
             return
+        if tables and not (tables <= OWN_TABLES and "made_by" in tables):
+            raise OutputError(
+                f"{self.folder / FILE}: is a database of something else, so it is left alone; give another folder."
+            )
         if tables:
             version = made_by[0][1] if made_by else "unknown"
             log.warning("%s: the score cache was made by mpir %s and is made anew", self.folder, version)

@@ -17,12 +17,13 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, MpirError
+from mpir.errors import ArtefactError, MpirError, OutputError
 from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checksum
 from mpir.io.files import write_file_list
 from mpir.io.folder_format import CHECKPOINT
 from mpir.io.hash import fingerprint
 from mpir.io.lock import alone
+from mpir.io.read import read_lines
 from mpir.io.write import atomic_folder, naming_output
 from mpir.models.identity import identity_of
 from mpir.models.late import LateInteraction
@@ -97,6 +98,7 @@ class FineTuner(TrainedModel):
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
         with alone(self.folder / ".training.lock", "training there"):
+            self._check_own()
             self._resume()
             self._mend_log()
             self._train(progress=progress)
@@ -265,6 +267,21 @@ class FineTuner(TrainedModel):
             self.folder.mkdir(parents=True, exist_ok=True)
             with open(path, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps(add_checksum(values)) + "\n")
+
+    def _check_own(self) -> None:
+        """Raise OutputError for a folder with files that the run would write over and no run has written."""
+        if (self.folder / "state.pt").exists():
+            return  # it tells of which run it is
+        path = self.folder / "log.jsonl"
+        try:
+            first = next((line for _, line in read_lines(path)), "") if path.is_file() else ""
+            is_log = not first or "step" in json.loads(first)
+        except (MpirError, ValueError, TypeError):
+            is_log = False
+        curves = self.folder / "curves.png"
+        if not is_log or (curves.exists() and not first):
+            foreign = curves if is_log else path
+            raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another --output.")
 
     def _mend_log(self) -> None:
         """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""

@@ -204,3 +204,14 @@ def test_folders_that_would_be_written_over_are_refused_before_training(
     assert train({**options, **{name: tmp_path / path for name, path in changed.items()}}) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best"]
+
+
+@pytest.mark.parametrize(("name", "content"), [("log.jsonl", "7\nmy log"), ("curves.png", "a picture")])
+def test_a_folder_with_files_of_the_users_is_no_run(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text(content)
+    assert train(options) == 2
+    assert f"{name}: was not written by a training run; move it, or choose another --output" in capsys.readouterr().err
+    assert (tmp_path / "run" / name).read_text() == content

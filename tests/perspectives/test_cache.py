@@ -280,3 +280,15 @@ def test_only_digests_are_stored(cache: ScoreCache) -> None:
     with closing(sqlite3.connect(cache.folder / FILE)) as database:
         assert database.execute("SELECT format, mpir FROM made_by").fetchall() == [(1, mpir.__version__)]
     assert sorted(path.name for path in cache.folder.iterdir()) == ["scores.lock", "scores.sqlite"]
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "scores.sqlite")
+    database.execute("CREATE TABLE patients (name TEXT)")
+    database.execute("INSERT INTO patients VALUES ('a')")
+    database.commit()
+    database.close()
+    with pytest.raises(OutputError, match="is a database of something else, so it is left alone; give another folder"):
+        ScoreCache(tmp_path)
+    with sqlite3.connect(tmp_path / "scores.sqlite") as again:
+        assert again.execute("SELECT * FROM patients").fetchall() == [("a",)]
