@@ -71,6 +71,7 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
         "--warmup", action=argparse.BooleanOptionalAction, default=True, help="load the models at once (default: yes)"
     )
     parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="of a request (%(default)s)")
+    parser.add_argument("--max-sentences", type=int, default=50_000, metavar="N", help="of a request (%(default)s)")
     parser.add_argument("--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="of a request (%(default)s)")
     parser.add_argument(
         "--queue", type=int, default=2_000_000, metavar="TOKENS", help="that may wait before 429 (%(default)s)"
@@ -129,6 +130,7 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
     arguments.no_cache = arguments.cache is None
     limits = Limits(
         documents=arguments.max_documents,
+        sentences=arguments.max_sentences,
         body=arguments.max_body,
         waiting=arguments.queue,
         connections=arguments.max_connections,
@@ -152,7 +154,7 @@ def _key() -> str:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("max_documents", "max_body", "max_connections", "queue", "timeout", "grace"):
+    for name in ("max_documents", "max_sentences", "max_body", "max_connections", "queue", "timeout", "grace"):
         real_number(
             f"--{name.replace('_', '-')}", getattr(arguments, name), "a number above 0", lambda value: value > 0
         )

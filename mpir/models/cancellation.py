@@ -1,4 +1,4 @@
-"""Work that nobody waits for any more ends between two batches: whoever starts it says how to tell."""
+"""Work that nobody waits for any more ends between two texts or batches: whoever starts it says how to tell."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def while_wanted(wanted: Callable[[], bool]) -> Iterator[None]:
 def is_wanted() -> bool:
     """Whether somebody still waits for what this thread computes."""
     return _wanted.get()()
+
+
+def raise_if_cancelled() -> None:
+    """Raise AbandonedError where nobody waits any more for what this thread computes; for loops over many texts."""
+    if not is_wanted():
+        raise AbandonedError
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:

@@ -18,7 +18,7 @@ import torch
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, DeviceError
-from mpir.models.cancellation import AbandonedError, is_wanted
+from mpir.models.cancellation import is_wanted, raise_if_cancelled
 from mpir.models.checkpoint import load_model, open_checkpoint
 from mpir.models.device import (
     after_a_fork,
@@ -256,7 +256,7 @@ class Encoder:
         """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
 
         Raises:
-            AbandonedError: nobody waits for them any more (wanted.py).
+            AbandonedError: nobody waits for them any more (cancellation.py).
         """
         row_batches = takewhile(lambda _: is_wanted(), batches(tokens.lengths, self.tokens_per_batch))
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
@@ -264,8 +264,7 @@ class Encoder:
             yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next
         else:
             yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
-        if not is_wanted():
-            raise AbandonedError
+        raise_if_cancelled()
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.

@@ -12,6 +12,7 @@ import numpy as np
 
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Pair
@@ -22,6 +23,8 @@ _turn = threading.Lock()
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
 SENTENCE_SHARE = 4
 """A question is read in passages, too, where it would leave a sentence less than a fourth of the model's length."""
+CHARACTERS = 2**20
+"""Texts that are tokenised in one call, which cannot be stopped: less than a second's work."""
 SHORTEST = 16
 """Tokens, besides the special ones, below which a passage would hold no sense."""
 
@@ -93,7 +96,7 @@ class PairTokenizer:
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
         """Tokenise pairs, in their legible form (mpir/text/legible.py)."""
-        pairs = [(legible(question), legible(sentence)) for question, sentence in pairs]
+        pairs = [_legible_pair(pair) for pair in pairs]
         if self.template is None:
             return _PairByPair(self, pairs)
         return _Joined(self.template, self.max_length, pairs, self.texts)
@@ -101,6 +104,11 @@ class PairTokenizer:
     def texts(self, texts: list[str]) -> list[I32]:
         """The token ids of single texts, without special tokens."""
         return _tokenised(self._same, tuple(texts))
+
+    def sequences(self, pair: Pair) -> list[TokenSequence]:
+        """All of `fitting`. Raises AbandonedError."""
+        raise_if_cancelled()
+        return list(self.fitting(*pair))
 
     def fitting(self, question: str, sentence: str) -> Iterator[TokenSequence]:
         """The pair's tokens or, where they are too many, those of overlapping parts of the longer text."""
@@ -127,9 +135,32 @@ class _SameTokenizer:
 def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[I32]:
     """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    with _turn:
-        token_ids = same.tokenizer(list(texts), add_special_tokens=False, truncation=False, **options)["input_ids"]
-    return [np.array(ids, np.int32) for ids in token_ids]
+    token_ids: list[I32] = []
+    for chunk in _chunks(texts):
+        with _turn:
+            encoded = same.tokenizer(chunk, add_special_tokens=False, truncation=False, **options)["input_ids"]
+        token_ids += [np.array(ids, np.int32) for ids in encoded]
+    return token_ids
+
+
+def _legible_pair(pair: Pair) -> Pair:
+    raise_if_cancelled()
+    return legible(pair[0]), legible(pair[1])
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Texts in lists of some CHARACTERS or one text. Raises AbandonedError between them."""
+    chunk, size = list[str](), 0
+    for text in texts:
+        if chunk and size + len(text) > CHARACTERS:
+            raise_if_cancelled()
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(text)
+        size += len(text)
+    if chunk:
+        raise_if_cancelled()
+        yield chunk
 
 
 def forget() -> None:
@@ -176,7 +207,7 @@ class _PairByPair:
     """Pairs that were tokenised as pairs."""
 
     def __init__(self, reader: PairTokenizer, pairs: Sequence[Pair]) -> None:
-        sequences = [list(reader.fitting(*pair)) for pair in pairs]
+        sequences = [reader.sequences(pair) for pair in pairs]
         self._tokens = [tokens for pair_sequences in sequences for tokens in pair_sequences]
         self.pair_of = np.repeat(np.arange(len(pairs)), [len(pair_sequences) for pair_sequences in sequences])
         self.lengths = np.array([len(tokens.ids) for tokens in self._tokens], np.int64)
@@ -213,21 +244,18 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
     if not tokenizer.is_fast:
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
     as_read = without_surrogates if spans else legible
-    with _turn:
-        encoding = tokenizer(
-            [as_read(text) for text in texts],
-            truncation=True,
-            max_length=max_length,
-            stride=(max_length - tokenizer.num_special_tokens_to_add()) // 2,
-            return_overflowing_tokens=True,
-            return_offsets_mapping=spans,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
-    ids = [np.array(passage, np.int32) for passage in encoding["input_ids"]]
-    where = [np.array(passage, np.int32) for passage in encoding["offset_mapping"]] if spans else []
-    return AloneTexts(ids, np.array(encoding["overflow_to_sample_mapping"], np.int64), where)
+    options: dict[str, Any] = {"truncation": True, "return_overflowing_tokens": True, "return_offsets_mapping": spans}
+    options |= {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    options |= {"max_length": max_length, "stride": (max_length - tokenizer.num_special_tokens_to_add()) // 2}
+    ids, offsets, text_of, start = list[I32](), list[I32](), list[int](), 0
+    for chunk in _chunks(texts):
+        with _turn:
+            encoded = tokenizer([as_read(text) for text in chunk], **options)
+        ids += [np.array(passage, np.int32) for passage in encoded["input_ids"]]
+        offsets += [np.array(passage, np.int32) for passage in encoded["offset_mapping"]] if spans else []
+        text_of += [start + number for number in encoded["overflow_to_sample_mapping"]]
+        start += len(chunk)
+    return AloneTexts(ids, np.array(text_of, np.int64), offsets)
 
 
 def find_template(tokenizer: Any) -> Template | None:

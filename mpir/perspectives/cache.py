@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from mpir.errors import OutputError
 from mpir.io.paths import checked_path
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.text.types import Pair
 from mpir.types import F64, Bool
 from mpir.validation import whole_number
@@ -248,6 +249,7 @@ def _record(key: bytes, value: float, in_passages: bool) -> bytes:
 def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
     records = {}
     for start in range(0, len(keys), KEYS_PER_QUERY):
+        raise_if_cancelled()
         batch = keys[start : start + KEYS_PER_QUERY]
         placeholders = ",".join("?" * len(batch))
         for key, record in database.execute(f"SELECT key, record FROM scores WHERE key IN ({placeholders})", batch):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mpir.errors import InputError, format_value
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.models.late import LateInteraction
 from mpir.models.lazy import EncoderLike
 from mpir.perspectives.base import Loading, Perspective, by_question, register
@@ -106,6 +107,7 @@ class LatePerspective(Perspective):
 
         from mpir.models.interaction import scores
 
+        raise_if_cancelled()
         passages = [passage for passages in texts for passage in passages]
         lengths, flat = torch.tensor([len(passage) for passage in passages]), torch.cat(passages)
         with torch.inference_mode():

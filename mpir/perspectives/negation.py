@@ -17,6 +17,7 @@ from mpir.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.lru_cache import Kept
 from mpir.text.split import split
@@ -109,6 +110,7 @@ class NegationPerspective(Perspective):
 
     def _read(self, text: str) -> dict[str, float]:
         """From -1 (negated) to 1 (affirmed), for every concept of a text."""
+        raise_if_cancelled()
         values: dict[str, list[float]] = {}
         for mention in self.mentions(text):
             values.setdefault(mention.concept, []).append(VALUE[mention.status])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError, format_value, shortened
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.models.tokenise import forget
 from mpir.perspectives.base import Perspective, as_numbers, asked_by, check_shape
 from mpir.perspectives.cache import ScoreCache
@@ -92,6 +93,7 @@ class _Table:
         ]
         table = cls(perspectives, pairs, caches, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
         for column, cache_entry in enumerate(caches):
+            raise_if_cancelled()
             if cache_entry:
                 cached = cache_entry[0].look_up(cache_entry[1], pairs)
                 table.values[:, column], table.in_passages[:, column], table.found[:, column] = cached
@@ -102,6 +104,7 @@ class _Table:
         pairs = [self.pairs[row] for row in rows]
         outputs: tuple[F32, Bool] | None = None
         for column in columns:
+            raise_if_cancelled()
             perspective = self.perspectives[column]
             method, shared = asked_by(perspective), perspective.shared
             if method == "shared" and shared is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import first_pass
 from mpir.rank.columns import Columns, Layout
@@ -17,6 +18,7 @@ from mpir.text.anaphora import antecedents
 from mpir.text.background import pubmed
 from mpir.text.split import Splitting
 from mpir.text.split import sentences as split_sentences
+from mpir.text.types import Sentence
 from mpir.types import F64
 
 BM25 = "bm25"
@@ -27,7 +29,7 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: float | None,
     """Return a query's candidates with the sentences that the perspectives will score, and no scores of theirs yet."""
     report_unread(query)
     query_as_read = as_read(query)
-    split = [split_sentences(document, splitting=splitting) for document in documents]
+    split = [_split(document, splitting) for document in documents]
     sentences = [sentence for document_sentences in split for sentence in document_sentences]
     document_of = np.repeat(np.arange(len(documents)), [len(document_sentences) for document_sentences in split])
     lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(query_as_read).astype(np.float64)
@@ -52,6 +54,11 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: float | None,
         left_out=len(sentences) - len(rows),
         antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
     )
+
+
+def _split(document: Document, splitting: Splitting) -> list[Sentence]:
+    raise_if_cancelled()
+    return split_sentences(document, splitting=splitting)
 
 
 def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F64]:

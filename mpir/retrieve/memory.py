@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mpir.models.cancellation import raise_if_cancelled
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.text.background import Background
 from mpir.text.legible import legible
@@ -55,7 +56,7 @@ class MemoryIndex:
         """Index N texts. Raises InputError when k1 or b is out of bounds, or for stop words that are no choice."""
         check_parameters(k1, b)
         self._size, self._stop_words = len(texts), stop_words
-        corpus = [terms(legible(text), stop_words=stop_words) for text in texts]
+        corpus = [_terms(text, stop_words) for text in texts]
         self._bm25 = None
         if any(corpus):
             from bm25s import BM25
@@ -90,6 +91,11 @@ class MemoryIndex:
         term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
         length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
         return TermWeights(text, term, weight / length[text])
+
+
+def _terms(text: str, stop_words: StopWords) -> list[str]:
+    raise_if_cancelled()
+    return terms(legible(text), stop_words=stop_words)
 
 
 def _weigh_by(sparse: dict[str, Any], idf: NDArray[np.float64], texts: int) -> None:

@@ -168,12 +168,14 @@ async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
 
 def _add_state(app: FastAPI, service: Service) -> None:
     async def health() -> Response:
-        """Whether the server is alive."""
+        """Whether the server is alive: 200, or 503 with the reason while scoring fails."""
+        if fault := service.scoring.fault:
+            return AsciiJSON({"status": "failing", "reason": fault, "version": __version__}, 503)
         return AsciiJSON({"status": "ok", "version": __version__})
 
     async def ready() -> Response:
         """Whether the models are loaded: 200, or 503 while they are not."""
-        warm = service.ready.is_set()
+        warm = service.ready.is_set() and not service.scoring.fault
         return AsciiJSON({"ready": warm, "model": service.settings.name}, 200 if warm else 503)
 
     async def metrics(request: Request) -> Response:

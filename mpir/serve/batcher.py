@@ -19,6 +19,7 @@ from mpir.text import Document
 log = logging.getLogger(__name__)
 FIRST_RATE = 20_000.0
 """Tokens a second, until it has been measured."""
+WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
 
 
 @dataclass(eq=False, slots=True)
@@ -37,7 +38,12 @@ class Job:
     wanted: bool = True
 
 
+Check = Callable[[Sequence[Document]], None]
 Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]
+
+
+class ScoringError(Exception):
+    """The scoring thread died over a request."""
 
 
 class Scoring:
@@ -45,17 +51,27 @@ class Scoring:
 
     One thread, because what is scored together shares passes, and several would only take turns. A client that goes
     away cancels its future, and its request is not scored; nor is the rest of what is being scored for such clients
-    alone.
+    alone. A thread that dies (of more than an Exception) is replaced; `fault` says so until another request is scored.
     """
 
-    def __init__(self, score: Score, limits: Limits, observe: Callable[[Sequence[Job], float], None]) -> None:
-        """`score` ranks many queries in one call; `observe` is told what was scored together and how long it took."""
-        self._score, self._limits, self._observe = score, limits, observe
+    def __init__(
+        self, score: Score, check: Check, limits: Limits, observe: Callable[[Sequence[Job], float], None]
+    ) -> None:
+        """`score` ranks many queries in one call; `observe` is told what was scored together and how long it took.
+
+        `check` raises ApiError for documents that are not to be scored.
+        """
+        self._score, self._check, self._limits, self._observe = score, check, limits, observe
+        self.fault = ""
+        self._trial: Job | None = None
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._stopped = False
         self._rate = FIRST_RATE
-        self._thread = threading.Thread(target=self._run, name="mpir-scoring", daemon=True)
+        self._thread = self._new_thread()
+
+    def _new_thread(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="mpir-scoring", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -66,7 +82,16 @@ class Scoring:
         with self._changed:
             self._stopped = True
             self._changed.notify()
-        self._thread.join()
+        thread = None
+        while thread is not self._thread:  # which is another one where it has died meanwhile
+            thread = self._thread
+            thread.join()
+
+    def warm_up(self) -> Future[Ranking]:
+        """Have a small request scored, which loads the models, or shows that they work. Raises ApiError as `submit`."""
+        query, documents = WARM_UP
+        self._trial = Job(query, documents, 1)
+        return self.submit(self._trial).future
 
     @property
     def waiting(self) -> int:
@@ -89,17 +114,37 @@ class Scoring:
         return sum(job.tokens for job in self._waiting if not job.future.cancelled())
 
     def _run(self) -> None:
-        while jobs := self._take():
-            begin = time.perf_counter()
-            for job in jobs:
-                job.waited = begin - job.since
-            try:
-                self._answer(jobs)
-            except AbandonedError:  # which says nothing of how fast this is
-                continue
-            took = time.perf_counter() - begin
-            self._rate += 0.2 * (sum(job.tokens for job in jobs) / max(took, 1e-6) - self._rate)
-            self._observe(jobs, took)
+        jobs: list[Job] = []
+        try:
+            while jobs := self._take():
+                self._answer_and_measure(jobs)
+        except BaseException as error:  # of which a thread dies: what a tokenizer in Rust raises is no Exception
+            log.critical("the scoring thread died and is replaced", exc_info=error)
+            self._replace(error, jobs)
+
+    def _replace(self, error: BaseException, jobs: Sequence[Job]) -> None:
+        """Answer the requests over which the thread died, and go on in another one."""
+        self.fault = _fault(error)
+        self._thread = self._new_thread()
+        self._thread.start()
+        for job in jobs:
+            if not job.future.done():
+                job.future.set_exception(ScoringError(_fault(error)))
+        if self._trial not in jobs:  # a trial that fails is not repeated
+            with suppress(ApiError):  # where many requests wait, which are trials enough
+                self.warm_up()
+
+    def _answer_and_measure(self, jobs: Sequence[Job]) -> None:
+        begin = time.perf_counter()
+        for job in jobs:
+            job.waited = begin - job.since
+        try:
+            self._answer(jobs)
+        except AbandonedError:  # which says nothing of how fast this is
+            return
+        took = time.perf_counter() - begin
+        self._rate += 0.2 * (sum(job.tokens for job in jobs) / max(took, 1e-6) - self._rate)
+        self._observe(jobs, took)
 
     def _take(self) -> list[Job]:
         """The requests that are scored together: as many as the budget has room for, and at least one."""
@@ -118,19 +163,58 @@ class Scoring:
             return jobs
 
     def _answer(self, jobs: Sequence[Job]) -> None:
-        try:
-            with while_wanted(lambda: any(job.wanted for job in jobs)):
-                rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
-        except AbandonedError:
-            raise
-        except Exception as error:
-            if len(jobs) > 1:  # one request's fault is not the others'
-                for job in jobs:
-                    with suppress(AbandonedError):
-                        self._answer([job])
+        """Score requests together or, where that fails, each alone: one request's fault is not the others'.
+
+        Raises:
+            AbandonedError: nobody waits for any of them.
+            BaseException: what a request raised that is no Exception, once the others have been answered.
+        """
+        with while_wanted(lambda: any(job.wanted for job in jobs)):
+            if not (jobs := [job for job in jobs if self._passes(job)]):
                 return
-            log.exception("a request could not be scored")
-            jobs[0].future.set_exception(error)
-            return
+            try:
+                rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
+            except AbandonedError:
+                raise
+            except BaseException as error:
+                if len(jobs) == 1:
+                    self._fail(jobs[0], error)
+                else:
+                    self._answer_each(jobs)
+                return
         for job, ranking in zip(jobs, rankings, strict=True):
             job.future.set_result(ranking)
+        self.fault = ""
+
+    def _passes(self, job: Job) -> bool:
+        try:
+            self._check(job.documents)
+        except ApiError as error:
+            job.future.set_exception(error)
+            return False
+        return True
+
+    def _answer_each(self, jobs: Sequence[Job]) -> None:
+        fatal: BaseException | None = None
+        for job in jobs:
+            try:
+                self._answer([job])
+            except AbandonedError:
+                continue
+            except BaseException as error:
+                fatal = error
+        if fatal is not None:
+            raise fatal
+
+    def _fail(self, job: Job, error: BaseException) -> None:
+        """Give a request its error. Raises what is no Exception, for which the request gets a ScoringError."""
+        if not isinstance(error, Exception):
+            self.fault = _fault(error)  # before its client can ask
+            job.future.set_exception(ScoringError(self.fault))
+            raise error
+        log.error("a request could not be scored", exc_info=error)
+        job.future.set_exception(error)
+
+
+def _fault(error: BaseException) -> str:
+    return f"the scoring thread died ({type(error).__name__}) and was replaced; see the log."

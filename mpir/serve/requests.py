@@ -46,8 +46,12 @@ class Wanted:
 def tokens_of(query: str, documents: Sequence[Document]) -> int:
     """What documents cost to score, estimated: four characters a token, and the query again for every sentence."""
     characters = sum(len(document.title) + len(document.abstract) for document in documents)
-    sentences = len(documents) + characters // 120
+    sentences = max(len(documents) + characters // 120, sum(map(_apparent_sentences, documents)))
     return 1 + (characters + sentences * len(as_read(query))) // 4
+
+
+def _apparent_sentences(document: Document) -> int:
+    return sum(document.abstract.count(end) for end in (". ", "? ", "! "))
 
 
 def read_wanted(

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -18,11 +19,11 @@ from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
 from mpir.serve.batcher import Job, Scoring
 from mpir.serve.metrics import Metrics
+from mpir.serve.sentence_limit import check_sentences
 from mpir.serve.settings import ApiError, Settings
 from mpir.text import Document
 
 log = logging.getLogger(__name__)
-WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
 
 
 class Service:
@@ -32,7 +33,8 @@ class Service:
         """`indexes` are first stages by the name of the mode that /search knows them by."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
         self.metrics = Metrics()
-        self.scoring = Scoring(reranker.rerank_batch, settings.limits, self.metrics.scored)
+        check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.splitting)
+        self.scoring = Scoring(reranker.rerank_batch, check, settings.limits, self.metrics.scored)
         self.metrics.watch(lambda: self.scoring.waiting)
         self.ready, self.ended = threading.Event(), threading.Event()
         self._searching = ThreadPoolExecutor(1, "mpir-search")
@@ -44,8 +46,7 @@ class Service:
         if not self.settings.warm_up:
             self.ready.set()
             return
-        query, documents = WARM_UP
-        self.scoring.submit(Job(query, documents, 1)).future.add_done_callback(self._warmed)
+        self.scoring.warm_up().add_done_callback(self._warmed)
 
     def _warmed(self, future: Future[Ranking]) -> None:
         """Ready, unless the models could not be loaded or scored something else than numbers."""

@@ -12,6 +12,8 @@ class Limits:
     documents: int = 1_000
     document: int = 250_000
     """Characters of one document."""
+    sentences: int = 50_000
+    """Of all documents of a request together."""
     query: int = 10_000
     """Characters of the query."""
     body: int = 16 * 2**20

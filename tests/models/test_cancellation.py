@@ -1,9 +1,11 @@
 """Work that nobody waits for any more ends between two batches, and leaves everything fit for the next."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,11 @@ import pytest
 from mpir import Reranker
 from mpir.models.cancellation import AbandonedError, while_wanted
 from mpir.models.encoder import Encoder
+from mpir.models.tokenise import PairTokenizer, forget, read_alone
+from mpir.perspectives import ScoreCache
+from mpir.rank.prepare import prepare
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document
 
 PAIRS = [("does aspirin thin blood", f"the {'heart and ' * (i % 40)} risk") for i in range(60)]
 LONG = [f"Aspirin {row} may thin blood." for row in range(100_000)]
@@ -45,3 +52,50 @@ def test_a_cancelled_ranking_frees_its_thread(tiny_bundle: Path) -> None:
     with pytest.raises(TimeoutError):
         asyncio.run(asyncio.wait_for(reranker.arerank("does aspirin thin blood", [" ".join(LONG)]), 3))
     assert time.monotonic() - begin < 30  # run waits for threads
+
+
+def stops(work: Callable[[], object]) -> bool:
+    """Whether some work looks at its cancellation after its first step, and not at its end alone."""
+    with while_wanted(until(1)), contextlib.suppress(AbandonedError):
+        work()
+        return False
+    return True
+
+
+@pytest.mark.parametrize("splitting", ["abstract", "report"])
+def test_splitting_looks_at_every_document(splitting: Any) -> None:
+    documents = [Document(str(row), "", "", 1.0) for row in range(3)]  # which BM25 has nothing to do with
+    assert stops(lambda: prepare("aspirin", documents, cascade=None, splitting=splitting))
+
+
+def test_bm25_looks_at_every_text() -> None:
+    assert stops(lambda: MemoryIndex(LONG[:3]))
+
+
+def test_tokenising_looks_between_texts(tiny_checkpoint: Path) -> None:
+    tokenizer = Encoder(tiny_checkpoint, device="cpu").tokenizer
+    reader, texts = PairTokenizer(tokenizer, 64), ["aspirin " * 200_000] * 3
+    assert stops(lambda: reader.read([("blood", text) for text in LONG[:3]]))
+    assert stops(lambda: reader.texts(texts))
+    assert stops(lambda: read_alone(tokenizer, 64, texts))
+
+
+def test_many_texts_are_tokenised_as_each_is(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Encoder(tiny_checkpoint, device="cpu").tokenizer
+    texts = [f"{'aspirin ' * (20 * row)}thins blood" for row in range(9)] + [""]
+    whole, alone = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
+    forget()
+    monkeypatch.setattr("mpir.models.tokenise.CHARACTERS", 50)
+    in_pieces, alone_in_pieces = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
+    at_once, piecewise = [whole, alone.ids, alone.spans], [in_pieces, alone_in_pieces.ids, alone_in_pieces.spans]
+    for expected, arrays in zip(at_once, piecewise, strict=True):
+        assert [array.tolist() for array in arrays] == [array.tolist() for array in expected]
+    assert alone.pair_of.tolist() == alone_in_pieces.pair_of.tolist()
+
+
+def test_looking_up_scores_looks_between_queries(tmp_path: Path) -> None:
+    cache = ScoreCache(tmp_path)
+    pairs = [("blood", text) for text in LONG[:2000]]
+    assert stops(lambda: cache.look_up("fingerprint", pairs))
+    assert not cache.look_up("fingerprint", pairs)[2].any()
+    cache.close()

@@ -25,6 +25,7 @@ LONG = {
     "documents": [" ".join(f"Aspirin {row} may thin blood {i}." for i in range(300)) for row in range(1000)],
 }
 """What takes a minute or more to rank."""
+ALL_SENTENCES = ("--max-sentences", "1000000")
 STOPS = "the server stops and has no time left for this request; send it again later."
 SEARCHES = """
 import time
@@ -73,7 +74,7 @@ def stopped(process: subprocess.Popen[str]) -> tuple[int, float]:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_grace_is_kept_and_who_waits_is_told(start_server: Callable[..., Server], workers: str) -> None:
-    server = start_server("--grace", "1", "--workers", workers)
+    server = start_server("--grace", "1", "--workers", workers, *ALL_SENTENCES)
     answer = in_background(lambda: server.post("/v2/rerank", LONG))
     time.sleep(1)
     status, seconds = stopped(server.process)
@@ -86,7 +87,7 @@ def test_the_grace_is_kept_and_who_waits_is_told(start_server: Callable[..., Ser
 
 
 def test_it_does_not_work_on_for_nobody(start_server: Callable[..., Server]) -> None:
-    server = start_server("--timeout", "2", "--grace", "290")
+    server = start_server("--timeout", "2", "--grace", "290", *ALL_SENTENCES)
     assert server.post("/v2/rerank", LONG).status_code == 504
     status, seconds = stopped(server.process)
     assert status == 0
