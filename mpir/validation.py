@@ -30,6 +30,19 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def id_text(name: str, value: Any) -> str:
+    """Return an id as text, without white space around it.
+
+    Raises:
+        InputError: a value that is no key, such as a list, or an integer of more digits than Python prints.
+    """
+    try:
+        hash(value)
+        return str(value).strip()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {format_value(value)}; expected a string or a number.") from error
+
+
 def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: float = math.inf) -> int:
     """Return a whole number of any type, numpy's included, as an int.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
 from mpir.errors import InputError, RepeatedIdError, error_context, format_value
 from mpir.text import TITLE, Document
-from mpir.validation import is_finite, is_missing
+from mpir.validation import id_text, is_finite, is_missing
 
 DocumentLike = Document | str | Mapping[str, Any] | Any
 READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
@@ -94,12 +94,11 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
     keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
     number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
-        if not isinstance(key, Hashable):
-            raise InputError(f"docs[{number}]: the id is {format_value(key)}; expected a string or a number.")
-        if not is_missing(key) and number_of.setdefault(str(key).strip(), number) != number:
+        text = id_text(f"docs[{number}]: the id", key)
+        if not is_missing(key) and number_of.setdefault(text, number) != number:
             raise RepeatedIdError(
-                str(key).strip(),
-                f"docs[{number}] and docs[{number_of[str(key).strip()]}] have the id {format_value(key)}; give every "
+                text,
+                f"docs[{number}] and docs[{number_of[text]}] have the id {format_value(key)}; give every "
                 "document an "
                 "id of its own, or leave all of them out.",
             )

@@ -20,6 +20,9 @@ from mpir.validation import check_choice, is_finite, whole_number
 if TYPE_CHECKING:
     import pandas
 
+DEEPEST = 100
+"""Levels of containers that `plain` converts: encoders of JSON recurse, as does every reader of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking(RankedList):
@@ -114,7 +117,7 @@ class Ranking(RankedList):
             InputError: an id or `tag` that holds white space, which no TREC file can have.
         """
         return "".join(
-            run_line(str(query_id), str(d.id), rank, d.score, str(tag)) for rank, d in enumerate(self.documents, 1)
+            run_line(_text(query_id), _text(d.id), rank, d.score, str(tag)) for rank, d in enumerate(self.documents, 1)
         )
 
     def explain(self, rank: int = 1) -> str:
@@ -131,19 +134,36 @@ def _writable(rows: list[list[Any]]) -> list[list[Any]]:
     return [[without_surrogates(value) if isinstance(value, str) else value for value in row] for row in rows]
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: NumPy numbers as Python's, dataclasses by field, anything else as text."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+def plain(value: Any, outer: tuple[Any, ...] = ()) -> Any:
+    """Return a value as JSON can hold it: NumPy numbers as Python's, dataclasses by field, anything else as text.
+
+    `outer` holds the containers around the value. A container inside itself, or at level `DEEPEST`, becomes "…".
+    """
     if value is None or isinstance(value, str | bool):
         return value
     if is_finite(value):
         return int(value) if isinstance(value, Integral) else float(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-    return str(value)
+    if isinstance(value, Mapping | list | tuple) or (is_dataclass(value) and not isinstance(value, type)):
+        return _plain_container(value, outer)
+    return _text(value)
+
+
+def _plain_container(value: Any, outer: tuple[Any, ...]) -> Any:
+    if len(outer) >= DEEPEST or any(value is container for container in outer):
+        return "…"
+    inside = (*outer, value)
+    if isinstance(value, Mapping):
+        return {_text(key): plain(item, inside) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, inside) for item in value]
+    return {item.name: plain(getattr(value, item.name), inside) for item in fields(value)}
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or a set of very many levels
+        return format_value(value)
 
 
 def _document_from(values: Mapping[str, Any]) -> RankedDocument:

@@ -104,6 +104,8 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
         ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
         ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "a score is called 1; expected a string"),
         ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: the id is \[1\]; expected a string or a number"),
+        ([{"id": 10**5000, "text": "b"}], {}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
+        (["b"], {"doc_ids": [-(10**5000)]}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
         ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text under one of"),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 import mpir
 from mpir import Document, Perspective, Ranking, Reranker, Weights
 from mpir.errors import InputError
+from mpir.rank.ranking import DEEPEST
 
 DOCS = [
     {"id": 7, "text": "Nothing.", "source": "a"},
@@ -138,6 +139,23 @@ def test_metadata_of_any_kind_becomes_json(reranker: Reranker) -> None:
         "lists": {"a": [0.5]},
         "place": {"page": 3, "parts": ["p", {"q": None}]},
     }
+
+
+def test_metadata_that_holds_itself_becomes_json(reranker: Reranker) -> None:
+    cyclic: dict[str, Any] = {"twice": [[1], [1]], "number": 10**5000, 10**5000: "key"}
+    cyclic["itself"] = {"again": cyclic, "list": [cyclic]}
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    ranking = reranker.rerank("aspirin", [{"id": "1", "text": "Aspirin thins blood.", "extra": cyclic, "deep": deep}])
+    metadata = json.loads(ranking.to_json())["documents"][0]["metadata"]
+    assert metadata["extra"] == {
+        "twice": [[1], [1]],
+        "number": "int of very many digits",
+        "int of very many digits": "key",
+        "itself": {"again": "…", "list": ["…"]},
+    }
+    assert json.dumps(metadata["deep"]).count("[") == DEEPEST - 2
 
 
 def test_results_are_hashable(ranking: Ranking, reranker: Reranker) -> None:
