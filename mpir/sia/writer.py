@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +14,7 @@ from safetensors import SafetensorError
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.errors import ArtefactError, OutputError
+from mpir.errors import ArtefactError, OutputError, format_names
 from mpir.io.checksum import (
     read_json_with_checksum,
     verify_bytes,
@@ -25,7 +26,7 @@ from mpir.io.folder_format import CHECKPOINT, FolderFormat
 from mpir.io.hash import fingerprint
 from mpir.io.write import atomic_folder
 from mpir.models.device import choose_device, choose_dtype
-from mpir.models.pretrained import load_pretrained
+from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.sia.settings import Decoding, Training
 from mpir.sia.workspace import batched
 
@@ -56,19 +57,33 @@ class Writer:
         """Load a checkpoint from a folder or a hub; `precision` is that of its weights, by name or "auto".
 
         Raises:
-            ArtefactError: it cannot be loaded, or has no end token.
+            ArtefactError: it cannot be loaded, is damaged, or has no end token.
             InputError: no such device or precision.
         """
         where = choose_device(device)
         dtype = choose_dtype(precision, [where])
         self.tokenizer = load_pretrained(AutoTokenizer, checkpoint, EXPECTED, padding_side="left")
-        self.model = load_pretrained(AutoModelForCausalLM, checkpoint, EXPECTED, dtype=dtype)
+        options = {"dtype": dtype, "output_loading_info": True}
+        self.model, report = load_pretrained(AutoModelForCausalLM, checkpoint, EXPECTED, **options)
+        if missing := sorted(report["missing_keys"]):
+            raise ArtefactError(
+                f"{checkpoint}: lacks the weights {format_names(missing, 3)}, which would be random; restore the "
+                "checkpoint."
+            )
         if self.tokenizer.eos_token_id is None:
             raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
-        self.cue, self.max_length = CUES[kind], max_length
+        self.checkpoint, self.cue, self.max_length = str(checkpoint), CUES[kind], max_length
         self.model.to(where)
-        _compute_logits_in_fp32(self.model)
+        with checkpoint_errors(checkpoint, EXPECTED):
+            _compute_logits_in_fp32(self.model)
+            self._try_out()
+
+    def _try_out(self) -> None:
+        """Write one token for each of two texts, so that damage shows before hours of work; raises anything."""
+        for written in self.write(["text"] * 2, Decoding(most_tokens=1), seed=0):
+            if not math.isfinite(written.loss):
+                raise ValueError(f"the loss of a text is {written.loss}")
 
     def loss(self, pairs: Sequence[TextPair]) -> torch.Tensor:
         """Mean negative log-likelihood of each pair's target tokens, the end included: (N,)."""
@@ -90,14 +105,26 @@ class Writer:
 
     def _encode(self, source: str, target: str) -> tuple[list[int], int]:
         """The tokens of source, cue, target and end, and where the target starts; a long source loses its end."""
-        wanted = [*self.tokenizer.encode(f" {target}", add_special_tokens=False), self.tokenizer.eos_token_id]
+        wanted = [*self._token_ids(f" {target}"), self.tokenizer.eos_token_id]
         wanted = wanted[: self.max_length // 2]
         prompt = self._prompt(source, self.max_length - len(wanted))
         return prompt + wanted, len(prompt)
 
     def _prompt(self, source: str, room: int) -> list[int]:
-        cue = self.tokenizer.encode(self.cue, add_special_tokens=False)
-        return [*self.tokenizer.encode(source, add_special_tokens=False)[: room - len(cue)], *cue]
+        cue = self._token_ids(self.cue)
+        return [*self._token_ids(source)[: room - len(cue)], *cue]
+
+    def _token_ids(self, text: str) -> list[int]:
+        """Token ids of a text. Raises ArtefactError where the tokenizer is damaged or of another model."""
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            token_ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+            count = len(self.model.get_input_embeddings().weight)
+        if max(token_ids, default=0) >= count:
+            raise ArtefactError(
+                f"{self.checkpoint}: its tokenizer gives the token number {max(token_ids)}, but the model has {count} "
+                "word vectors; restore tokenizer.json, or give another checkpoint."
+            )
+        return token_ids
 
     @torch.inference_mode()
     def write(self, sources: Sequence[str], decoding: Decoding, seed: int) -> list[Written]:
