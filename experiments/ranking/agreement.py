@@ -27,6 +27,7 @@ from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.perspectives import open_bundle
 from mpir.perspectives.agreement import HEARD, Agreement, agreement
+from mpir.rank.columns import Layout
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
@@ -115,10 +116,13 @@ def column(scored: Dataset, questions: list[Part], relevance: F64, heard: int | 
 def with_column(scored: Dataset, values: F64, name: str) -> Dataset:
     """The set with other values, and perhaps another name, in the place of agreement."""
     layout = scored.columns.layout
-    place = layout.sentences.index(AGREEMENT)
-    scores, names = np.array(scored.columns.sentences), list(layout.sentences)
-    scores[:, place], names[place] = values, name
-    layout = replace(layout, sentences=tuple(names), ordering=layout.ordering & set(names))
+    number = layout.sentences.index(AGREEMENT)
+    scores = np.array(scored.columns.sentences)
+    scores[:, number] = values
+    column = layout.columns[len(layout.documents) + number]
+    changed = replace(column, name=name, role=column.role if name == AGREEMENT else "evidence")
+    columns = [changed if existing is column else existing for existing in layout.columns]
+    layout = Layout(tuple(columns))
     return replace(scored, columns=replace(scored.columns, layout=layout, sentences=scores))
 
 

@@ -1,20 +1,19 @@
 """The main job: a valid submission, resumed after an interrupt, and one sentence for each mistake."""
 
 import gzip
-import importlib.util
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mpir import Perspective
+from mpir.cli.bioasq import main
 from mpir.corpora import read_questions, read_run
 from mpir.io.checksum import read_json_with_checksum
 
@@ -51,16 +50,6 @@ def calm() -> None:
     Words.calls, Words.stop_at, Words.value = 0, None, None
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bioasq_experiment", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, Path]:
     """A corpus, questions, golden answers and a bundle without a model, in a folder of their own."""
@@ -83,7 +72,7 @@ def job(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def run(script: ModuleType, job: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+def run(job: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Run the script in this process with the job's arguments, some of them replaced; the exit status."""
 
     def call(**changes: Any) -> int:
@@ -96,7 +85,7 @@ def run(script: ModuleType, job: dict[str, Path], monkeypatch: pytest.MonkeyPatc
         } | changes
         arguments = [text for name, value in options.items() if value for text in (f"--{name}", str(value))]
         monkeypatch.setattr(sys, "argv", ["bioasq.py", "--trust-code", *arguments])
-        return int(script.main())
+        return main()
 
     return call
 
@@ -366,11 +355,11 @@ def test_an_index_of_other_files_is_replaced_with_a_word(
 ) -> None:
     assert run() == 0
     assert run() == 0
-    assert "is no whole index of this corpus" not in caplog.text
+    assert "not a complete index of this corpus" not in caplog.text
     with job["corpus.jsonl"].open("a") as stream:
         stream.write('{"id": "T5", "text": "Another cell."}\n')
     assert run() == 0
-    assert f"{job['index']}: is no whole index of this corpus; a new one is made, to take its place" in caplog.messages
+    assert f"{job['index']}: not a complete index of this corpus; a new index replaces it" in caplog.messages
 
 
 def test_a_damaged_bundle_is_named(

@@ -1,0 +1,243 @@
+"""``mpir bioasq``: BioASQ Task B Phase A, from questions to a submission of documents and snippets."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import resource
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
+from mpir.errors import InputError, format_names, format_value
+
+if TYPE_CHECKING:
+    from mpir.io.journal import Journal
+    from mpir.perspectives import ScoreCache
+    from mpir.rank.reranker import Reranker
+    from mpir.retrieve import Retriever
+    from mpir.tasks.submission import Answers
+    from mpir.text import Question
+
+DESCRIPTION = """\
+BioASQ Task B Phase A: questions in, a submission of documents and snippets out.
+
+Without --questions, the sample that ships with mpir is run and measured against its gold answers. Lucene's BM25 finds
+candidates, the bundle's perspectives score every sentence of them, and the blend orders documents and sentences.
+"""
+EPILOG = """\
+The scores of every finished question are written to OUTPUT.scores.jsonl: an interrupted run goes on from there, and
+other weights are tried in seconds.
+
+examples:
+  mpir bioasq
+  mpir bioasq --questions testset1.json --corpus pubmed/ --output submission.json
+"""
+log = logging.getLogger(__name__)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``bioasq``."""
+    add_options(
+        subparsers.add_parser(
+            "bioasq",
+            help="make a BioASQ submission",
+            description=DESCRIPTION,
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the job, of its first stage and of the models."""
+    add = parser.add_argument
+    add("--questions", type=file_path, metavar="FILE", help="BioASQ questions (default: the sample)")
+    add(
+        "--corpus",
+        nargs="+",
+        type=text_path,
+        metavar="PATH",
+        help="PubMed XML or JSON lines, files or folders (default: the sample)",
+    )
+    add(
+        "--output", type=file_path, metavar="FILE", default=Path("submission.json"), help="the submission (%(default)s)"
+    )
+    add(
+        "--index",
+        type=file_path,
+        metavar="DIR",
+        help="index folder, made of --corpus unless it is of these files (default: a cache)",
+    )
+    add("--gold", type=file_path, metavar="FILE", help="gold answers to measure against")
+    add("--version", type=int, default=9, help="of the official measures; 9 is for BioASQ 9 and later (%(default)s)")
+    add("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
+    add("--documents", type=submitted_number, default=10, help="documents to submit (%(default)s)")
+    add("--snippets", type=submitted_number, default=10, help="snippets to submit (%(default)s)")
+    add_first_stage_options(parser, "--first-stage")
+    add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
+    add("--quiet", action="store_true", help="no progress bar")
+    add_model_options(parser)
+    parser.set_defaults(run=run)
+
+
+def submitted_number(text: str) -> int:
+    """A number of documents or snippets that Phase A accepts, for argparse."""
+    from mpir.corpora.bioasq import LIMIT
+
+    number = positive(text)
+    if number > LIMIT:
+        raise argparse.ArgumentTypeError(f"{number} is too large; Phase A takes at most {LIMIT}")
+    return number
+
+
+def main() -> int:
+    """Run the job by itself, as ``python experiments/bioasq.py``; the exit status."""
+    from mpir.cli import guarded
+
+    parser = argparse.ArgumentParser(
+        description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_options(parser)
+    arguments = parser.parse_args()
+    return guarded("bioasq", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
+    from mpir.corpora import read_questions, validate_submission, write_run, write_submission
+    from mpir.tasks.submission import answer_questions, compared_systems
+
+    _check_paths(arguments)
+    questions = read_questions(arguments.questions)
+    gold = _read_gold(arguments, questions)
+    reranker = load_reranker(arguments)
+    compared = compared_systems(reranker.weights, measured=gold is not None)
+    with closing(_open_index(arguments)) as index:
+        started = time.perf_counter()
+        answers = answer_questions(
+            questions,
+            index,
+            reranker,
+            journal=_open_journal(arguments, index, reranker),
+            compared=compared,
+            candidates=arguments.candidates,
+            documents=arguments.documents,
+            snippets=arguments.snippets,
+            progress=_shows_progress(arguments),
+        )
+        seconds = time.perf_counter() - started
+        validate_submission(answers.submission, lambda name: index.document(name).sections)
+    if arguments.run_file:
+        write_run(arguments.run_file, answers.run)
+    write_submission(arguments.output, answers.submission)
+    _report(arguments, answers, seconds, reranker.cache)
+    if gold is not None:
+        _report_measures(gold, answers, arguments.version)
+    return 0
+
+
+def _check_paths(arguments: argparse.Namespace) -> None:
+    """Use the sample where there are no questions, and refuse outputs that would replace an input."""
+    from mpir.io.output_checks import check_files
+
+    if arguments.questions is None:
+        if arguments.corpus or arguments.index or arguments.gold:
+            raise InputError("--corpus, --index and --gold need --questions FILE; without it the sample alone is run.")
+        sample = Path(__file__).parents[1] / "sample"
+        arguments.questions = arguments.gold = sample / "questions.json"
+        arguments.corpus = [str(sample / "documents.jsonl")]
+    check_files(
+        [("--output", arguments.output), ("--run-file", arguments.run_file)],
+        [("--questions", arguments.questions), ("--gold", arguments.gold)],
+    )
+
+
+def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
+    """The gold answers, if any; answers that cannot be measured are refused before anything is scored."""
+    from mpir.corpora import read_questions
+    from mpir.evaluate import evaluate
+    from mpir.text import Question
+
+    if not arguments.gold:
+        return None
+    gold = read_questions(arguments.gold)
+    evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
+    return gold
+
+
+def _open_index(arguments: argparse.Namespace) -> Retriever:
+    """The index of the corpus: the one at hand if it was made from the same files, else a new one."""
+    if arguments.corpus:
+        _make_index(arguments)
+    elif arguments.index is None:
+        raise InputError("there is nothing to search; name the documents with --corpus PATH…, or an --index DIR.")
+    return open_first_stage(arguments)
+
+
+def _make_index(arguments: argparse.Namespace) -> None:
+    from mpir.corpora import corpus_fingerprint, naming_places, read_collection
+    from mpir.io.hash import fingerprint
+    from mpir.io.write import cache_folder
+    from mpir.retrieve import build_index, index_matches
+
+    progress, source = _shows_progress(arguments), corpus_fingerprint(arguments.corpus)
+    arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
+    if not index_matches(arguments.index, source):
+        if arguments.index.exists():
+            log.warning("%s: not a complete index of this corpus; a new index replaces it", arguments.index)
+        with naming_places(arguments.corpus):
+            build_index(read_collection(arguments.corpus), arguments.index, source=source, progress=progress)
+    if arguments.mode != "bm25":
+        keep_vectors(arguments.corpus, arguments.index, arguments.encoder, progress=progress)
+
+
+def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> Journal:
+    """The journal of scores, bound to everything that scores depend on."""
+    from mpir.io.journal import Journal
+    from mpir.retrieve import read_info
+
+    settings = {
+        "index": dict(read_info(arguments.index).source),
+        **first_stage_identity(arguments, index),
+        "documents": len(index),
+        "candidates": arguments.candidates,
+        "bm25": [arguments.k1, arguments.b],
+        **reranker.identity,
+    }
+    return Journal(f"{arguments.output}.scores.jsonl", settings, replace=True)
+
+
+def _shows_progress(arguments: argparse.Namespace) -> bool:
+    return not arguments.quiet and sys.stderr.isatty()
+
+
+def _report(arguments: argparse.Namespace, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
+    """Print the numbers of answers, the time and the memory."""
+    answered = answers.submission
+    documents = sum(len(question.documents or ()) for question in answered)
+    snippets = sum(len(question.snippets or ()) for question in answered)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{arguments.output}: {len(answered)} questions, {documents} documents, {snippets} snippets; valid.")
+    if without_documents := [question.id for question in answered if not question.documents]:
+        names = format_names(map(format_value, without_documents))
+        print(f"Nothing was found for {len(without_documents)} of them, which have no documents: {names}.")
+    print(f"{seconds / max(1, len(answered)):.2f} s a question, {memory:.1f} GiB of memory at most.")
+    if cache and cache.hits:
+        print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")
+
+
+def _report_measures(gold: list[Question], answers: Answers, version: int) -> None:
+    """Print the official measures of every system."""
+    from tabulate import tabulate
+
+    from mpir.tasks.submission import HEADS, measured_rows
+
+    print(f"\nBioASQ Phase A measures, version {version}:\n")
+    print(tabulate(measured_rows(gold, answers.submissions, version), HEADS, floatfmt=".4f"))
