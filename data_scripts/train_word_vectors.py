@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
         return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
 
-    names = ("size", "window", "least", "epochs", "workers", "seed")
+    names = ("size", "window", "epochs", "workers", "seed")
     options = {name: getattr(arguments, name) for name in names}
-    train_vectors(arguments.corpus, arguments.output, progress=progress, **options)
+    train_vectors(arguments.corpus, arguments.output, min_count=arguments.least, progress=progress, **options)
     made = read_json(arguments.output / MADE_BY)
     print(f"{arguments.output}: {made['vocabulary']:,} words of {made['words']:,} in {made['sentences']:,} sentences.")
     return 0

@@ -41,7 +41,7 @@ from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising,
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
-from mpir.tune.dataset import OF_DOCUMENTS, PLACES, Dataset
+from mpir.tune.dataset import CANDIDATE_ARRAYS, OF_DOCUMENTS, Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.submissions import Pool
 from mpir.types import F64, I64
@@ -151,7 +151,7 @@ def first_candidates(scored: Dataset, count: int) -> Dataset:
         document_of=(np.cumsum(documents) - 1)[columns.document_of[sentences]],
         sentences=columns.sentences[sentences],
     )
-    kept = {name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in PLACES}
+    kept = {name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS}
     return replace(scored, columns=part, **kept)
 
 

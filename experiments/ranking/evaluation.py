@@ -162,7 +162,7 @@ def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Val
 
 def apart(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick f."""
-    return topics(job, "f", apart=True)
+    return topics(job, "f", two_tower=True)
 
 
 def topics(job: Job, name: str, *, apart: bool = False) -> list[tuple[str, Values]]:

@@ -84,7 +84,7 @@ def _prepare(
     words = output / "tk-start"
     if not words.is_dir():
         if vectors is None and not (output / "vectors" / MADE_BY).is_file():
-            train_vectors([corpus], output / "vectors", size=width, least=least)
+            train_vectors([corpus], output / "vectors", size=width, min_count=least)
         make_tk(vectors or output / "vectors", words)
     return Prepared(folder, output / "index", data, encoder, words)
 

@@ -60,7 +60,7 @@ class PartialMatcher:
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order; those of different concepts may overlap."""
         tokens = [match.span() for match in _WORD.finditer(fold(text))]
-        positions = self._places(text, tokens)
+        positions = self._positions(text, tokens)
         word_counts = Counter(number for word in positions for number in self._by_word[word])
         groups: list[tuple[Entry, tuple[int, ...]]] = []
         for number, count in word_counts.items():
@@ -70,7 +70,7 @@ class PartialMatcher:
         matches = [Match(tokens[group[0]][0], tokens[group[-1]][1], entry) for entry, group in _widest(groups)]
         return self._exact.without_excluded(text, sorted(matches, key=lambda match: match[:2]))
 
-    def _places(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
+    def _positions(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
         """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
         near = {token: words for token in tokens if (words := self._partners(canonical(text[slice(*token)])))}
         kept_spans, positions = set(outside(text, list(near))), dict[str, list[int]]()

@@ -30,7 +30,7 @@ class Entry:
     concept: str
     phrase: str
     excluded: bool = False
-    place: str = field(default="lexicon", compare=False)
+    location: str = field(default="lexicon", compare=False)
 
     @property
     def line(self) -> str:
@@ -57,9 +57,9 @@ class Lexicon:
             earlier = entry if entry.excluded else entry_of.setdefault(entry.phrase, entry)
             if earlier.concept != entry.concept:
                 raise InputError(
-                    f"{entry.place}: the phrase {format_value(entry.phrase)} stands under "
+                    f"{entry.location}: the phrase {format_value(entry.phrase)} stands under "
                     f"{format_value(entry.concept)}, "
-                    f"and at {earlier.place} under {format_value(earlier.concept)}; a phrase names one concept, so "
+                    f"and at {earlier.location} under {format_value(earlier.concept)}; a phrase names one concept, so "
                     "remove one of "
                     "the lines."
                 )

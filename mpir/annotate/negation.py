@@ -97,11 +97,11 @@ class NegEx:
         triggers = occurrences(self._pattern, sentence)
         bound = [span for span in triggers if _is_bound(text, span)]
         loose = sorted(set(triggers).difference(bound)) if bound else triggers
-        past = [span for span in loose if self._kinds(text, span) <= PAST]
-        present = [span for span in loose if not self._kinds(text, span) <= PAST]
+        past = [span for span in loose if self._trigger_types(text, span) <= PAST]
+        present = [span for span in loose if not self._trigger_types(text, span) <= PAST]
         return [self._verdict(text, sentence, mention, (present, past, bound)) for mention in mentions]
 
-    def _kinds(self, text: str, trigger: Span) -> set[TriggerType]:
+    def _trigger_types(self, text: str, trigger: Span) -> set[TriggerType]:
         return self.triggers[canonical(text[slice(*trigger)])]
 
     def _verdict(self, text: str, sentence: str, mention: Span, triggers: tuple[list[Span], ...]) -> Verdict:
@@ -119,7 +119,7 @@ class NegEx:
                 if not self._is_far(sentence, trigger, mention):
                     said = [
                         status_of[trigger_type]
-                        for trigger_type in self._kinds(text, trigger)
+                        for trigger_type in self._trigger_types(text, trigger)
                         if trigger_type in status_of
                     ]
                     verdicts += [Verdict(status, sentence[slice(*trigger)]) for status in said]

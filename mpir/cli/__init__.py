@@ -89,8 +89,8 @@ def guarded(name: str, job: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno is None:  # not the system's: some libraries raise it for anything
             raise
-        place = shortened(str(error.filename or "standard output"), 200)
-        print(f"{name}: {place}: {error.strerror or error}", file=sys.stderr)
+        target = shortened(str(error.filename or "standard output"), 200)
+        print(f"{name}: {target}: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         return MISTAKE
 

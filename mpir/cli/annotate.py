@@ -105,7 +105,7 @@ def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matc
     from mpir.annotate import annotate
     from mpir.text.split import sentences
 
-    found = sentences(document, splitting="report")
+    split_sentences = sentences(document, splitting="report")
     mentions = [
         {
             "concept": mention.concept,
@@ -116,7 +116,9 @@ def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matc
             "status": mention.status,
             "trigger": mention.trigger,
         }
-        for sentence, several in zip(found, annotate(found, lexicon, negation=negation, matcher=matcher), strict=True)
+        for sentence, several in zip(
+            split_sentences, annotate(split_sentences, lexicon, negation=negation, matcher=matcher), strict=True
+        )
         for mention in several
     ]
     return {"id": document.id, "mentions": mentions}

@@ -1,4 +1,4 @@
-"""``mpir bundle``: look at a bundle, or seal or calibrate one of your own."""
+"""``mpir bundle``: look at a bundle, or seal or calibrate one of your manifest_files."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     bundle = open_bundle(Path(arguments.bundle))
     if not bundle.weights:
         raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune some for it first.")
-    own = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
-    if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in own:
+    manifest_files = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
+    if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in manifest_files:
         raise OutputError(f"{path}: is no file of the bundle, so it is not replaced; rename it, or seal the bundle.")
     source = f"{bundle.folder}: weights"
     scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
-    found = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
-    write_json_with_checksum(bundle.folder / RELEVANCE, found.to_dict())
+    calibration = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
+    write_json_with_checksum(bundle.folder / RELEVANCE, calibration.to_dict())
     declare(bundle.folder, "relevance", RELEVANCE)
-    rows = [[level, *found.made_by[level].values()] for level in ("document", "sentence")]
-    print(tabulate(rows, ["map of", *found.made_by["document"]], floatfmt=".3f"))
+    rows = [[level, *calibration.made_by[level].values()] for level in ("document", "sentence")]
+    print(tabulate(rows, ["map of", *calibration.made_by["document"]], floatfmt=".3f"))
     return 0

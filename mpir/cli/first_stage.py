@@ -60,7 +60,7 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
-def dense_weight(given: str) -> float:
+def dense_weight(text: str) -> float:
     """The vectors' share of a weighted sum: a number from 0 to 1, or their share of what tuning gave both.
 
     `mpir tune --normalise zscore` weighs the same z-scores, so that its β of ``bm25`` and ``dense`` are such weights.
@@ -71,19 +71,19 @@ def dense_weight(given: str) -> float:
     from mpir.rank.weights import Weights
 
     try:
-        share = float(given)
+        share = float(text)
     except ValueError:
-        tuned = Weights.load(given)
+        tuned = Weights.load(text)
         both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
         if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
             raise InputError(
-                f"{given}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
+                f"{text}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
                 "--dense-weight takes "
                 "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
             ) from None
         return both[1] / sum(both)
     expected = "a number from 0 to 1, or a file of tuned weights"
-    return real_number("--dense-weight", share, expected, lambda one: 0 <= one <= 1)
+    return real_number("--dense-weight", share, expected, lambda value: 0 <= value <= 1)
 
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
@@ -91,19 +91,21 @@ def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document
     from mpir.retrieve import DenseIndex, HybridRetriever
 
     stages = index.retrievers if isinstance(index, HybridRetriever) else (index,)
-    dense = next((one for one in stages if isinstance(one, DenseIndex) and one.info.sentences), None)
+    dense = next((stage for stage in stages if isinstance(stage, DenseIndex) and stage.info.sentences), None)
     if dense is None:
         return {}
     names = [document.id for document in documents]
-    return {name: found[0] for name, found in zip(names, dense.sentences_of(query, names), strict=True) if found}
+    return {
+        name: sentences[0] for name, sentences in zip(names, dense.sentences_of(query, names), strict=True) if sentences
+    }
 
 
 def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
     """What candidates depend on besides the index and BM25's parameters, for what is kept between runs."""
-    found = dict(index.identity)
+    identity = dict(index.identity)
     if arguments.mode == "bm25":
-        return {"stop_words": found["stop_words"]} if "stop_words" in found else {}
-    return {"first_stage": found}
+        return {"stop_words": identity["stop_words"]} if "stop_words" in identity else {}
+    return {"first_stage": identity}
 
 
 def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
@@ -130,9 +132,9 @@ def open_encoder(which: str) -> Vectoriser:
 
         return PooledEncoder(Encoder(which))
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
-    for one in bundle.perspectives():
-        if isinstance(one, BiEncoderPerspective):
-            return PooledEncoder(one.encoder, one.pooling)
+    for perspective in bundle.perspectives():
+        if isinstance(perspective, BiEncoderPerspective):
+            return PooledEncoder(perspective.encoder, perspective.pooling)
     raise ArtefactError(
         f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with "
         "--encoder, "
@@ -144,9 +146,9 @@ def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
     """The vectors in the folder of an index, with the encoder that made them or the one that is named."""
     from mpir.retrieve.dense import DenseIndex, read_dense_info
 
-    place = Path(folder) / DENSE_FOLDER
-    opened = read_dense_info(place).source.get("encoder")
-    return DenseIndex(place, open_encoder(encoder or opened or DEFAULT))
+    dense_folder = Path(folder) / DENSE_FOLDER
+    opened = read_dense_info(dense_folder).source.get("encoder")
+    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT))
 
 
 def keep_vectors(
@@ -166,10 +168,10 @@ def keep_vectors(
     from mpir.corpora.corpus import corpus_fingerprint, read_collection
     from mpir.retrieve.dense import build_dense, dense_matches
 
-    which, place = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
+    which, dense_folder = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
     opened, source = opened or open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
-    if dense_matches(place, source, opened.identity, factory=factory, sentences=sentences):
+    if dense_matches(dense_folder, source, opened.identity, factory=factory, sentences=sentences):
         return True
     how: dict[str, Any] = {"factory": factory, "sentences": sentences}
-    build_dense(read_collection(paths), place, opened, source=source, progress=progress, **how)
+    build_dense(read_collection(paths), dense_folder, opened, source=source, progress=progress, **how)
     return False

@@ -100,16 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     progress = not arguments.quiet and sys.stderr.isatty()
     encoder = _encoder(arguments) if arguments.dense else None
-    kept = STDIN not in arguments.paths and index_matches(arguments.index, source, stop_words=arguments.stop_words)
-    if not kept:
+    is_current = STDIN not in arguments.paths and index_matches(
+        arguments.index, source, stop_words=arguments.stop_words
+    )
+    if not is_current:
         documents = read_collection(arguments.paths)
         options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
         with naming_places(arguments.paths):
             build_index(documents, arguments.index, source=source, progress=progress, **options)
     if encoder is not None:
-        kept = _add_vectors(arguments, encoder, progress=progress) and kept
+        is_current = _add_vectors(arguments, encoder, progress=progress) and is_current
     if not arguments.quiet:
-        _report(arguments.index, read_info(arguments.index).documents, kept=kept)
+        _report(arguments.index, read_info(arguments.index).documents, is_current=is_current)
     return 0
 
 
@@ -141,13 +143,13 @@ def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress
 
     how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
     how |= {"factory": arguments.factory} if arguments.factory else {}
-    kept = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
+    is_current = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
     rename_encoder(Path(arguments.index) / DENSE_FOLDER, arguments.encoder or DEFAULT)
-    return kept
+    return is_current
 
 
-def _report(folder: str, documents: int, *, kept: bool) -> None:
+def _report(folder: str, documents: int, *, is_current: bool) -> None:
     if sys.stdout.isatty():
-        print(f"{folder}: {documents:,} documents{', kept: the corpus has not changed' if kept else ' indexed'}.")
+        print(f"{folder}: {documents:,} documents{', kept: the corpus has not changed' if is_current else ' indexed'}.")
     else:
-        print(json.dumps({"index": folder, "documents": documents, "kept": kept}))
+        print(json.dumps({"index": folder, "documents": documents, "kept": is_current}))

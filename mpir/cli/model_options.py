@@ -141,8 +141,8 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
 
     options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
-    if given := getattr(arguments, "beta", None):
-        chosen["weights"] = _with_beta(arguments, dict(given))
+    if betas := getattr(arguments, "beta", None):
+        chosen["weights"] = _with_beta(arguments, dict(betas))
     if polarity := _load_negation(arguments):
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
         chosen |= {"perspectives": [polarity], "splitting": "report"}
@@ -150,7 +150,7 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     return Reranker(arguments.bundle, **chosen, cache=_open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
 
 
-def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weights:
+def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weights:
     """The weights of the options or of the bundle, with those of some document columns changed."""
     from mpir.perspectives.bundle import open_bundle
     from mpir.rank.weights import Weights
@@ -162,7 +162,7 @@ def _with_beta(arguments: argparse.Namespace, given: dict[str, float]) -> Weight
         if not bundle.weights:
             raise InputError(f"bundle {arguments.bundle} has no weights that --beta could change; give --weights, too.")
         weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
-    return replace(weights, beta={**weights.beta, **given})
+    return replace(weights, beta={**weights.beta, **betas})
 
 
 def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:

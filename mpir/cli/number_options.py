@@ -9,14 +9,16 @@ from contextlib import suppress
 from mpir.errors import format_value
 
 
-def at_least(least: int) -> Callable[[str], int]:
+def at_least(minimum: int) -> Callable[[str], int]:
     """What argparse makes whole numbers with, from `least` on."""
 
     def number(text: str) -> int:
         with suppress(ValueError):
-            if (found := int(text)) >= least:
-                return found
-        raise argparse.ArgumentTypeError(f"{format_value(text)} is given; expected a whole number of at least {least}")
+            if (value := int(text)) >= minimum:
+                return value
+        raise argparse.ArgumentTypeError(
+            f"{format_value(text)} is given; expected a whole number of at least {minimum}"
+        )
 
     return number
 

@@ -119,7 +119,9 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     )
     for name, is_own in _FILES.items():
         check_replaceable_file(f"--{name}", getattr(arguments, name), is_own)
-    inputs = _one(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
+    inputs = (
+        _single_query(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
+    )
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
@@ -158,7 +160,7 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: lis
             stream.write(spreadsheet(ranking, arguments.sentences))
 
 
-def _one(query: str, paths: list[str] | None) -> Iterator[Query]:
+def _single_query(query: str, paths: list[str] | None) -> Iterator[Query]:
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
     from mpir.corpora.corpus import naming_places, read_corpus
@@ -166,10 +168,12 @@ def _one(query: str, paths: list[str] | None) -> Iterator[Query]:
     from mpir.rank.inputs import as_documents
 
     with naming_places(paths):
-        found = list(read_corpus(paths))
-        documents = as_documents(without_copies(found))
-    if copies := len(found) - len(documents):
-        print(f"mpir: {copies} of {len(found)} documents are copies of others, and left out", file=sys.stderr)
+        corpus_documents = list(read_corpus(paths))
+        documents = as_documents(without_copies(corpus_documents))
+    if copies := len(corpus_documents) - len(documents):
+        print(
+            f"mpir: {copies} of {len(corpus_documents)} documents are copies of others, and left out", file=sys.stderr
+        )
     yield "1", query, documents
 
 
@@ -180,14 +184,14 @@ def _read(*, trec: bool) -> Iterator[Query]:
     from mpir.rank.inputs import as_documents
 
     for number, record in read_json_lines(STDIN):
-        query, documents, place = record.get("query"), record.get("documents"), place_of(STDIN, number)
+        query, documents, location = record.get("query"), record.get("documents"), place_of(STDIN, number)
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InputError(
-                f'{place}: expected "query" (a string) and "documents" (a list), found '
+                f'{location}: expected "query" (a string) and "documents" (a list), found '
                 f"{format_value(sorted(record))}; pipe in what `mpir search` prints."
             )
-        with error_context(place):
-            found = as_documents(documents)
+        with error_context(location):
+            parsed = as_documents(documents)
             if trec:
-                check_ids(name_of(record, number), *(document.id for document in found))
-        yield name_of(record, number), query, found
+                check_ids(name_of(record, number), *(document.id for document in parsed))
+        yield name_of(record, number), query, parsed

@@ -106,11 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
             scored = score_questions(
                 questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
             )
-            found = Dataset.collect(scored, made_by).save(arguments.output)
+            dataset = Dataset.collect(scored, made_by).save(arguments.output)
             journal.path.unlink()
     print(
-        f"{arguments.output}: {len(found.questions)} questions, {len(found.documents)} candidates, "
-        f"{len(found.begin)} sentences, {len(found.columns.layout.sentences)} perspectives."
+        f"{arguments.output}: {len(dataset.questions)} questions, {len(dataset.documents)} candidates, "
+        f"{len(dataset.begin)} sentences, {len(dataset.columns.layout.sentences)} perspectives."
     )
     return 0
 
@@ -155,16 +155,16 @@ def _add_gold(questions: dict[str, Question], path: str) -> None:
 
 def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
     """The questions with only the gold that the index holds, without those that keep none."""
-    kept = []
+    with_gold = []
     for question in questions:
         held = {name for name in question.documents or () if _holds(index, name)}
         documents = tuple(name for name in question.documents or () if name in held)
         snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
         if documents:
-            kept.append(replace(question, documents=documents, snippets=snippets))
-    if not kept:
+            with_gold.append(replace(question, documents=documents, snippets=snippets))
+    if not with_gold:
         raise InputError(_none_held(questions))
-    return kept
+    return with_gold
 
 
 def _golden(question: Question) -> Iterator[str]:

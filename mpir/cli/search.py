@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     queries = _queries(arguments)
     with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
-            found = index.search_batch([query for _, query in batch], arguments.k)
-            for (identity, query), documents in zip(batch, found, strict=True):
+            results = index.search_batch([query for _, query in batch], arguments.k)
+            for (identity, query), documents in zip(batch, results, strict=True):
                 nearest = nearest_sentences(index, query, documents)
                 text = _line(identity, query, documents, nearest) if as_json else _table(query, documents, nearest)
                 print(text, flush=True)
@@ -94,10 +94,10 @@ def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
         from mpir.corpora.text_store import read_queries
 
         return read_queries(arguments.questions)
-    return _given(arguments.queries) if arguments.queries else _read()
+    return _from_arguments(arguments.queries) if arguments.queries else _read()
 
 
-def _given(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _from_arguments(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
     return ((str(number), query) for number, query in enumerate(queries, 1))
 
 
@@ -111,12 +111,12 @@ def _read() -> Iterator[tuple[str, str]]:
 
 
 def _parsed(line: str, number: int) -> tuple[str, str]:
-    place = place_of(STDIN, number)
-    record = parse_object(line, place)
+    location = place_of(STDIN, number)
+    record = parse_object(line, location)
     query = record.get("query", record.get("body"))
     if not isinstance(query, str):
         raise InputError(
-            f'{place}: "query" is {format_value(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
+            f'{location}: "query" is {format_value(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
         )
     return name_of(record, number), query
 
@@ -127,16 +127,16 @@ def name_of(record: Mapping[str, Any], number: int) -> str:
 
 
 def _line(identity: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
-    found = []
+    sentence_records = []
     for document in documents:
         record: dict[str, Any] = {"id": document.id, "title": document.title, "abstract": document.abstract}
         record |= {"score": document.score} | ({"scores": dict(document.scores)} if document.scores else {})
         if document.id in nearest:
             sentence, score = nearest[document.id]
-            place = {"section": sentence.section, "begin": sentence.begin, "end": sentence.end}
-            record["sentence"] = {"text": sentence.text, **place, "score": score}
-        found.append(record)
-    return json.dumps({"id": identity, "query": query, "documents": found})
+            position = {"section": sentence.section, "begin": sentence.begin, "end": sentence.end}
+            record["sentence"] = {"text": sentence.text, **position, "score": score}
+        sentence_records.append(record)
+    return json.dumps({"id": identity, "query": query, "documents": sentence_records})
 
 
 def _table(query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
@@ -144,8 +144,8 @@ def _table(query: str, documents: Sequence[Document], nearest: Mapping[str, Near
 
     from tabulate import tabulate
 
-    def cut(text: str, most: int = 80) -> str:
-        return shorten(text, most, placeholder=" …")
+    def cut(text: str, limit: int = 80) -> str:
+        return shorten(text, limit, placeholder=" …")
 
     several = sorted({name for document in documents for name in document.scores})
     columns = several if len(several) > 1 else []

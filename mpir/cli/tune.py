@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mpir.rank.weights import Weights
     from mpir.tune.cross_validation import Comparison
     from mpir.tune.objective import Objective
-    from mpir.tune.search import Found, Plan
+    from mpir.tune.search import Plan, SearchResult
     from mpir.tune.space import Space
 
-KEPT = 1
+EXIT_NOT_ADOPTED = 1
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
@@ -145,16 +145,16 @@ def run(arguments: argparse.Namespace) -> int:
     with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
         held_out = {"folds": arguments.folds, "level": arguments.level}
         evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
-        found = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
-    written = adopt(arguments.output, signed(found, evidence, objective, header), evidence)
+        result = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
+    written = adopt(arguments.output, signed(result, evidence, objective, header), evidence)
     if arguments.plots:
-        _draw(arguments.plots, objective, space, found)
-    _report(arguments, space, found, evidence, name=name, written=written)
+        _draw(arguments.plots, objective, space, result)
+    _report(arguments, space, result, evidence, name=name, written=written)
     if written and arguments.measure in OF_DOCUMENTS and any(question.snippets for question in scored.questions):
         _advise(arguments, f"{arguments.measure} does not see how sentences are ordered; {FOR_BOTH}.")
-    if written and uncalibrated(arguments.output, found.weights):
+    if written and uncalibrated(arguments.output, result.weights):
         _advise(arguments, _calibration(arguments))
-    return 0 if written else KEPT
+    return 0 if written else EXIT_NOT_ADOPTED
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -199,9 +199,9 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     )
 
 
-def _bounds(given: list[list[str]]) -> dict[str, tuple[float, float]]:
+def _bounds(options: list[list[str]]) -> dict[str, tuple[float, float]]:
     bounds = {}
-    for name, low, high in given:
+    for name, low, high in options:
         try:
             bounds[name] = (float(low), float(high))
         except ValueError as error:
@@ -222,28 +222,28 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     return Weights.load(which).align_to(layout, str(which)), f"the weights {which}"
 
 
-def _draw(folder: Path, objective: Objective, space: Space, found: Found) -> None:
+def _draw(folder: Path, objective: Objective, space: Space, result: SearchResult) -> None:
     from mpir.plots import tuning as plots
     from mpir.tune.partial_dependence import dependence, top_shares
 
-    plots.best_so_far(folder / "best-so-far", {"search": [found.best_so_far]}, objective.name)
-    plots.weight_paths(folder / "weights", space, found)
-    plots.partial_dependence(folder / "dependence", dependence(objective, space, found.point), objective.name)
-    plots.shares_at_the_top(folder / "shares", top_shares(objective, found.weights))
+    plots.best_so_far(folder / "best-so-far", {"search": [result.best_so_far]}, objective.name)
+    plots.weight_paths(folder / "weights", space, result)
+    plots.partial_dependence(folder / "dependence", dependence(objective, space, result.point), objective.name)
+    plots.shares_at_the_top(folder / "shares", top_shares(objective, result.weights))
 
 
 def _report(
-    arguments: argparse.Namespace, space: Space, found: Found, evidence: Comparison, *, name: str, written: bool
+    arguments: argparse.Namespace, space: Space, result: SearchResult, evidence: Comparison, *, name: str, written: bool
 ) -> None:
     from tabulate import tabulate
 
-    shares = dict(zip(space.names, space.shares(found.point).round(4).tolist(), strict=True))
+    shares = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
     if arguments.json:
-        facts = {"written": written, "value": found.value, "trials": len(found.trials)}
+        facts = {"written": written, "value": result.value, "trials": len(result.trials)}
         print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares}))
         return
     print(tabulate(shares.items(), headers=["weight", "share of its sum"], floatfmt=".4f"))
-    print(f"\n{arguments.measure} {found.value:.4f} on the tuned questions, after {len(found.trials)} trials.")
+    print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
     print(f"Tuned {arguments.measure} against {name}: {evidence}.")
     verdict = "are better" if evidence.better else "are not shown to be better"
     action = "written to" if written else "not written; kept"

@@ -100,14 +100,14 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
         yield
     except RepeatedIdError as error:
         locations = [
-            location for file in _files(paths) if str(file) != STDIN for location in _places(file, error.document_id)
+            location for file in _files(paths) if str(file) != STDIN for location in _locations(file, error.document_id)
         ]
         if not locations:
             raise
         raise RepeatedIdError(error.document_id, f"{' and '.join(locations[:2])}: {error}") from error
 
 
-def _places(file: Path, identity: str) -> Iterator[str]:
+def _locations(file: Path, identity: str) -> Iterator[str]:
     """Where documents of an id stand in a file: its lines, or of another kind than JSON lines their numbers."""
     if _has(file, _JSONL):
         for number, record in read_json_lines(file):
@@ -151,7 +151,7 @@ def _sources(files: list[Path]) -> Iterator[Iterator[Document]]:
         if file in papers:
             yield read_papers(file)
         elif not _has(file, _XML):
-            yield next(read for is_kind, read in _KINDS if is_kind(file))(file)
+            yield next(read for is_kind, read in _READERS if is_kind(file))(file)
 
 
 def _once(files: list[Path]) -> Iterator[Document]:
@@ -161,11 +161,11 @@ def _once(files: list[Path]) -> Iterator[Document]:
 
 def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
     """The documents but for copies of those in earlier sources; inside a source, all."""
-    from mpir.io.hash_set import Seen  # numpy takes a while to import
+    from mpir.io.hash_set import HashSet  # numpy takes a while to import
 
-    earlier, copies = Seen(), 0
+    earlier, copies = HashSet(), 0
     for position, source in enumerate(sources, 1):
-        seen_ids = Seen()
+        seen_ids = HashSet()
         while batch := list(islice(source, _BATCH)):
             keys = [f"{document.id}\0{normalise(document.text)}" for document in batch]
             known = earlier.among(keys)
@@ -191,7 +191,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
     paths_in = sorted(file for file in path.iterdir() if _is_shown(file)) if path.is_dir() else [path]
-    files = [file for file in paths_in if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _KINDS)]
+    files = [file for file in paths_in if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _READERS)]
     if not files:
         description = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
         raise InputError(f"{path}: this is {description}; expected {_EXPECTED}.")
@@ -207,7 +207,7 @@ def _has(file: Path, suffixes: tuple[str, ...]) -> bool:
     return file.name.lower().endswith(suffixes)
 
 
-_KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Iterator[Document]]], ...] = (
+_READERS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Iterator[Document]]], ...] = (
     (is_documents, read_documents),
     (is_references, read_references),
     (lambda file: _has(file, TABLES), read_table),

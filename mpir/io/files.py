@@ -16,7 +16,7 @@ Files = Mapping[str, Mapping[str, Any]]
 
 OPENING_BYTES = 2**30
 """The bytes whose hashes are compared when an index is opened: about a second's work."""
-_BESIDE = 256
+_SIDE_LIMIT = 256
 """What a process has open beside the files of an index."""
 
 
@@ -31,14 +31,14 @@ def allow_open(folder: str | Path, files: int) -> None:
     except ImportError:  # Windows, which has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= files + _BESIDE:
+    if soft == resource.RLIM_INFINITY or soft >= files + _SIDE_LIMIT:
         return
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files + _BESIDE, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files + _SIDE_LIMIT, hard))
     except (ValueError, OSError) as error:
         raise ArtefactError(
             f"{folder}: {files} of its files are open in a search, and this process may open {hard} at most; allow "
-            f"more with `ulimit -n {files + _BESIDE}`."
+            f"more with `ulimit -n {files + _SIDE_LIMIT}`."
         ) from error
 
 
@@ -53,8 +53,8 @@ def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]
 def are_files(value: Any) -> bool:
     """Whether a value that was read from a manifest has the form of such entries."""
     return isinstance(value, dict) and all(
-        isinstance(one, dict) and isinstance(one.get("bytes"), int) and isinstance(one.get("sha256"), str)
-        for one in value.values()
+        isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("sha256"), str)
+        for entry in value.values()
     )
 
 
@@ -68,8 +68,8 @@ def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool)
         path = Path(folder) / name
         size = path.stat().st_size if path.is_file() else None
         if size != expected["bytes"]:
-            found = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
-            raise ArtefactError(f"{folder}: is damaged ({name} {found}); {remedy}.")
+            actual = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
+            raise ArtefactError(f"{folder}: is damaged ({name} {actual}); {remedy}.")
         if content and sha256(path) != expected["sha256"]:
             raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {remedy}.")
 

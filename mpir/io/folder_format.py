@@ -76,9 +76,9 @@ class FolderFormat:
         return sorted(name for name in names if not fnmatchcase(name.rpartition("/")[2], PATTERN))
 
     def _matches(self, name: str) -> bool:
-        parts = name.split("/")
+        segments = name.split("/")
         patterns = (pattern.split("/") for pattern in self.names)
-        return any(len(pattern) == len(parts) and all(map(fnmatchcase, parts, pattern)) for pattern in patterns)
+        return any(len(pattern) == len(segments) and all(map(fnmatchcase, segments, pattern)) for pattern in patterns)
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -24,7 +24,7 @@ from mpir.io.write import atomic_write
 from mpir.version import __version__
 
 log = logging.getLogger(__name__)
-AGAIN = "run the same command again, which computes this record anew"
+RECOMPUTE = "run the same command again, which computes this record anew"
 
 
 class Records(Mapping[str, dict[str, Any]]):
@@ -35,11 +35,11 @@ class Records(Mapping[str, dict[str, Any]]):
         self.places: dict[str, int] = {}
 
     def __getitem__(self, identifier: str) -> dict[str, Any]:
-        place = self.places[identifier]
+        offset = self.places[identifier]
         with open_bytes(self._path) as stream:
-            stream.seek(place)
+            stream.seek(offset)
             record = _parsed(stream.readline())
-        return verify_checksum(record, f"{self._path}: record {identifier}", AGAIN)
+        return verify_checksum(record, f"{self._path}: record {identifier}", RECOMPUTE)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
@@ -102,7 +102,7 @@ class Journal:
             old = _free_name(self.path, first)
             log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
             self.path.replace(old)
-        mine = _aside(self.path, header)
+        mine = _set_aside_name(self.path, header)
         if not self.path.exists() and _first_line(mine) == header:
             log.warning("%s: taken back from %s, which was made with these settings", self.path, mine.name)
             mine.replace(self.path)
@@ -134,11 +134,11 @@ class Journal:
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
         """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
         with self._writing(), open(self.path, "ab") as stream:
-            place = stream.tell()
+            offset = stream.tell()
             stream.write(_line(add_checksum({"id": identifier, **record})))
             stream.flush()
             os.fsync(stream.fileno())
-        self.records.places[identifier] = place
+        self.records.places[identifier] = offset
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -176,14 +176,14 @@ def _is_header(line: bytes) -> bool:
     return _parsed(line).keys() == {"mpir", "settings"}
 
 
-def _aside(path: Path, header: bytes, number: int = 1) -> Path:
+def _set_aside_name(path: Path, header: bytes, number: int = 1) -> Path:
     """Where a journal with this first line is set aside: one place for each way of making it."""
     suffix = f".{number}" if number > 1 else ""
     return path.with_name(f"{path.name}.{hashlib.sha256(header).hexdigest()[:8]}{suffix}.old")
 
 
 def _free_name(path: Path, header: bytes) -> Path:
-    return next(name for number in count(1) if not (name := _aside(path, header, number)).exists())
+    return next(name for number in count(1) if not (name := _set_aside_name(path, header, number)).exists())
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

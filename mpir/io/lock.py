@@ -29,7 +29,7 @@ def acquire(path: Path, *, seconds: float = 0) -> FileLock:
 
 
 @contextmanager
-def alone(path: Path, doing: str) -> Iterator[None]:
+def exclusive(path: Path, doing: str) -> Iterator[None]:
     """Hold the lock at `path`, a file of its own in what is written, to the end of the block.
 
     Raises:

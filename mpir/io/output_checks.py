@@ -41,11 +41,15 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
     Raises:
         OutputError: that is so.
     """
-    taken = {resolved(file): option for option, path in read if path for file in _files_of(checked_path(path))}
+    inputs = {resolved(file): option for option, path in read if path for file in _files_of(checked_path(path))}
     for option, path in written:
         check_file(option, path)
-        if path and _is_kept(checked_path(path)) and (other := taken.setdefault(resolved(path), option)) != option:
-            raise OutputError(f"{path}: is {other}, too, which would be lost; give {option} another name.")
+        if (
+            path
+            and _is_kept(checked_path(path))
+            and (input_option := inputs.setdefault(resolved(path), option)) != option
+        ):
+            raise OutputError(f"{path}: is {input_option}, too, which would be lost; give {option} another name.")
 
 
 def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
@@ -74,16 +78,18 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
     Raises:
         OutputError: that is so.
     """
-    taken = [(option, resolved(path)) for option, path in read if path]
+    inputs = [(option, resolved(path)) for option, path in read if path]
     for option, path in written:
         if path is None:
             continue
         folder = resolved(path)
-        for other, place in taken:
-            if folder == place or folder in place.parents:
-                holds = "is" if folder == place else "holds"
-                raise OutputError(f"{path}: {holds} {other}, too, which would be lost; give {option} another name.")
-        taken.append((option, folder))
+        for input_option, input_path in inputs:
+            if folder == input_path or folder in input_path.parents:
+                holds = "is" if folder == input_path else "holds"
+                raise OutputError(
+                    f"{path}: {holds} {input_option}, too, which would be lost; give {option} another name."
+                )
+        inputs.append((option, folder))
 
 
 def _files_of(path: Path) -> Iterable[Path]:

@@ -48,8 +48,8 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 def found_file(path: str | Path) -> Path | None:
     """The path of a file that is there, with ``~`` expanded; None for any other, even one that no file can have."""
     try:
-        found = checked_path(path)
-        return found if found.is_file() else None
+        checked = checked_path(path)
+        return checked if checked.is_file() else None
     except (OSError, InputError):  # a name that is too long, or somebody whose home nobody knows
         return None
 
@@ -57,8 +57,8 @@ def found_file(path: str | Path) -> Path | None:
 def found_folder(path: str | Path) -> Path | None:
     """The path of a folder that is there, as `found_file` of a file; None for any other, such as a hub's name."""
     try:
-        found = checked_path(path)
-        return found if found.is_dir() else None
+        checked = checked_path(path)
+        return checked if checked.is_dir() else None
     except (OSError, InputError):
         return None
 
@@ -84,7 +84,7 @@ def read_lines(path: str | Path, *, old_ends: bool = False) -> Iterator[tuple[in
         InputError: unreadable, damaged, or not UTF-8 (the line is named).
     """
     with open_bytes(path) as stream:
-        lines = (part for line in stream for part in line.splitlines()) if old_ends else stream
+        lines = (old_line for line in stream for old_line in line.splitlines()) if old_ends else stream
         for number, line in enumerate(lines, 1):
             yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
 
@@ -100,15 +100,17 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, parse_object(line, place_of(path, number))
 
 
-def parse_object(text: str, place: str) -> dict[str, Any]:
+def parse_object(text: str, location: str) -> dict[str, Any]:
     """Parse one JSON object; `place` (such as ``file:line``) begins the message of what goes wrong.
 
     Raises:
         InputError: the text is not JSON, or JSON but not an object.
     """
-    value = _parse(text, place)
+    value = _parse(text, location)
     if not isinstance(value, dict):
-        raise InputError(f"{place}: expected a JSON object, found {_kind(value)}; write one object such as {{…}}.")
+        raise InputError(
+            f"{location}: expected a JSON object, found {_type_name(value)}; write one object such as {{…}}."
+        )
     return value
 
 
@@ -123,12 +125,12 @@ def read_json(path: str | Path) -> dict[str, Any]:
     return parse_object(_decode(content, str(path)), str(path))
 
 
-def _decode(content: bytes, place: str) -> str:
+def _decode(content: bytes, location: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        where = place if content.count(b"\n") == 0 else f"{place}:{line}"
+        where = location if content.count(b"\n") == 0 else f"{location}:{line}"
         byte = content[error.start]
         raise InputError(
             f"{where}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8), "
@@ -136,27 +138,27 @@ def _decode(content: bytes, place: str) -> str:
         ) from error
 
 
-def _parse(text: str, place: str) -> Any:
+def _parse(text: str, location: str) -> Any:
     try:
         value = json.loads(text)
         if "\\ud" in text.lower():  # an escape may hold half a character, which nothing could write again
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError as error:
-        message = f"{place}: a string holds half a character (an unpaired \\ud… escape); write both halves or none."
+        message = f"{location}: a string holds half a character (an unpaired \\ud… escape); write both halves or none."
         raise InputError(message) from error
     except json.JSONDecodeError as error:
-        found = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
+        rest_of_text = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
         where = f"line {error.lineno}, column {error.colno}"
         raise InputError(
-            f"{place}: not valid JSON at {where} ({error.msg}, found {found}); correct the file there."
+            f"{location}: not valid JSON at {where} ({error.msg}, found {rest_of_text}); correct the file there."
         ) from error
     except ValueError as error:
-        raise InputError(f"{place}: a number has more digits than mpir reads ({error}).") from error
+        raise InputError(f"{location}: a number has more digits than mpir reads ({error}).") from error
     except RecursionError as error:
-        raise InputError(f"{place}: the JSON is nested too deeply; expected a flat record.") from error
+        raise InputError(f"{location}: the JSON is nested too deeply; expected a flat record.") from error
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     names = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
     return names.get(type(value), type(value).__name__)

@@ -130,10 +130,10 @@ def check_folder(path: str | Path) -> None:
         OutputError: a file stands at `path` or above it, or a folder that may not be written.
     """
     target = resolved(path)
-    there = next(place for place in (target, *target.parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        fault = "may not be written" if there.is_dir() else "is no folder"
-        raise OutputError(f"{path}: nothing can be written there, since {there} {fault}; choose another folder.")
+    existing = next(ancestor for ancestor in (target, *target.parents) if ancestor.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        fault = "may not be written" if existing.is_dir() else "is no folder"
+        raise OutputError(f"{path}: nothing can be written there, since {existing} {fault}; choose another folder.")
 
 
 def replace_folder(temporary: Path, target: Path, folder_format: FolderFormat) -> None:
@@ -157,14 +157,14 @@ def _put_in_place(temporary: Path, target: Path) -> None:
         temporary.rename(target)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Let two folders change their names at once, where the system can (Linux); whether it did."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
         return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+    working_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(working_folder, os.fsencode(first), working_folder, os.fsencode(second), exchange) == 0)
 
 
 @contextmanager

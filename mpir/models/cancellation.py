@@ -10,7 +10,7 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-_wanted: ContextVar[Callable[[], bool]] = ContextVar("wanted", default=lambda: True)
+_is_awaited: ContextVar[Callable[[], bool]] = ContextVar("wanted", default=lambda: True)
 
 
 class AbandonedError(Exception):
@@ -18,23 +18,23 @@ class AbandonedError(Exception):
 
 
 @contextmanager
-def while_wanted(wanted: Callable[[], bool]) -> Iterator[None]:
+def while_awaited(is_awaited: Callable[[], bool]) -> Iterator[None]:
     """What this thread computes inside of the block raises AbandonedError soon after `wanted` has become false."""
-    before = _wanted.set(wanted)
+    before = _is_awaited.set(is_awaited)
     try:
         yield
     finally:
-        _wanted.reset(before)
+        _is_awaited.reset(before)
 
 
-def is_wanted() -> bool:
+def is_awaited() -> bool:
     """Whether somebody still waits for what this thread computes."""
-    return _wanted.get()()
+    return _is_awaited.get()()
 
 
 def raise_if_cancelled() -> None:
     """Raise AbandonedError where nobody waits any more for what this thread computes; for loops over many texts."""
-    if not is_wanted():
+    if not is_awaited():
         raise AbandonedError
 
 
@@ -43,7 +43,7 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     waits = True
 
     def all_of_it() -> Result:
-        with while_wanted(lambda: waits):
+        with while_awaited(lambda: waits):
             return work()
 
     try:

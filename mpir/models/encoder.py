@@ -18,7 +18,7 @@ import torch
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, DeviceError
-from mpir.models.cancellation import is_wanted, raise_if_cancelled
+from mpir.models.cancellation import is_awaited, raise_if_cancelled
 from mpir.models.checkpoint import load_model, open_checkpoint
 from mpir.models.device import (
     after_a_fork,
@@ -215,7 +215,7 @@ class Encoder:
             InputError: its tokenizer has no such marker, or no mask token.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        tokens = late.read(self.tokenizer, texts, question=question, most=self.max_length)
+        tokens = late.read(self.tokenizer, texts, question=question, max_length=self.max_length)
         reading = token_reading(late, self.tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
@@ -232,7 +232,7 @@ class Encoder:
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
         """What the vectors of `token_vectors` belong to: of each passage, the tokens that count."""
-        tokens = late.read(self.tokenizer, [text], question=question, most=self.max_length, spans=True)
+        tokens = late.read(self.tokenizer, [text], question=question, max_length=self.max_length, spans=True)
         return [
             [
                 (text[begin:end] or self.tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
@@ -258,7 +258,7 @@ class Encoder:
         Raises:
             AbandonedError: nobody waits for them any more (cancellation.py).
         """
-        row_batches = takewhile(lambda _: is_wanted(), batches(tokens.lengths, self.tokens_per_batch))
+        row_batches = takewhile(lambda _: is_awaited(), batches(tokens.lengths, self.tokens_per_batch))
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
         if len(self.devices) > 1:
             yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next

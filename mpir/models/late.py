@@ -85,7 +85,7 @@ class LateInteraction:
         return replace(FORMS[form] if form in NAMES else cls(form), **options)
 
     def read(
-        self, tokenizer: Any, texts: Sequence[str], *, question: bool, most: int, spans: bool = False
+        self, tokenizer: Any, texts: Sequence[str], *, question: bool, max_length: int, spans: bool = False
     ) -> AloneTexts:
         """Texts as sequences, longer ones as several: with marker and masks, at most as long as a model reads (`most`).
 
@@ -95,7 +95,7 @@ class LateInteraction:
             ArtefactError: the tokenizer is not a fast one.
             InputError: it has no such marker, or no mask token.
         """
-        size = min(self.query_length if question else self.document_length, most)
+        size = min(self.query_length if question else self.document_length, max_length)
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
         passages = read_alone(tokenizer, size - len(marker), texts, spans=spans)
         mask = self.mask_token(tokenizer) if question else None

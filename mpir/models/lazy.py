@@ -91,10 +91,10 @@ class LazyEncoder:
         self._options = {**options, "device": device, "precision": precision}
         self._known = self._read() if device == "cpu" else None
         if self._known is None:
-            _ = self.made
+            _ = self.encoder
 
     @cached_property
-    def made(self) -> Encoder:
+    def encoder(self) -> Encoder:
         """The encoder itself."""
         from mpir.models.encoder import Encoder
 
@@ -119,45 +119,45 @@ class LazyEncoder:
 
     def close(self) -> None:
         """See `Encoder.close`."""
-        if "made" in vars(self):
-            self.made.close()
+        if "encoder" in vars(self):
+            self.encoder.close()
 
     @property
     def outputs_count(self) -> int:
         """How many raw outputs (K) the checkpoint gives for a pair."""
-        return self.made.outputs_count if self._known is None else self._known[0]
+        return self.encoder.outputs_count if self._known is None else self._known[0]
 
     @property
     def identity(self) -> dict[str, Any]:
         """What the outputs depend on: the weights, the length and the precision."""
-        return self.made.identity if self._known is None else self._known[1]
+        return self.encoder.identity if self._known is None else self._known[1]
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
-        return output if against is None else self.made.column(output, against)
+        return output if against is None else self.encoder.column(output, against)
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """See `Encoder.outputs`."""
-        return self.made.outputs(pairs, progress=progress)
+        return self.encoder.outputs(pairs, progress=progress)
 
     def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
         """See `Encoder.vectors`."""
-        return self.made.vectors(texts, pooling=pooling, progress=progress)
+        return self.encoder.vectors(texts, pooling=pooling, progress=progress)
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
     ) -> tuple[list[Tensor], I64]:
         """See `Encoder.token_vectors`."""
-        return self.made.token_vectors(texts, late, question=question, progress=progress)
+        return self.encoder.token_vectors(texts, late, question=question, progress=progress)
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
         """See `Encoder.token_names`."""
-        return self.made.token_names(text, late, question=question)
+        return self.encoder.token_names(text, late, question=question)
 
     @property
     def interaction(self) -> Interaction:
         """See `Encoder.interaction`."""
-        return self.made.interaction
+        return self.encoder.interaction
 
 
 def on_cpu(device: str) -> bool:

@@ -203,20 +203,20 @@ Registered = TypeVar("Registered", bound=Callable[..., Perspective])
 _factories: dict[str, Factory] = {}
 
 
-def register(kind: str) -> Callable[[Registered], Registered]:
+def register(type_name: str) -> Callable[[Registered], Registered]:
     """Decorate a Perspective class or a factory, so that bundles can name it as `kind`.
 
     A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
     """
 
     def keep(registered: Registered) -> Registered:
-        _factories[kind] = _as_factory(registered)
+        _factories[type_name] = _as_factory(registered)
         return registered
 
     return keep
 
 
-def build(kind: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+def build(type_name: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective that a bundle declares.
 
     `kind` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which is
@@ -225,36 +225,39 @@ def build(kind: str, name: str, options: Mapping[str, Any], loading: Loading) ->
     Raises:
         InputError: nothing goes by that name, or code that is not trusted.
     """
-    return _find(kind, trust_code=loading.trust_code)(name, options, loading)
+    return _find(type_name, trust_code=loading.trust_code)(name, options, loading)
 
 
-def _find(kind: str, *, trust_code: bool) -> Factory:
-    if kind in _factories:
-        return _factories[kind]
-    for entry in entry_points(group=ENTRY_POINTS, name=kind):
+def _find(type_name: str, *, trust_code: bool) -> Factory:
+    if type_name in _factories:
+        return _factories[type_name]
+    for entry in entry_points(group=ENTRY_POINTS, name=type_name):
         return _as_factory(entry.load())
-    if ":" in kind and trust_code:
-        return _as_factory(_import(kind))
-    if ":" in kind:
+    if ":" in type_name and trust_code:
+        return _as_factory(_import(type_name))
+    if ":" in type_name:
         raise InputError(
-            f"perspective kind {format_value(kind)} would run code of that module; if you trust the bundle, say so "
+            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, say "
+            "so "
             "with "
             "trust_code=True (--trust-code)."
         )
     known = format_names(sorted(_factories))
     raise InputError(
-        f"perspective kind {format_value(kind)} is unknown; expected {known}, an installed entry point of "
+        f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
         f"{ENTRY_POINTS!r}, "
         "or module:attribute."
     )
 
 
-def _import(kind: str) -> Any:
-    module, _, attribute = kind.partition(":")
+def _import(type_name: str) -> Any:
+    module, _, attribute = type_name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        message = f"perspective kind {format_value(kind)} cannot be imported ({error}); install it or correct the name."
+        message = (
+            f"perspective kind {format_value(type_name)} cannot be imported ({error}); install it or correct the name."
+        )
         raise InputError(message) from error
 
 

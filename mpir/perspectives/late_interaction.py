@@ -19,7 +19,7 @@ from mpir.models.late import LateInteraction
 from mpir.models.lazy import EncoderLike
 from mpir.perspectives.base import Loading, Perspective, by_question, register
 from mpir.perspectives.cross_encoder import shared_encoder
-from mpir.perspectives.lru_cache import Kept
+from mpir.perspectives.lru_cache import LruCache
 from mpir.text.legible import legible
 from mpir.text.types import Pair
 from mpir.types import F64, Bool
@@ -39,9 +39,9 @@ class Match(NamedTuple):
     (mpir/text/legible.py) is what models read; special tokens stand nowhere: (0, 0).
     """
 
-    asked: str
+    query_token: str
     asked_at: tuple[int, int]
-    found: str
+    text_token: str
     found_at: tuple[int, int]
     similarity: float
 
@@ -63,7 +63,7 @@ class LatePerspective(Perspective):
                 'trained for late interaction, or "form": "states" for an encoder as it is.'
             )
         self.name, self.encoder, self.late = name, encoder, late
-        self._kept: Kept[list[Tensor]] = Kept(_bytes)
+        self._kept: LruCache[list[Tensor]] = LruCache(_bytes)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,)."""
@@ -136,7 +136,7 @@ class LatePerspective(Perspective):
     def explain(self, question: str, text: str) -> list[str]:
         """The same in words, such as ``aspirin: aspirin 0.93``, without special tokens."""
         matches = (match for match in self.matches(question, text) if match.asked_at != (0, 0))
-        return [f"{match.asked}: {match.found} {match.similarity:.2f}" for match in matches]
+        return [f"{match.query_token}: {match.text_token} {match.similarity:.2f}" for match in matches]
 
     def close(self) -> None:
         """End the processes of the encoder's devices, and let go of the vectors."""

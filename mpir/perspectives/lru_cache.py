@@ -7,42 +7,42 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 BYTES = 2**28
 """What token vectors may take in memory: some 5,000 abstracts of 200 tokens at 128 dimensions in bfloat16."""
 
 
-class Kept(Generic[Found]):
+class LruCache(Generic[Value]):
     """Texts and what was found in them, those that were asked for last, for many threads.
 
     One that is pickled or copied is empty.
     """
 
-    def __init__(self, size: Callable[[str, Found], int], most: int = BYTES) -> None:
+    def __init__(self, size: Callable[[str, Value], int], limit: int = BYTES) -> None:
         """Keep at most so many bytes; `size` says how many a text and what was found in it take."""
-        self.size, self.most, self.bytes = size, most, 0
-        self._found: OrderedDict[str, Found] = OrderedDict()
+        self.size, self.most, self.bytes = size, limit, 0
+        self._found: OrderedDict[str, Value] = OrderedDict()
         self._turn = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.size, self.most)
 
-    def look_up(self, texts: Iterable[str]) -> dict[str, Found]:
+    def look_up(self, texts: Iterable[str]) -> dict[str, Value]:
         """What was found in those texts that are here."""
         with self._turn:
-            here = {text: self._found[text] for text in texts if text in self._found}
-            for text in here:
+            cached = {text: self._found[text] for text in texts if text in self._found}
+            for text in cached:
                 self._found.move_to_end(text)
-            return here
+            return cached
 
-    def keep(self, found: Mapping[str, Found]) -> None:
+    def keep(self, values: Mapping[str, Value]) -> None:
         """Keep what was found in new texts; the oldest go where there is no room."""
         with self._turn:
-            for text, one in found.items():
+            for text, value in values.items():
                 if text in self._found:
                     self.bytes -= self.size(text, self._found.pop(text))
-                self.bytes += self.size(text, one)
-                self._found[text] = one
+                self.bytes += self.size(text, value)
+                self._found[text] = value
             while self.bytes > self.most:
                 self.bytes -= self.size(*self._found.popitem(last=False))
 

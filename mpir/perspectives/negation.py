@@ -19,7 +19,7 @@ from mpir.annotate.match import ExactMatcher
 from mpir.annotate.negation import Status
 from mpir.models.cancellation import raise_if_cancelled
 from mpir.perspectives.base import Loading, Perspective, register
-from mpir.perspectives.lru_cache import Kept
+from mpir.perspectives.lru_cache import LruCache
 from mpir.text.split import split
 from mpir.types import F64
 from mpir.validation import check_choice
@@ -65,7 +65,7 @@ class NegationPerspective(Perspective):
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
-        self._kept: Kept[dict[str, float]] = Kept(_bytes, BYTES)
+        self._kept: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,), from -1 to 1."""
@@ -114,9 +114,9 @@ class NegationPerspective(Perspective):
         values: dict[str, list[float]] = {}
         for mention in self.mentions(text):
             values.setdefault(mention.concept, []).append(VALUE[mention.status])
-        return {concept: self._one(statuses) for concept, statuses in values.items()}
+        return {concept: self._one_value(statuses) for concept, statuses in values.items()}
 
-    def _one(self, values: list[float]) -> float:
+    def _one_value(self, values: list[float]) -> float:
         if self.several == "mean":
             return sum(values) / len(values)
         return max(values) if self.several == "any" else values[-1]

@@ -54,7 +54,7 @@ def score_pairs(
     numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
     table = _Table.look_up(perspectives, list(numbers), cache)
     for columns in _sharing(perspectives):
-        missing = np.flatnonzero(~table.found[:, columns].all(axis=1))
+        missing = np.flatnonzero(~table.is_known[:, columns].all(axis=1))
         size = PAIRS_AT_ONCE if cache else max(1, len(missing))
         for start in range(0, len(missing), size):
             table.fill(missing[start : start + size], columns, progress)
@@ -81,7 +81,7 @@ class _Table:
     caches: Sequence[tuple[ScoreCache, str] | None]
     values: F64
     in_passages: Bool
-    found: Bool
+    is_known: Bool
 
     @classmethod
     def look_up(cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None) -> _Table:
@@ -96,7 +96,7 @@ class _Table:
             raise_if_cancelled()
             if cache_entry:
                 cached = cache_entry[0].look_up(cache_entry[1], pairs)
-                table.values[:, column], table.in_passages[:, column], table.found[:, column] = cached
+                table.values[:, column], table.in_passages[:, column], table.is_known[:, column] = cached
         return table
 
     def fill(self, rows: I64, columns: Sequence[int], progress: bool) -> None:

@@ -13,7 +13,7 @@ from mpir.errors import OutputError
 from mpir.extras import needs
 from mpir.io.write import atomic_write
 from mpir.tune.partial_dependence import Dependence
-from mpir.tune.search import Found
+from mpir.tune.search import SearchResult
 from mpir.tune.space import Space
 from mpir.types import F64
 
@@ -81,7 +81,7 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[F64]], measure: 
             axis.figure.legend(loc="outside upper center", ncols=len(curves), fontsize=8)
 
 
-def weight_paths(path: str | Path, space: Space, result: Found) -> None:
+def weight_paths(path: str | Path, space: Space, result: SearchResult) -> None:
     """Every weight's share of its sum, at the start and after each half."""
     shares = np.array([space.shares(point) for point in result.path])
     cut = len(space.alpha.names)

@@ -21,7 +21,7 @@ from mpir.serve.body import Arriving, check_media_type, parse_body
 from mpir.serve.dialects import Answer, dialect_of, telling
 from mpir.serve.host_check import HostCheck
 from mpir.serve.pages import add_pages
-from mpir.serve.requests import read_wanted, tokens_of
+from mpir.serve.requests import read_rerank, tokens_of
 from mpir.serve.responses import AsciiJSON, error_response
 from mpir.serve.search import read_search, search_answer
 from mpir.serve.service import Service, unless_gone
@@ -86,23 +86,23 @@ def _rerank(service: Service) -> Work:
         exchange.dialect = dialect = dialect_of(exchange.request.url.path, body)
         service.check_model(body)
         names = {"documents": dialect.documents, "best": dialect.best}
-        wanted = read_wanted(body, service.settings.limits, **names, returned=dialect.returned)
-        exchange.sizes = {"documents": len(wanted.documents), "tokens": wanted.tokens}
-        ranking = await service.rank(wanted.query, wanted.documents, wanted.tokens)
+        request = read_rerank(body, service.settings.limits, **names, returned=dialect.returned)
+        exchange.sizes = {"documents": len(request.documents), "tokens": request.tokens}
+        ranking = await service.rank(request.query, request.documents, request.tokens)
         relevance = service.reranker.relevance
         model = body.get("model") or service.settings.name
-        return dialect.answer(Answer(exchange.id, model, wanted, ranking, relevance.document, relevance.sentence))
+        return dialect.answer(Answer(exchange.id, model, request, ranking, relevance.document, relevance.sentence))
 
     return work
 
 
 def _search(service: Service) -> Work:
     async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
-        asked = read_search(body, service.settings.limits)
-        documents = tuple(await service.search(asked.query, asked.mode, asked.k))
-        exchange.sizes = {"documents": len(documents), "tokens": tokens_of(asked.query, documents)}
-        ranking = await service.rank(asked.query, documents, exchange.sizes["tokens"])
-        return search_answer(exchange.id, asked, ranking, service.reranker.relevance.document)
+        request = read_search(body, service.settings.limits)
+        documents = tuple(await service.search(request.query, request.mode, request.k))
+        exchange.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
+        ranking = await service.rank(request.query, documents, exchange.sizes["tokens"])
+        return search_answer(exchange.id, request, ranking, service.reranker.relevance.document)
 
     return work
 

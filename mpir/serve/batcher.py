@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from mpir.models.cancellation import AbandonedError, while_wanted
+from mpir.models.cancellation import AbandonedError, while_awaited
 from mpir.rank.ranking import Ranking
 from mpir.serve.settings import ApiError, Limits
 from mpir.text import Document
@@ -26,7 +26,7 @@ WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And ano
 class Job:
     """A query with its documents that waits for its ranking; `waited` is in seconds.
 
-    Once it is not `wanted` any more, its scoring may be left unfinished, and its future without a result.
+    Once it is not `is_awaited` any more, its scoring may be left unfinished, and its future without a result.
     """
 
     query: str
@@ -35,7 +35,7 @@ class Job:
     future: Future[Ranking] = field(default_factory=Future)
     since: float = field(default_factory=time.perf_counter)
     waited: float = 0.0
-    wanted: bool = True
+    is_awaited: bool = True
 
 
 Check = Callable[[Sequence[Document]], None]
@@ -169,7 +169,7 @@ class Scoring:
             AbandonedError: nobody waits for any of them.
             BaseException: what a request raised that is no Exception, once the others have been answered.
         """
-        with while_wanted(lambda: any(job.wanted for job in jobs)):
+        with while_awaited(lambda: any(job.is_awaited for job in jobs)):
             if not (jobs := [job for job in jobs if self._passes(job)]):
                 return
             try:

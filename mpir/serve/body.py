@@ -79,7 +79,7 @@ def _too_large(limits: Limits) -> ApiError:
 def parse_body(raw: bytes) -> dict[str, Any]:
     """The JSON object of a body. Raises ApiError (400) where it is none."""
     try:
-        found = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+        body = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise ApiError(400, f"byte {error.start} of the request is not UTF-8; encode the JSON as UTF-8.") from None
     except RecursionError:
@@ -87,11 +87,11 @@ def parse_body(raw: bytes) -> dict[str, Any]:
     except ValueError as error:
         reason = str(error)[:120]
         raise ApiError(400, f"the request is not valid JSON ({reason}); send one JSON object.") from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise ApiError(
-            400, f"the request is a JSON {type(found).__name__}; expected an object with query and documents."
+            400, f"the request is a JSON {type(body).__name__}; expected an object with query and documents."
         )
-    return found
+    return body
 
 
 def _finite(text: str) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mpir.integrations.common import details
 from mpir.rank.ranking import Ranking
-from mpir.serve.requests import Wanted
+from mpir.serve.requests import RerankRequest
 from mpir.serve.settings import ApiError
 from mpir.serve.spans import spans
 
@@ -25,7 +25,7 @@ class Answer:
 
     id: str
     model: str
-    wanted: Wanted
+    request: RerankRequest
     ranking: Ranking
     relevance: Callable[[float], float]
     sentence_relevance: Callable[[float], float]
@@ -33,11 +33,11 @@ class Answer:
     @property
     def best(self) -> tuple[Any, ...]:
         """The ranked documents that were asked for."""
-        return self.ranking.documents[: self.wanted.best]
+        return self.ranking.documents[: self.request.best]
 
-    def given(self, index: int) -> dict[str, Any]:
+    def raw_document(self, index: int) -> dict[str, Any]:
         """A document as the client knows it: its own fields, or its text under "text"."""
-        document = self.wanted.given[index]
+        document = self.request.raw_documents[index]
         return dict(document) if isinstance(document, Mapping) else {"text": document}
 
 
@@ -67,9 +67,9 @@ def dialect_of(path: str, fields: Container[str]) -> Dialect:
     return COHERE_2 if path.startswith("/v2/") else COMMON
 
 
-def telling(seen: bytes) -> set[str]:
+def telling(raw: bytes) -> set[str]:
     """Which of the fields that tell dialects apart a body seems to have that could not be read, or not to its end."""
-    return {name for name in ("texts", "documents", "top_k", "truncation") if f'"{name}"'.encode() in seen}
+    return {name for name in ("texts", "documents", "top_k", "truncation") if f'"{name}"'.encode() in raw}
 
 
 def _result(answer: Answer, document: Any) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def _result(answer: Answer, document: Any) -> dict[str, Any]:
 def _common(answer: Answer) -> dict[str, Any]:
     results = []
     for document in answer.best:
-        shown = {"document": answer.given(document.index)} if answer.wanted.with_documents else {}
-        results.append({**_result(answer, document), **shown, **_own(answer, document)})
+        shown = {"document": answer.raw_document(document.index)} if answer.request.with_documents else {}
+        results.append({**_result(answer, document), **shown, **_mpir_fields(answer, document)})
     return {
         "id": answer.id,
         "model": answer.model,
@@ -95,31 +95,33 @@ def _common(answer: Answer) -> dict[str, Any]:
 def _cohere_2(answer: Answer) -> dict[str, Any]:
     results = []
     for document in answer.best:
-        asked = answer.wanted.spans
-        found = {"relevant_spans": spans(document, asked, answer.sentence_relevance)} if asked else {}
-        results.append({**_result(answer, document), **found, **_own(answer, document)})
+        span_request = answer.request.spans
+        span_fields = (
+            {"relevant_spans": spans(document, span_request, answer.sentence_relevance)} if span_request else {}
+        )
+        results.append({**_result(answer, document), **span_fields, **_mpir_fields(answer, document)})
     return {"id": answer.id, "results": results, "meta": _meta(answer, "2"), "mpir": _about(answer)}
 
 
 def _voyage(answer: Answer) -> dict[str, Any]:
     data = []
     for document in answer.best:
-        shown = {"document": answer.wanted.documents[document.index].text} if answer.wanted.with_documents else {}
-        data.append({**_result(answer, document), **shown, **_own(answer, document)})
+        shown = {"document": answer.request.documents[document.index].text} if answer.request.with_documents else {}
+        data.append({**_result(answer, document), **shown, **_mpir_fields(answer, document)})
     return {"object": "list", "data": data, "model": answer.model, "usage": _usage(answer), "mpir": _about(answer)}
 
 
 def _tei(answer: Answer) -> list[dict[str, Any]]:
     results = []
     for document in answer.best:
-        score = document.score if answer.wanted.raw_scores else answer.relevance(document.score)
-        shown = {"text": answer.wanted.documents[document.index].text} if answer.wanted.with_documents else {}
+        score = document.score if answer.request.raw_scores else answer.relevance(document.score)
+        shown = {"text": answer.request.documents[document.index].text} if answer.request.with_documents else {}
         results.append({"index": document.index, **shown, "score": score})
     return results
 
 
-def _own(answer: Answer, document: Any) -> dict[str, Any]:
-    return {"mpir": details(document, answer.wanted.sentences)}
+def _mpir_fields(answer: Answer, document: Any) -> dict[str, Any]:
+    return {"mpir": details(document, answer.request.sentences)}
 
 
 def _about(answer: Answer) -> dict[str, Any]:
@@ -130,12 +132,12 @@ def _about(answer: Answer) -> dict[str, Any]:
 
 def _usage(answer: Answer) -> dict[str, int]:
     """Tokens are estimated from the length of the texts: several models with tokenizers of their own may read them."""
-    return {"total_tokens": answer.wanted.tokens, "prompt_tokens": answer.wanted.tokens}
+    return {"total_tokens": answer.request.tokens, "prompt_tokens": answer.request.tokens}
 
 
 def _meta(answer: Answer, version: str) -> dict[str, Any]:
     """Cohere bills a query with up to 100 documents as one unit."""
-    units = math.ceil(len(answer.wanted.given) / 100)
+    units = math.ceil(len(answer.request.raw_documents) / 100)
     return {"api_version": {"version": version}, "billed_units": {"search_units": units}}
 
 
@@ -145,14 +147,14 @@ def _common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
 
 
 def _tei_error(_: str, api_error: ApiError) -> dict[str, Any]:
-    kinds = {429: "Overloaded", 503: "Unhealthy", 500: "Backend", 504: "Backend"}
-    return {"error": api_error.message, "error_type": kinds.get(api_error.status, "Validation")}
+    type_of_status = {429: "Overloaded", 503: "Unhealthy", 500: "Backend", 504: "Backend"}
+    return {"error": api_error.message, "error_type": type_of_status.get(api_error.status, "Validation")}
 
 
 def kind_of(api_error: ApiError) -> str:
     """What vLLM calls such an error."""
-    kinds = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
-    return kinds.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
+    type_of_status = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
+    return type_of_status.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
 
 
 COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error, returned=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mpir.errors import shortened
 
 SECONDS = 60.0
-KINDS = 1_000
+MAX_MESSAGE_TYPES = 1_000
 """Messages that are remembered; the server itself has some dozen."""
 REQUESTS = "mpir.serve"
 """The logger of requests: each failed one keeps its line, which has its id."""
@@ -33,7 +33,7 @@ class OncePerMinute(logging.Filter):
         if self._clock() - since < SECONDS:
             self._logged[message_kind] = (since, count + 1)
             return _without_traceback(record)
-        if len(self._logged) >= KINDS:
+        if len(self._logged) >= MAX_MESSAGE_TYPES:
             self._logged.clear()
         self._logged[message_kind] = (self._clock(), 0)
         if count and not record.exc_info:

@@ -18,15 +18,17 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        own = self.registry
-        self._requests = Counter("mpir_requests", "Requests by path and status", ["path", "status"], registry=own)
-        self._seconds = Histogram("mpir_request_seconds", "From request to answer", buckets=SECONDS, registry=own)
-        self._wait = Histogram("mpir_wait_seconds", "Time in the queue", buckets=SECONDS, registry=own)
-        self._score = Histogram("mpir_score_seconds", "Scoring one batch", buckets=SECONDS, registry=own)
-        self._tokens = Histogram("mpir_batch_tokens", "Tokens of one batch (estimated)", buckets=TOKENS, registry=own)
-        self._together = Histogram("mpir_batch_requests", "Requests of one batch", buckets=REQUESTS, registry=own)
-        self._documents = Counter("mpir_documents", "Documents scored", registry=own)
-        self._waiting = Gauge("mpir_waiting_tokens", "Tokens in the queue (estimated)", registry=own)
+        registry = self.registry
+        self._requests = Counter("mpir_requests", "Requests by path and status", ["path", "status"], registry=registry)
+        self._seconds = Histogram("mpir_request_seconds", "From request to answer", buckets=SECONDS, registry=registry)
+        self._wait = Histogram("mpir_wait_seconds", "Time in the queue", buckets=SECONDS, registry=registry)
+        self._score = Histogram("mpir_score_seconds", "Scoring one batch", buckets=SECONDS, registry=registry)
+        self._tokens = Histogram(
+            "mpir_batch_tokens", "Tokens of one batch (estimated)", buckets=TOKENS, registry=registry
+        )
+        self._together = Histogram("mpir_batch_requests", "Requests of one batch", buckets=REQUESTS, registry=registry)
+        self._documents = Counter("mpir_documents", "Documents scored", registry=registry)
+        self._waiting = Gauge("mpir_waiting_tokens", "Tokens in the queue (estimated)", registry=registry)
 
     def watch(self, waiting: Callable[[], float]) -> None:
         """Ask for the length of the queue when the figures are read."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.serve.reference import reference_page
-from mpir.serve.requests import read_wanted, tokens_of
+from mpir.serve.requests import read_rerank, tokens_of
 from mpir.serve.search import read_search
 from mpir.serve.service import Service
 
@@ -51,11 +51,14 @@ def _ranking(service: Service) -> Work:
 
     async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
         if "documents" in body:
-            wanted = read_wanted(body, service.settings.limits, documents="documents", best="top_n")
-            query, documents, tokens = wanted.query, wanted.documents, wanted.tokens
+            request = read_rerank(body, service.settings.limits, documents="documents", best="top_n")
+            query, documents, tokens = request.query, request.documents, request.tokens
         else:
-            asked = read_search(body, service.settings.limits)
-            query, documents = asked.query, tuple(await service.search(asked.query, asked.mode, asked.k))
+            search_request = read_search(body, service.settings.limits)
+            query, documents = (
+                search_request.query,
+                tuple(await service.search(search_request.query, search_request.mode, search_request.k)),
+            )
             tokens = tokens_of(query, documents)
         exchange.sizes = {"documents": len(documents), "tokens": tokens}
         return page_data(await service.rank(query, documents, tokens), documents)

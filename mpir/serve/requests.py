@@ -21,15 +21,15 @@ class Spans:
     """What Cohere calls relevant spans: the sentences at or above a threshold, the best ones first."""
 
     threshold: float
-    most: int | None
+    max_spans: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RerankRequest:
     """A checked request. `given` are the documents as the client sent them, `documents` as mpir reads them."""
 
     query: str
-    given: tuple[Any, ...]
+    raw_documents: tuple[Any, ...]
     documents: tuple[Document, ...]
     best: int | None
     with_documents: bool
@@ -54,9 +54,9 @@ def _apparent_sentences(document: Document) -> int:
     return sum(document.abstract.count(end) for end in (". ", "? ", "! "))
 
 
-def read_wanted(
+def read_rerank(
     body: Mapping[str, Any], limits: Limits, *, documents: str, best: str, returned: bool = False
-) -> Wanted:
+) -> RerankRequest:
     """The request of a body, whose documents and number of results go by these names; unknown fields are ignored.
 
     `returned` says whether documents come back where the body does not say.
@@ -64,11 +64,11 @@ def read_wanted(
     Raises:
         ApiError: 400 for a value that is not as expected, 413 for too much of it.
     """
-    given = _given(body, documents, limits)
-    return Wanted(
+    raw_documents = _document_list(body, documents, limits)
+    return RerankRequest(
         read_query(body, limits),
-        tuple(given),
-        _documents(given, documents, body.get("rank_fields"), limits),
+        tuple(raw_documents),
+        _documents(raw_documents, documents, body.get("rank_fields"), limits),
         whole_number(body, best, minimum=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
         _flag(body, "return_documents", returned) or _flag(body, "return_text"),
         _flag(body, "raw_scores"),
@@ -95,20 +95,20 @@ def whole_number(body: Mapping[str, Any], name: str, *, minimum: int = 1) -> int
         raise ApiError(400, str(error)) from None
 
 
-def _given(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
-    given = body.get(name)
-    if not isinstance(given, list) or not given:
-        raise ApiError(400, f"{name} is {format_value(given)}; expected a list of one or more documents.")
-    if len(given) > limits.documents:
+def _document_list(body: Mapping[str, Any], name: str, limits: Limits) -> list[Any]:
+    raw_documents = body.get(name)
+    if not isinstance(raw_documents, list) or not raw_documents:
+        raise ApiError(400, f"{name} is {format_value(raw_documents)}; expected a list of one or more documents.")
+    if len(raw_documents) > limits.documents:
         raise ApiError(
-            413, f"{name} has {len(given)} entries; expected at most {limits.documents}: send several requests."
+            413, f"{name} has {len(raw_documents)} entries; expected at most {limits.documents}: send several requests."
         )
-    return given
+    return raw_documents
 
 
-def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
-    _check_fields(fields, given)
-    read = [_by_fields(document, fields) for document in given]
+def _documents(raw_documents: list[Any], name: str, fields: Any, limits: Limits) -> tuple[Document, ...]:
+    _check_fields(fields, raw_documents)
+    read = [_by_fields(document, fields) for document in raw_documents]
     try:
         documents = _with_places(read)
     except InputError as error:
@@ -121,18 +121,18 @@ def _documents(given: list[Any], name: str, fields: Any, limits: Limits) -> tupl
     return tuple(documents)
 
 
-def _with_places(given: list[Any]) -> list[Document]:
+def _with_places(raw_documents: list[Any]) -> list[Document]:
     """The documents; where some share an id, as passages of one paper do, by their places, as answers name them."""
     try:
-        return as_documents(given)
+        return as_documents(raw_documents)
     except RepeatedIdError:
-        return as_documents(given, doc_ids=range(len(given)))
+        return as_documents(raw_documents, doc_ids=range(len(raw_documents)))
 
 
-def _check_fields(fields: Any, given: list[Any]) -> None:
+def _check_fields(fields: Any, raw_documents: list[Any]) -> None:
     if fields is not None and not (isinstance(fields, list) and all(isinstance(field, str) for field in fields)):
         raise ApiError(400, f"rank_fields is {format_value(fields)}; expected a list of the names of fields.")
-    known = {key for document in given if isinstance(document, Mapping) for key in document}
+    known = {key for document in raw_documents if isinstance(document, Mapping) for key in document}
     if fields and known and known.isdisjoint(fields):
         choices = shortened(", ".join(sorted(known)))
         raise ApiError(
@@ -144,11 +144,11 @@ def _by_fields(document: Any, fields: list[str] | None) -> Any:
     """A dictionary with only Cohere's rank_fields: a title and a body, or several as one text; all else as it is."""
     if not isinstance(document, Mapping) or not fields:
         return document
-    found = {name: document[name] for name in fields if document.get(name) is not None}
-    kept = {key: value for key, value in document.items() if key in ("id", "score")}
-    if found.keys() <= {TITLE, *BODY_KEYS} and len(found.keys() - {TITLE}) <= 1:
-        return {**kept, "text": "", **found}
-    return {**kept, "text": "\n".join(f"{name}: {value}" for name, value in found.items())}
+    fields_present = {name: document[name] for name in fields if document.get(name) is not None}
+    identity_fields = {key: value for key, value in document.items() if key in ("id", "score")}
+    if fields_present.keys() <= {TITLE, *BODY_KEYS} and len(fields_present.keys() - {TITLE}) <= 1:
+        return {**identity_fields, "text": "", **fields_present}
+    return {**identity_fields, "text": "\n".join(f"{name}: {value}" for name, value in fields_present.items())}
 
 
 def _flag(body: Mapping[str, Any], name: str, default: bool = False) -> bool:
@@ -159,21 +159,23 @@ def _flag(body: Mapping[str, Any], name: str, default: bool = False) -> bool:
 
 
 def _spans(body: Mapping[str, Any]) -> Spans | None:
-    asked = body.get("relevant_spans")
-    if asked is None:
+    options = body.get("relevant_spans")
+    if options is None:
         return None
-    if not isinstance(asked, Mapping) or asked.get("mode", "enabled") not in ("enabled", "disabled"):
-        raise ApiError(400, f'relevant_spans is {format_value(asked)}; expected an object with the mode "enabled".')
-    threshold = asked.get("threshold", 0.1)
+    if not isinstance(options, Mapping) or options.get("mode", "enabled") not in ("enabled", "disabled"):
+        raise ApiError(400, f'relevant_spans is {format_value(options)}; expected an object with the mode "enabled".')
+    threshold = options.get("threshold", 0.1)
     if not is_finite(threshold) or not 0 <= threshold <= 1:
         raise ApiError(400, f"relevant_spans.threshold is {format_value(threshold)}; expected a number from 0 to 1.")
-    most = whole_number(asked, "max_spans")
-    return Spans(float(threshold), most) if asked.get("mode", "enabled") == "enabled" else None
+    max_spans = whole_number(options, "max_spans")
+    return Spans(float(threshold), max_spans) if options.get("mode", "enabled") == "enabled" else None
 
 
 def _sentences(body: Mapping[str, Any]) -> int:
-    asked = body.get("mpir")
-    if asked is not None and not isinstance(asked, Mapping):
-        raise ApiError(400, f'mpir is {format_value(asked)}; expected an object such as {{"sentences": {SENTENCES}}}.')
-    found = whole_number(asked or {}, "sentences", minimum=0)
-    return SENTENCES if found is None else found
+    options = body.get("mpir")
+    if options is not None and not isinstance(options, Mapping):
+        raise ApiError(
+            400, f'mpir is {format_value(options)}; expected an object such as {{"sentences": {SENTENCES}}}.'
+        )
+    count = whole_number(options or {}, "sentences", minimum=0)
+    return SENTENCES if count is None else count

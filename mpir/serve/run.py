@@ -33,17 +33,17 @@ def listen(host: str, port: int) -> socket.socket:
         raise InputError(f"port {port} does not exist; choose a --port from 0 (a free one) to {2**16 - 1}.")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(BACKLOG)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except (OSError, UnicodeError) as error:
         reason = "no host has such a name" if isinstance(error, UnicodeError) else error.strerror or error
         raise InputError(
             f"cannot listen on {format_value(host)} port {port} ({reason}); "
             "choose another --port (0 takes a free one) or --host."
         ) from error
-    return found
+    return listener
 
 
 def url_of(listening: socket.socket) -> str:
@@ -105,9 +105,12 @@ def _leave(service: Service) -> NoReturn:
 @contextlib.contextmanager
 def _signals_only_stop(server: uvicorn.Server) -> Any:
     """Also before uvicorn has its own handlers, and when it raises the signals again once it has stopped."""
-    kept = {one: signal.signal(one, server.handle_exit) for one in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {
+        signal_number: signal.signal(signal_number, server.handle_exit)
+        for signal_number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield
     finally:
-        for one, handler in kept.items():
-            signal.signal(one, handler)
+        for signal_number, handler in handlers.items():
+            signal.signal(signal_number, handler)

@@ -16,7 +16,7 @@ CANDIDATES, BEST = 100, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """A search: `k` candidates from the first stage, the `best` of them back, each with so many sentences."""
 
     query: str
@@ -26,7 +26,7 @@ class Asked:
     sentences: int
 
 
-def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
+def read_search(body: Mapping[str, Any], limits: Limits) -> SearchRequest:
     """The search of a body. Raises ApiError."""
     mode = body.get("mode", "bm25")
     if not isinstance(mode, str):
@@ -36,19 +36,21 @@ def read_search(body: Mapping[str, Any], limits: Limits) -> Asked:
         raise ApiError(413, f"k is {k}; expected at most {limits.documents}.")
     sentences = whole_number(body, "sentences", minimum=0)
     best = whole_number(body, "top_n") or BEST
-    return Asked(read_query(body, limits), mode, k, best, SENTENCES if sentences is None else sentences)
+    return SearchRequest(read_query(body, limits), mode, k, best, SENTENCES if sentences is None else sentences)
 
 
-def search_answer(identity: str, asked: Asked, ranking: Ranking, relevance: Callable[[float], float]) -> dict[str, Any]:
+def search_answer(
+    identity: str, request: SearchRequest, ranking: Ranking, relevance: Callable[[float], float]
+) -> dict[str, Any]:
     """The best documents, best first."""
     results = [
         {
             "rank": rank,
             "relevance_score": relevance(document.score),
             "text": document.text,
-            **details(document, asked.sentences),
+            **details(document, request.sentences),
         }
-        for rank, document in enumerate(ranking.documents[: asked.best], 1)
+        for rank, document in enumerate(ranking.documents[: request.best], 1)
     ]
     counts = {"candidates": ranking.candidates, "unread": ranking.unread}
-    return {"id": identity, "query": asked.query, **counts, "results": results}
+    return {"id": identity, "query": request.query, **counts, "results": results}

@@ -91,7 +91,7 @@ class Service:
         try:
             return await asyncio.wrap_future(job.future)
         finally:
-            job.wanted = False
+            job.is_awaited = False
 
     async def search(self, query: str, mode: str, k: int) -> list[Document]:
         """The first stage's documents, once their turn has come.
@@ -105,9 +105,9 @@ class Service:
             raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
             raise ApiError(429, "too many searches wait; try again in 1 s.", retry_after=1)
-        found = self._searching.submit(self.indexes[mode].search, query, k)
-        found.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
-        return await asyncio.wrap_future(found)
+        future = self._searching.submit(self.indexes[mode].search, query, k)
+        future.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
+        return await asyncio.wrap_future(future)
 
 
 async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: float) -> Any:

@@ -59,5 +59,5 @@ class ApiError(Exception):
     @property
     def headers(self) -> dict[str, str]:
         """The headers that go with it."""
-        found = OF_STATUS.get(self.status, {})
-        return found if self.retry_after is None else {**found, "Retry-After": str(self.retry_after)}
+        headers = OF_STATUS.get(self.status, {})
+        return headers if self.retry_after is None else {**headers, "Retry-After": str(self.retry_after)}

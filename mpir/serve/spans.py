@@ -10,18 +10,23 @@ from mpir.serve.requests import Spans
 from mpir.text import ABSTRACT
 
 
-def spans(document: RankedDocument, asked: Spans, relevance: Callable[[float], float]) -> list[dict[str, Any]]:
+def spans(document: RankedDocument, request: Spans, relevance: Callable[[float], float]) -> list[dict[str, Any]]:
     """The sentences at or above the threshold as Cohere's relevant spans, the best first.
 
     `start` and `end` count code points in the document's text: its title and a line break, where it has a title, and
     its body.
     """
     scored = [(sentence, relevance(sentence.score)) for sentence in document.sentences]
-    found = [_span(document, sentence, score) for sentence, score in scored if score >= asked.threshold]
-    return found[: asked.most]
+    answering = [_span(document, sentence, score) for sentence, score in scored if score >= request.threshold]
+    return answering[: request.max_spans]
 
 
 def _span(document: RankedDocument, sentence: RankedSentence, score: float) -> dict[str, Any]:
     before = len(document.title) + 1 if sentence.section == ABSTRACT and document.title else 0
-    own = {"section": sentence.section, "score": sentence.score, "scores": sentence.scores, "shares": sentence.shares}
-    return {"start": before + sentence.begin, "end": before + sentence.end, "score": score, "mpir": own}
+    mpir_fields = {
+        "section": sentence.section,
+        "score": sentence.score,
+        "scores": sentence.scores,
+        "shares": sentence.shares,
+    }
+    return {"start": before + sentence.begin, "end": before + sentence.end, "score": score, "mpir": mpir_fields}

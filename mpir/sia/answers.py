@@ -22,7 +22,7 @@ _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
 _ENUMERATION = re.compile(r",(?! and\b)|;|\band\b|\bor\b")
 _GREEK = re.compile(r"[\u03b1-\u03c9\u0391-\u03a1\u03a3-\u03a9]")
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5}
-_ASKED = re.compile(rf"\b(?:list|name|what|which|are|the)\s+(\d|{'|'.join(_NUMBERS)})\s")
+_COUNT_ASKED_FOR = re.compile(rf"\b(?:list|name|what|which|are|the)\s+(\d|{'|'.join(_NUMBERS)})\s")
 _EQUALS = (" (", "/")
 _SHORTEST = 2
 _LONG_WORD, _ALIKE = 6, 0.85
@@ -38,9 +38,9 @@ def read_answers(path: str | Path) -> dict[str, Answer]:
         InputError: as `read_questions`, or for an answer that is neither.
     """
     read_questions(path)  # refuses what the rest takes for granted
-    asked = [record for record in read_json(path)["questions"] if record.get("type") in ("factoid", "list")]
-    found = {record["id"]: _answer(record, path) for record in asked}
-    return {identity: answer for identity, answer in found.items() if answer}
+    records = [record for record in read_json(path)["questions"] if record.get("type") in ("factoid", "list")]
+    answers = {record["id"]: _answer(record, path) for record in records}
+    return {identity: answer for identity, answer in answers.items() if answer}
 
 
 def _answer(record: dict[str, Any], path: str | Path) -> Answer:
@@ -52,12 +52,12 @@ def _answer(record: dict[str, Any], path: str | Path) -> Answer:
             "strings or of lists of strings."
         )
     if isinstance(value, str):
-        parts = [part.strip() for part in value.split(", ")]
-        items: Sequence[Any] = [[part] for part in parts] if several else [[value, *parts]]
+        synonyms = [synonym.strip() for synonym in value.split(", ")]
+        items: Sequence[Any] = [[synonym] for synonym in synonyms] if several else [[value, *synonyms]]
     else:
         items = value or []
         if not several:  # a factoid's list is of synonyms, whether nested or not
-            items = [[text for part in items for text in ([part] if isinstance(part, str) else part)]]
+            items = [[text for synonym in items for text in ([synonym] if isinstance(synonym, str) else synonym)]]
     return tuple(filter(None, (_synonyms([item] if isinstance(item, str) else item) for item in items)))
 
 
@@ -65,7 +65,7 @@ def _is_answer(value: Any, levels: int = 2) -> bool:
     """Whether a value is a string, or a list of such, as many levels deep."""
     if isinstance(value, str):
         return True
-    return isinstance(value, list) and levels > 0 and all(_is_answer(one, levels - 1) for one in value)
+    return isinstance(value, list) and levels > 0 and all(_is_answer(item, levels - 1) for item in value)
 
 
 def _synonyms(texts: Sequence[str]) -> tuple[str, ...]:
@@ -89,12 +89,12 @@ def distinct(answer: Answer, sentences: Iterable[str] = ()) -> Answer:
     Two are names of one thing if one has all words of the other or abbreviates it, or if one of the sentences has the
     one in parentheses, or behind a slash, right after the other.
     """
-    texts, found = [sentence.lower() for sentence in sentences], list[tuple[str, ...]]()
+    texts, groups = [sentence.lower() for sentence in sentences], list[tuple[str, ...]]()
     for item in answer:
-        same = [other for other in found if any(_same(a, b, texts) for a in item for b in other)]
-        found = [other for other in found if other not in same]
-        found.append(tuple(dict.fromkeys([form for other in same for form in other] + list(item))))
-    return tuple(found)
+        same = [group for group in groups if any(_same(a, b, texts) for a in item for b in group)]
+        groups = [group for group in groups if group not in same]
+        groups.append(tuple(dict.fromkeys([form for group in same for form in group] + list(item))))
+    return tuple(groups)
 
 
 def may_hold_more(sentence: str, answer: Answer) -> bool:
@@ -116,20 +116,22 @@ def can_be_counted(question: str, answer: Answer) -> bool:
     Not where an item is a bare number or letters ("15", "G:C"), which stand in texts for much else, or where the
     question asks for fewer items than the answer has ("List 3 drugs").
     """
-    found = _ASKED.search(question.lower())
-    asked = (_NUMBERS.get(found[1]) or int(found[1])) if found else len(answer)
-    return asked >= len(answer) and all(
+    match = _COUNT_ASKED_FOR.search(question.lower())
+    expected_count = (_NUMBERS.get(match[1]) or int(match[1])) if match else len(answer)
+    return expected_count >= len(answer) and all(
         any(len(word) >= _TELLING for form in item for word in _terms(form)) for item in answer
     )
 
 
-def _same(one: str, other: str, texts: Sequence[str]) -> bool:
-    a, b = _terms(one), _terms(other)
-    contained = bool(a and b) and (a <= b or b <= a) and min(len(one), len(other)) >= _TELLING
-    if contained or _abbreviates(one, other) or _abbreviates(other, one):
+def _same(first: str, second: str, texts: Sequence[str]) -> bool:
+    a, b = _terms(first), _terms(second)
+    contained = bool(a and b) and (a <= b or b <= a) and min(len(first), len(second)) >= _TELLING
+    if contained or _abbreviates(first, second) or _abbreviates(second, first):
         return True
-    beside = [x + mark + y for x, y in ((one.lower(), other.lower()), (other.lower(), one.lower())) for mark in _EQUALS]
-    return any(text in sentence for sentence in texts for text in beside)
+    adjacent = [
+        x + mark + y for x, y in ((first.lower(), second.lower()), (second.lower(), first.lower())) for mark in _EQUALS
+    ]
+    return any(text in sentence for sentence in texts for text in adjacent)
 
 
 def _abbreviates(short: str, long: str) -> bool:
@@ -138,15 +140,15 @@ def _abbreviates(short: str, long: str) -> bool:
     A simple form of Schwartz & Hearst, "A simple algorithm for identifying abbreviation definitions" (2003).
     """
     letters = iter(re.sub(r"[\W_]", "", long).lower())
-    wanted = [c.lower() for c in short if c.isupper() or c.isdigit()]
+    capitals = [c.lower() for c in short if c.isupper() or c.isdigit()]
     first = short[:1].lower() == long[:1].lower()
-    return len(wanted) > 1 and " " not in short and " " in long and first and all(c in letters for c in wanted)
+    return len(capitals) > 1 and " " not in short and " " in long and first and all(c in letters for c in capitals)
 
 
 def _named(form: str, words: frozenset[str]) -> bool:
     return any(
-        bool(wanted) and all(word in words or any(_alike(word, other) for other in words) for word in wanted)
-        for wanted in (_terms(form), _terms(form.replace("-", "")))
+        bool(terms) and all(word in words or any(_alike(word, text_word) for text_word in words) for word in terms)
+        for terms in (_terms(form), _terms(form.replace("-", "")))
     )
 
 
@@ -162,7 +164,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(_GREEK.sub(lambda match: unicodedata.name(match.group()).split()[-1], plain)))
 
 
-def _alike(one: str, other: str) -> bool:
-    if min(len(one), len(other)) < _LONG_WORD or one[:3] != other[:3] or not (one + other).isalpha():
+def _alike(first: str, second: str) -> bool:
+    if min(len(first), len(second)) < _LONG_WORD or first[:3] != second[:3] or not (first + second).isalpha():
         return False
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= _ALIKE

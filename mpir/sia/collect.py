@@ -37,8 +37,8 @@ class Reservoir:
         self.seen += 1
         if len(self.kept) < self.size:
             self.kept.append(record)
-        elif (place := self.random.randrange(self.seen)) < self.size:
-            self.kept[place] = record
+        elif (position := self.random.randrange(self.seen)) < self.size:
+            self.kept[position] = record
 
 
 @dataclass
@@ -63,39 +63,41 @@ def collect(records: Iterable[Record], folder: Path, seed: int) -> Collected:
     Raises:
         OutputError: the files, or the temporary database, cannot be written.
     """
-    found = Collected()
+    collected = Collected()
     try:
-        with TemporaryDirectory() as temporary, closing(sqlite3.connect(Path(temporary) / "seen.db")) as seen:
-            _write(records, folder, seen, found, seed)
+        with TemporaryDirectory() as temporary, closing(sqlite3.connect(Path(temporary) / "seen.db")) as database:
+            _write(records, folder, database, collected, seed)
     except sqlite3.OperationalError as error:
         raise OutputError(f"{gettempdir()}: cannot be written ({error}); free some space, or set TMPDIR.") from error
-    return found
+    return collected
 
 
-def _write(records: Iterable[Record], folder: Path, seen: sqlite3.Connection, found: Collected, seed: int) -> None:
+def _write(
+    records: Iterable[Record], folder: Path, database: sqlite3.Connection, collected: Collected, seed: int
+) -> None:
     sample = Reservoir(SAMPLED, Random(seed))
-    seen.execute("create table seen (pair blob primary key, query blob, sentence blob, score integer, split text)")
+    database.execute("create table seen (pair blob primary key, query blob, sentence blob, score integer, split text)")
     with ExitStack() as stack:
         streams = {name: stack.enter_context(atomic_write(folder / f"{name}.jsonl")) for name in SPLITS}
-        for record in _distinct(records, seen, found):
+        for record in _distinct(records, database, collected):
             streams[_split(record["query"])].write(json.dumps(record, ensure_ascii=False) + "\n")
-            _describe(record, found, seed)
+            _describe(record, collected, seed)
             sample.add(record)
-    found.leakage = {**_seen_twice(seen), **_surface(sample.kept)}
+    collected.leakage = {**_seen_twice(database), **_surface(sample.kept)}
 
 
-def _distinct(records: Iterable[Record], seen: sqlite3.Connection, found: Collected) -> Iterator[Record]:
+def _distinct(records: Iterable[Record], database: sqlite3.Connection, collected: Collected) -> Iterator[Record]:
     for record in records:
         query, sentence = _hash(record["query"]), _hash(record["sentence"])
         pair, score = query + sentence, record["sia_score"]
-        before = seen.execute("select score from seen where pair = ?", (pair,)).fetchone()
+        before = database.execute("select score from seen where pair = ?", (pair,)).fetchone()
         if before is None:
-            seen.execute(
+            database.execute(
                 "insert into seen values (?, ?, ?, ?, ?)", (pair, query, sentence, score, _split(record["query"]))
             )
             yield record
         else:
-            found.removed["repeated pair" if before[0] == score else "repeated pair with another score"] += 1
+            collected.removed["repeated pair" if before[0] == score else "repeated pair with another score"] += 1
 
 
 def _hash(text: str) -> bytes:
@@ -106,23 +108,23 @@ def _split(query: str) -> str:
     return SPLITS[int.from_bytes(_hash(query)[:4]) % DEV_SHARE == 0]
 
 
-def _describe(record: Record, found: Collected, seed: int) -> None:
+def _describe(record: Record, collected: Collected, seed: int) -> None:
     key = (record["sia_score"], record["method"])
-    found.rows[key] += 1
-    found.words[key] += len(record["sentence"].split())
-    found.query_words[key] += len(record["query"].split())
-    found.splits[_split(record["query"])] += 1
-    if key not in found.reading:
-        found.reading[key] = Reservoir(READ, Random(f"{seed}{key}"))
-    found.reading[key].add(record)
+    collected.rows[key] += 1
+    collected.words[key] += len(record["sentence"].split())
+    collected.query_words[key] += len(record["query"].split())
+    collected.splits[_split(record["query"])] += 1
+    if key not in collected.reading:
+        collected.reading[key] = Reservoir(READ, Random(f"{seed}{key}"))
+    collected.reading[key].add(record)
 
 
-def _seen_twice(seen: sqlite3.Connection) -> dict[str, float]:
+def _seen_twice(database: sqlite3.Connection) -> dict[str, float]:
     """What the two splits share, and how often a sentence alone gives its score away."""
 
     def ask(group: str, condition: str) -> float:
         query = f"select count(*) from (select 1 from seen group by {group} having {condition})"
-        return float(seen.execute(query).fetchone()[0])
+        return float(database.execute(query).fetchone()[0])
 
     return {
         "queries in both splits": ask("query", "count(distinct split) > 1"),

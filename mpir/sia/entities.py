@@ -102,8 +102,8 @@ class TermEntities:
         known = sorted(value for *_, value in words if value > 0)
         if not known:
             return []
-        least = known[len(known) // 2]
-        return [(begin, end) for begin, end, value in words if value >= least]
+        threshold = known[len(known) // 2]
+        return [(begin, end) for begin, end, value in words if value >= threshold]
 
     def _information(self, word: str) -> float:
         if len(word) < SHORTEST or word in self._stop_words:
@@ -113,10 +113,10 @@ class TermEntities:
 
 def entity_finder(choice: str) -> EntityFinder:
     """The finder by its name: ``terms`` or ``scispacy:NAME``. Raises InputError for another name."""
-    kind, _, name = choice.partition(":")
-    if kind == "terms" and not name:
+    finder, _, name = choice.partition(":")
+    if finder == "terms" and not name:
         return TermEntities()
-    if kind == "scispacy" and name:
+    if finder == "scispacy" and name:
         return SpacyEntities(name)
     raise InputError(
         f"entities: {format_value(choice)} is unknown; choose terms, or scispacy:NAME such as scispacy:en_core_sci_sm."

@@ -34,8 +34,10 @@ def partial_rows(items: Sequence[Item], relevance: Perspective, seed: int) -> tu
     scores = iter(score_pairs([relevance], pairs).values[:, 0].tolist())
     rows, counts = [], Counter[str]()
     for item in items:
-        whole, values = next(scores), {fact: next(scores) for fact in item.partial}
-        between = {fact: value for fact, value in values.items() if PARTLY[0] <= value / max(whole, TINY) <= PARTLY[1]}
+        full_score, values = next(scores), {fact: next(scores) for fact in item.partial}
+        between = {
+            fact: value for fact, value in values.items() if PARTLY[0] <= value / max(full_score, TINY) <= PARTLY[1]
+        }
         partial = [fact for fact in between if not answers_alone(item, fact)]
         if partial:
             rows.append(item.row(max(partial, key=between.__getitem__), 2, "partial", seed))
@@ -60,8 +62,8 @@ def asked_terms(question: str) -> set[str]:
 
 def names(text: str, answer: str) -> bool:
     """Whether the text has all terms of the answer."""
-    wanted = asked_terms(answer)
-    return bool(wanted) and wanted <= words_of([text])
+    terms = asked_terms(answer)
+    return bool(terms) and terms <= words_of([text])
 
 
 @cache

@@ -91,6 +91,6 @@ def copied_share(words: Sequence[str], source: Sequence[str]) -> float:
     best, ends = 0, [0] * (len(source) + 1)
     for word in words:
         # ends[j + 1]: the length of the common run that ends at this word and at source[j]
-        ends = [0, *(ends[j] + 1 if word == other else 0 for j, other in enumerate(source))]
+        ends = [0, *(ends[j] + 1 if word == source_word else 0 for j, source_word in enumerate(source))]
         best = max(best, *ends)
     return best / len(words) if words else 0.0

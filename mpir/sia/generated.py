@@ -63,15 +63,15 @@ def generate_items(
     purpose = [identity for identity, _ in sources]
     queries = writers.query.write(texts, decoding, random_of(seed, "query", *purpose).getrandbits(62))
     facts = writers.partial.write(texts, decoding, random_of(seed, "partial", *purpose).getrandbits(62))
-    back = score_pairs([relevance], [(asked.text, text) for asked, text in zip(queries, texts, strict=True)])
+    back = score_pairs([relevance], [(query.text, text) for query, text in zip(queries, texts, strict=True)])
     items, counts = [], Counter[str]()
-    for (identity, text), asked, fact, value in zip(sources, queries, facts, back.values[:, 0].tolist(), strict=True):
+    for (identity, text), query, fact, value in zip(sources, queries, facts, back.values[:, 0].tolist(), strict=True):
         counts["sentences"] += 1
-        if fault := filters.query_fault(asked.text, text, asked.loss, value):
+        if fault := filters.query_fault(query.text, text, query.loss, value):
             counts[f"query removed: {fault}"] += 1
             continue
         fault = filters.fact_fault(fact.text, text, fact.loss)
         if fault:
             counts[f"partial fact removed: {fault}"] += 1
-        items.append(Item(identity, asked.text, text, () if fault else (fact.text,), "", ORIGIN))
+        items.append(Item(identity, query.text, text, () if fault else (fact.text,), "", ORIGIN))
     return items, counts

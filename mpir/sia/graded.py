@@ -45,15 +45,15 @@ def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     yes/no question, or not, so those have none. List questions have no rows at all (a snippet often names a part of the
     list: see `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
     """
-    item, kind, answer = _item(evidence.question), evidence.question.type, evidence.answer
-    if kind == "list":
+    item, question_type, answer = _item(evidence.question), evidence.question.type, evidence.answer
+    if question_type == "list":
         return []
     golden = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
-    openings = [part for text in golden[:PER_METHOD] if (part := opening(text, item.question))]
+    openings = [beginning for text in golden[:PER_METHOD] if (beginning := opening(text, item.question))]
     halves = [half for text in golden for half in fragments(text, item.question)]
     graded = {
         ("golden", 4): golden[:PER_METHOD],
-        ("fragment", 2): openings if kind == "summary" else [],
+        ("fragment", 2): openings if question_type == "summary" else [],
         ("cut", 1): [half for half in halves if answer and not coverage(half, answer)],
         ("beside", 1): list(_near(evidence.golden, evidence)),
         ("wrong", 0): _nearest(evidence.wrong, evidence),
@@ -61,7 +61,7 @@ def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     return [
         item.row(text, score, method, seed)
         for (method, score), texts in graded.items()
-        for text in _some(texts, seed, method, item.id)
+        for text in _sample(texts, seed, method, item.id)
     ]
 
 
@@ -85,7 +85,7 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
     return [
         item.row(text, score, "coverage", seed)
         for score, texts in sorted(graded.items(), reverse=True)
-        for text in _some(texts, seed, f"coverage-{score}", item.id)
+        for text in _sample(texts, seed, f"coverage-{score}", item.id)
     ]
 
 
@@ -96,8 +96,8 @@ def grade(share: float) -> int:
 
 def golden_sentences(question: Question) -> list[str]:
     """The golden snippets that are one sentence, each once: a part of a longer one need not answer by itself."""
-    whole = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
-    return [text for text in dict.fromkeys(whole) if SHORTEST <= len(text) <= LONGEST]
+    single_sentences = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
+    return [text for text in dict.fromkeys(single_sentences) if SHORTEST <= len(text) <= LONGEST]
 
 
 def is_golden(sentence: str, snippets: Iterable[str]) -> bool:
@@ -108,10 +108,10 @@ def is_golden(sentence: str, snippets: Iterable[str]) -> bool:
 
 def best_sentences(evidence: Evidence) -> list[str]:
     """The golden sentences, by relevance where it is known, or else by how many of the question's terms they have."""
-    asked = words_of([evidence.question.body])
+    query_words = words_of([evidence.question.body])
 
     def value(text: str) -> float:
-        return evidence.relevance.get(text, 0.0) if evidence.relevance else len(asked & words_of([text]))
+        return evidence.relevance.get(text, 0.0) if evidence.relevance else len(query_words & words_of([text]))
 
     return sorted(golden_sentences(evidence.question), key=value, reverse=True)
 
@@ -122,15 +122,15 @@ def opening(sentence: str, question: str) -> str:
     "" if the question's terms are not all there, or come late, or if the sentence tells too little to be divided, or so
     much that a part of it may answer.
     """
-    asked, words = asked_terms(question), sentence.split()
-    told = words_of([sentence]) - asked
-    if not LEAST_TOLD <= len(told) <= MOST_TOLD:
+    query_terms, words = asked_terms(question), sentence.split()
+    new_words = words_of([sentence]) - query_terms
+    if not LEAST_TOLD <= len(new_words) <= MOST_TOLD:
         return ""
-    seen: set[str] = set()
+    words_so_far: set[str] = set()
     for number, word in enumerate(words, 1):
-        subject = asked <= seen
-        seen |= words_of([word])
-        share = len(seen & told) / len(told)
+        subject = query_terms <= words_so_far
+        words_so_far |= words_of([word])
+        share = len(words_so_far & new_words) / len(new_words)
         if not subject and share > LATE:
             return ""
         if subject and share >= OPENING:
@@ -140,12 +140,12 @@ def opening(sentence: str, question: str) -> str:
 
 def fragments(sentence: str, question: str) -> list[str]:
     """The halves of a sentence that have half of the question's terms. A short sentence has none."""
-    words, asked = sentence.split(), asked_terms(question)
+    words, query_terms = sentence.split(), asked_terms(question)
     if len(words) < SHORTEST_CUT:
         return []
     size = round(len(words) / 2)
     halves = (" ".join(words[:size]), " ".join(words[-size:]))
-    return [half for half in halves if 2 * len(asked & words_of([half])) >= len(asked)]
+    return [half for half in halves if 2 * len(query_terms & words_of([half])) >= len(query_terms)]
 
 
 def _item(question: Question) -> Item:
@@ -155,22 +155,22 @@ def _item(question: Question) -> Item:
 def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
     """Sentences on the question's subject that answer nothing: no snippet, a shared term, no item of the answer."""
     snippets = [normalise(snippet.text) for snippet in evidence.question.snippets or ()]
-    asked = words_of([evidence.question.body])
+    query_words = words_of([evidence.question.body])
     for document in documents:
         for sentence in sentences(document):
             text = one_line(sentence.text)
-            fits = SHORTEST <= len(text) <= LONGEST and asked & words_of([text])
+            fits = SHORTEST <= len(text) <= LONGEST and query_words & words_of([text])
             if fits and not is_golden(text, snippets) and not (evidence.answer and coverage(text, evidence.answer)):
                 yield text
 
 
 def _nearest(documents: Iterable[Document], evidence: Evidence) -> list[str]:
     """Those of `_near` that share the most terms with the question: the hardest to tell from an answer."""
-    asked = words_of([evidence.question.body])
-    found = sorted(_near(documents, evidence), key=lambda text: len(asked & words_of([text])), reverse=True)
-    return found[:HARDEST]
+    query_words = words_of([evidence.question.body])
+    by_overlap = sorted(_near(documents, evidence), key=lambda text: len(query_words & words_of([text])), reverse=True)
+    return by_overlap[:HARDEST]
 
 
-def _some(texts: Sequence[str], seed: int, *names: str) -> list[str]:
+def _sample(texts: Sequence[str], seed: int, *names: str) -> list[str]:
     distinct = list(dict.fromkeys(texts))
     return random_of(seed, *names).sample(distinct, min(PER_METHOD, len(distinct)))

@@ -65,17 +65,17 @@ class Generation:
 
     def run(self) -> Collected:
         """Make all rows, and write them with report and data card."""
-        parts = list(self._parts())
-        records = (record for step in parts for record in step.records())
-        found = collect(records, self.space.folder, self.settings.seed)
+        steps = list(self._steps())
+        records = (record for step in steps for record in step.records())
+        collected = collect(records, self.space.folder, self.settings.seed)
         made_by = {"mpir": __version__, **asdict(self.settings), "steps": list(self.steps)}
         if "generated" in self.steps:
             made_by |= {"training": asdict(self._training), "decoding": self._written()}
-        write_report(self.space.folder, found, self.counts, made_by)
-        write_dataset(self.space.folder, found, made_by)
-        return found
+        write_report(self.space.folder, collected, self.counts, made_by)
+        write_dataset(self.space.folder, collected, made_by)
+        return collected
 
-    def _parts(self) -> Iterator[Step]:
+    def _steps(self) -> Iterator[Step]:
         if self.settings.qasc:
             items = self._read_items()
             yield from self._from_items("", items)
@@ -90,30 +90,30 @@ class Generation:
         settings, source = self.settings, self.settings.qasc
         items = islice(read_items(source, skip_bad=settings.skip_bad, counts=counts), settings.limit)
         identity = {"file": _identity(source), "limit": settings.limit, "skip_bad": settings.skip_bad}
-        step = self._step("items", items, lambda part: _dicts(part, {}), identity, counts=counts)
+        step = self._step("items", items, lambda batch: _dicts(batch, {}), identity, counts=counts)
         if not step.chunks:
             raise InputError(f"{source}: there is not one good row; expected rows in QASC's format.")
         return step
 
     def _from_items(self, prefix: str, items: Step) -> Iterator[Step]:
         """The paper's methods over items, whatever the items come from."""
-        seed, made = self.settings.seed, {}
+        seed, steps = self.settings.seed, {}
         if {"combined", "swap"} & set(self.steps):
-            made["combined"] = self._over(
-                prefix + "combined", items, lambda part: (facts.combined_rows(part, seed), {})
+            steps["combined"] = self._over(
+                prefix + "combined", items, lambda batch: (facts.combined_rows(batch, seed), {})
             )
         if {"partial", "swap", "generated"} & set(self.steps):
-            made["partial"] = self._partial(prefix, items)
-        yield from (step for name, step in made.items() if name in self.steps)
+            steps["partial"] = self._partial(prefix, items)
+        yield from (step for name, step in steps.items() if name in self.steps)
         if "similar" in self.steps:
             yield self._similar(prefix, items)
         if "swap" in self.steps:
-            yield self._swap(prefix, items, list(made.values()))
+            yield self._swap(prefix, items, list(steps.values()))
 
     def _partial(self, prefix: str, items: Step) -> Step:
         relevance, seed = self._perspective("relevance"), self.settings.seed
         identity = {"relevance": relevance.fingerprint}
-        return self._over(prefix + "partial", items, lambda part: facts.partial_rows(part, relevance, seed), identity)
+        return self._over(prefix + "partial", items, lambda batch: facts.partial_rows(batch, relevance, seed), identity)
 
     def _similar(self, prefix: str, items: Step) -> Step:
         models = similar.Models(self._perspective("sts"), self._perspective("relevance"))
@@ -125,7 +125,7 @@ class Generation:
             step = self._over(
                 prefix + "similar",
                 items,
-                lambda part: similar.similar_rows(part, index, models, settings.threshold, settings.seed),
+                lambda batch: similar.similar_rows(batch, index, models, settings.threshold, settings.seed),
                 {"models": [models.sts.fingerprint, models.relevance.fingerprint], "threshold": settings.threshold},
             )
         similar.check_found(step.counts, settings.threshold)
@@ -142,7 +142,7 @@ class Generation:
         return self._step(
             prefix + "swap",
             paired,
-            lambda part: _dicts(*swap_rows(part, finder, neighbours, settings.probability, settings.seed)),
+            lambda batch: _dicts(*swap_rows(batch, finder, neighbours, settings.probability, settings.seed)),
             {"rows": [step.fingerprint for step in rows], **identity, "seed": settings.seed},
         )
 
@@ -155,25 +155,25 @@ class Generation:
         from mpir.sia.writer import CUES, Writer
 
         settings, training = self.settings, asdict(self._training)
-        made = {kind: self._train(kind, items) for kind in CUES}
+        trained = {target: self._train(target, items) for target in CUES}
         shared = {"max_length": training["max_length"], "device": settings.device, "precision": settings.precision}
-        writers = Writers(**{kind: Writer(folder, kind, **shared) for kind, folder in made.items()})
-        most = settings.limit if settings.sentences is None else settings.sentences
-        sources = islice(read_sources(settings.sources, self._evaluation()), most)
+        writers = Writers(**{target: Writer(folder, target, **shared) for target, folder in trained.items()})
+        limit = settings.limit if settings.sentences is None else settings.sentences
+        sources = islice(read_sources(settings.sources, self._evaluation()), limit)
         relevance = self._perspective("relevance")
         identity = {
             "training": [training, items.fingerprint, self._bioasq.fingerprint if "graded" in self.steps else ""],
             "decoding": self._written(),
             "filters": [asdict(settings.filters), relevance.fingerprint],
             "sources": [_identity(path) for path in settings.sources],
-            "limit": most,
+            "limit": limit,
             "seed": settings.seed,
         }
         step = self._step(
             "generated-items",
             sources,
-            lambda part: _dicts(
-                *generate_items(part, writers, relevance, self._decoding, settings.filters, seed=settings.seed)
+            lambda batch: _dicts(
+                *generate_items(batch, writers, relevance, self._decoding, settings.filters, seed=settings.seed)
             ),
             identity,
             size=PER_CHUNK,
@@ -185,20 +185,20 @@ class Generation:
             )
         return step
 
-    def _train(self, kind: str, items: Step) -> Path:
+    def _train(self, target: str, items: Step) -> Path:
         from mpir.io.hash import fingerprint
         from mpir.sia.writer import train_writer
 
         settings, training = self.settings, asdict(self._training)
         partial = self._partial("", items)
-        golden = self._bioasq if "graded" in self.steps and kind == "query" else None
+        golden = self._bioasq if "graded" in self.steps and target == "query" else None
         rows = [step.fingerprint for step in (partial, golden) if step]
-        identity = fingerprint({"kind": kind, "rows": rows, "training": training, "seed": settings.seed})
-        folder = self.space.prepare(f"writer-{kind}", identity)
+        identity = fingerprint({"kind": target, "rows": rows, "training": training, "seed": settings.seed})
+        folder = self.space.prepare(f"writer-{target}", identity)
 
         def examples() -> Iterator[tuple[str, str]]:
             """(source, target) of everything that this kind of writer learns from."""
-            if kind == "partial":
+            if target == "partial":
                 yield from ((item.full, record["sentence"]) for item, record in _joined(items, partial))
                 return
             yield from ((item.full, item.question) for item in _items(items) if asks(item.question))
@@ -207,7 +207,7 @@ class Generation:
                     yield record["sentence"], record["query"]
 
         return train_writer(
-            kind,
+            target,
             examples,
             self._training,
             folder,
@@ -238,26 +238,31 @@ class Generation:
         with LuceneIndex(folder) as index:
 
             def work(questions: Sequence[Question]) -> tuple[list[Record], dict[str, int]]:
-                found = _evidence(questions, index, self._answers, relevance)
-                rows = [row.to_dict() for one in found for name in chosen for row in makers[name](one, settings.seed)]
+                evidence_list = _evidence(questions, index, self._answers, relevance)
+                rows = [
+                    row.to_dict()
+                    for evidence in evidence_list
+                    for name in chosen
+                    for row in makers[name](evidence, settings.seed)
+                ]
                 return rows, {}
 
             questions = islice(self._questions(counts), settings.limit)
             return self._step("bioasq", questions, work, identity, counts=counts, size=QUESTIONS_PER_CHUNK)
 
     def _questions(self, counts: Counter[str]) -> Iterator[Question]:
-        evaluation, seen = self._evaluation(), set[str]()
+        evaluation, known_texts = self._evaluation(), set[str]()
         for question in (q for path in self.settings.bioasq for q in read_questions(path)):
             if evaluation.holds(question.id, question.body):
                 counts["questions kept for evaluation, left out"] += 1
-            elif question.id not in seen:
-                seen.add(question.id)
+            elif question.id not in known_texts:
+                known_texts.add(question.id)
                 counts["questions"] += 1
                 yield question
 
     def _evaluation(self) -> EvaluationQuestions:
-        kept = (q for path in self.settings.exclude for q in read_questions(path))
-        return EvaluationQuestions((q.id, q.body) for q in kept)
+        questions = (q for path in self.settings.exclude for q in read_questions(path))
+        return EvaluationQuestions((q.id, q.body) for q in questions)
 
     def _written(self) -> dict[str, Any]:
         """How text is sampled, and in which number format, which the hardware may decide."""
@@ -281,7 +286,7 @@ class Generation:
     def _over(self, name: str, items: Step, work: Any, identity: Mapping[str, Any] | None = None) -> Step:
         """A step that makes rows from chunks of items."""
         depends = {"items": items.fingerprint, "seed": self.settings.seed, **(identity or {})}
-        return self._step(name, _items(items), lambda part: _dicts(*work(part)), depends)
+        return self._step(name, _items(items), lambda batch: _dicts(*work(batch)), depends)
 
     def _step(
         self,
@@ -303,8 +308,8 @@ def _items(step: Step) -> Iterator[Item]:
     return map(Item.from_dict, step.records())
 
 
-def _dicts(made: Iterable[SiaRow | Item], counts: Mapping[str, int]) -> tuple[list[Record], Mapping[str, int]]:
-    return [one.to_dict() for one in made], counts
+def _dicts(rows: Iterable[SiaRow | Item], counts: Mapping[str, int]) -> tuple[list[Record], Mapping[str, int]]:
+    return [row.to_dict() for row in rows], counts
 
 
 def _joined(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:
@@ -327,8 +332,8 @@ def _evidence(
 ) -> Iterator[graded.Evidence]:
     pairs = [(question.body, text) for question in questions for text in graded.golden_sentences(question)]
     scores = dict(zip(pairs, score_pairs([relevance], pairs).values[:, 0].tolist(), strict=True))
-    found = index.search_batch([question.body for question in questions], NEAR + 1)
-    for question, near in zip(questions, found, strict=True):
+    results = index.search_batch([question.body for question in questions], NEAR + 1)
+    for question, near in zip(questions, results, strict=True):
         golden = [document for name in question.documents or () if (document := _known(index, name))]
         names = set(question.documents or ())
         wrong = [document for document in near if document.id not in names]

@@ -26,9 +26,9 @@ def read_items(source: str, *, skip_bad: bool = False, counts: Counter[str] | No
     Raises:
         InputError: no such source, or a row that lacks a field (row and field are named).
     """
-    for place, record in _records(source):
+    for location, record in _records(source):
         try:
-            yield _item(record, place)
+            yield _item(record, location)
         except BadRowError as error:
             if not skip_bad:
                 raise
@@ -39,9 +39,9 @@ def read_items(source: str, *, skip_bad: bool = False, counts: Counter[str] | No
 class BadRowError(InputError):
     """A row without `field`."""
 
-    def __init__(self, place: str, field: str, found: Any) -> None:
+    def __init__(self, location: str, field: str, value: Any) -> None:
         super().__init__(
-            f"{place}: {field} is {format_value(found)}; expected a text as in QASC, so correct the row or pass "
+            f"{location}: {field} is {format_value(value)}; expected a text as in QASC, so correct the row or pass "
             "--skip-bad."
         )
         self.field = field
@@ -69,29 +69,29 @@ def _from_hub(name: str) -> Iterator[dict[str, Any]]:
         yield from rows
 
 
-def _item(record: Mapping[str, Any], place: str) -> Item:
+def _item(record: Mapping[str, Any], location: str) -> Item:
     question = record.get("question")
     stem = question.get("stem") if isinstance(question, Mapping) else question
     texts = {"question": stem, **{name: record.get(name) for name in FACTS}}
     for name, value in texts.items():
         if not isinstance(value, str) or not value.strip():
-            raise BadRowError(place, name, value)
+            raise BadRowError(location, name, value)
     clean = {name: one_line(str(value)) for name, value in texts.items()}
-    identity = str(record.get("id") or place.rpartition(" ")[2])
-    answer = _answer(record, question, place)
+    identity = str(record.get("id") or location.rpartition(" ")[2])
+    answer = _answer(record, question, location)
     return Item(identity, clean["question"], clean["combinedfact"], (clean["fact1"], clean["fact2"]), answer)
 
 
-def _answer(record: Mapping[str, Any], question: Any, place: str) -> str:
+def _answer(record: Mapping[str, Any], question: Any, location: str) -> str:
     """The text of the right choice. The choices are a list (QASC's files) or two parallel lists (the hub's)."""
     choices = question.get("choices") if isinstance(question, Mapping) else record.get("choices")
     if isinstance(choices, Mapping):
         texts, labels = choices.get("text") or [], choices.get("label") or []
         choices = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=False)]
     if not isinstance(choices, list) or not choices:
-        raise BadRowError(place, "choices", choices)
+        raise BadRowError(location, "choices", choices)
     key = record.get("answerKey")
-    found = [c["text"] for c in choices if isinstance(c, Mapping) and c.get("label") == key and c.get("text")]
-    if not found:
-        raise BadRowError(place, "answerKey", key)
-    return one_line(str(found[0]))
+    answers = [c["text"] for c in choices if isinstance(c, Mapping) and c.get("label") == key and c.get("text")]
+    if not answers:
+        raise BadRowError(location, "answerKey", key)
+    return one_line(str(answers[0]))

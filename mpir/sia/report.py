@@ -40,38 +40,40 @@ FIELDS = """\
 """
 
 
-def write_report(folder: Path, found: Collected, counts: Mapping[str, Mapping[str, int]], made_by: Any) -> None:
+def write_report(folder: Path, collected: Collected, counts: Mapping[str, Mapping[str, int]], made_by: Any) -> None:
     """Write ``report.md`` and ``report.json``. Raises OutputError where they cannot be written."""
     with atomic_write(folder / "report.md") as stream:
-        stream.write("\n".join(_report(found, counts)) + "\n")
-    rows = [{"score": s, "method": m, "rows": n} for (s, m), n in sorted(found.rows.items(), reverse=True)]
-    values = {"rows": rows, "splits": found.splits, "removed": found.removed, "leakage": found.leakage}
+        stream.write("\n".join(_report(collected, counts)) + "\n")
+    rows = [{"score": s, "method": m, "rows": n} for (s, m), n in sorted(collected.rows.items(), reverse=True)]
+    values = {"rows": rows, "splits": collected.splits, "removed": collected.removed, "leakage": collected.leakage}
     write_json(folder / "report.json", {**values, "counts": counts, "made_by": made_by})
 
 
-def _report(found: Collected, counts: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    yield f"# SIA data: {found.rows.total():,} rows\n"
-    yield from _table(found)
+def _report(collected: Collected, counts: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    yield f"# SIA data: {collected.rows.total():,} rows\n"
+    yield from _table(collected)
     yield "\n## Splits, repetitions, leakage\n"
-    yield from (f"- {name}: {n:,} rows" for name, n in sorted(found.splits.items(), reverse=True))
-    yield from (f"- removed, {name}: {n:,}" for name, n in sorted(found.removed.items()))
-    yield from (f"- {name}: {value:g}" for name, value in found.leakage.items())
+    yield from (f"- {name}: {n:,} rows" for name, n in sorted(collected.splits.items(), reverse=True))
+    yield from (f"- removed, {name}: {n:,}" for name, n in sorted(collected.removed.items()))
+    yield from (f"- {name}: {value:g}" for name, value in collected.leakage.items())
     yield "\n## What each step counted\n"
-    yield from (f"- {step}: {name}: {n:,}" for step, part in counts.items() for name, n in sorted(part.items()))
+    yield from (
+        f"- {step}: {name}: {n:,}" for step, step_counts in counts.items() for name, n in sorted(step_counts.items())
+    )
     yield "\n## Rows to read\n\nWould a person agree with the order of the scores?"
-    for (score, method), reservoir in sorted(found.reading.items(), reverse=True):
+    for (score, method), reservoir in sorted(collected.reading.items(), reverse=True):
         yield f"\n### {score} · {method}\n"
         yield from (f"{i}. **{r['query']}** {r['sentence']}" for i, r in enumerate(reservoir.kept, 1))
 
 
-def _table(found: Collected) -> Iterator[str]:
+def _table(collected: Collected) -> Iterator[str]:
     yield "| score | method | rows | words in the query | words in the sentence |\n| --- | --- | --- | --- | --- |"
-    for key, n in sorted(found.rows.items(), reverse=True):
+    for key, n in sorted(collected.rows.items(), reverse=True):
         score, method = key
-        yield f"| {score} | {method} | {n:,} | {found.query_words[key] / n:.1f} | {found.words[key] / n:.1f} |"
+        yield f"| {score} | {method} | {n:,} | {collected.query_words[key] / n:.1f} | {collected.words[key] / n:.1f} |"
 
 
-def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) -> None:
+def write_dataset(folder: Path, collected: Collected, made_by: Mapping[str, Any]) -> None:
     """Write ``folder/dataset``: one Parquet file for each split and a data card; `load_dataset` takes the folder.
 
     Raises:
@@ -81,9 +83,9 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
         from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    names = [name for name in SPLITS if found.splits[name]]
+    names = [name for name in SPLITS if collected.splits[name]]
     files = "\n".join(f"  - {{split: {name}, path: {name}.parquet}}" for name in names)
-    card = CARD_HEAD.format(files=files) + "\n".join(_card(found, made_by))
+    card = CARD_HEAD.format(files=files) + "\n".join(_card(collected, made_by))
     try:
         with atomic_folder(folder / "dataset", DATASET) as temporary, TemporaryDirectory() as cache:
             for name in names:
@@ -95,15 +97,15 @@ def write_dataset(folder: Path, found: Collected, made_by: Mapping[str, Any]) ->
         raise OutputError(message) from error
 
 
-def _card(found: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:
+def _card(collected: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:
     yield "# Semantic information availability\n"
-    yield f"{found.rows.total():,} rows of (query, sentence, score), made automatically by mpir {__version__}.\n"
+    yield f"{collected.rows.total():,} rows of (query, sentence, score), made automatically by mpir {__version__}.\n"
     yield "The score says how much of the information that the query asks for the sentence holds:\n"
     yield from (f"- {score}: {meaning}" for score, meaning in SCALE.items())
     yield "\nThe methods:\n"
-    yield from (f"- {method}: {_meaning(method)}" for method in sorted({method for _, method in found.rows}))
+    yield from (f"- {method}: {_meaning(method)}" for method in sorted({method for _, method in collected.rows}))
     yield f"\n{FIELDS}"
-    yield from _table(found)
+    yield from _table(collected)
     yield "\nNo person has checked the rows. Made by:\n\n```"
     yield from (f"{name}: {value}" for name, value in made_by.items())
     yield "```\n\nThe licence is that of the sources named above.\n"

@@ -69,9 +69,9 @@ class Item:
         """A JSON-able dictionary."""
         return asdict(self)
 
-    def row(self, sentence: str, score: int, method: str, seed: int, *others: str) -> SiaRow:
+    def row(self, sentence: str, score: int, method: str, seed: int, *related: str) -> SiaRow:
         """A row of this item's question; `others` are further sources' ids."""
-        return SiaRow(self.question, sentence, score, self.origin + method, (self.id, *others), seed)
+        return SiaRow(self.question, sentence, score, self.origin + method, (self.id, *related), seed)
 
 
 def random_of(seed: int, *names: str) -> Random:

@@ -28,7 +28,7 @@ SAME = 4.8
 """Questions that the STS perspective finds this similar (of 5) are taken for one question in other words."""
 RIVAL, SHARED = 0.6, 0.5
 """A fact may answer if it has this share of the answering fact's relevance, or more than this share of its terms."""
-KEPT = "pair: similar"
+SIMILAR_PAIR = "pair: similar"
 BINS = "similarity of the nearest question at least "
 
 
@@ -57,21 +57,23 @@ def similar_rows(
     Pairs whose similarity by STS is below `threshold`, or so high that both ask the same, are left out. Beyond the
     paper, so are rows whose fact may answer: it is about the same matter, or nearly as relevant as the fact that does.
     """
-    found = index.search_batch([item.question for item in items], CANDIDATES + 1)
+    results = index.search_batch([item.question for item in items], CANDIDATES + 1)
     pairs = [
-        (item, other)
-        for item, documents in zip(items, found, strict=True)
-        for other in map(_item, documents)
-        if normalise(other.question) != normalise(item.question)
+        (item, second)
+        for item, documents in zip(items, results, strict=True)
+        for second in map(_item, documents)
+        if normalise(second.question) != normalise(item.question)
     ]
-    values = score_pairs([models.sts], [(one.question, other.question) for one, other in pairs]).values[:, 0]
+    values = score_pairs([models.sts], [(first.question, second.question) for first, second in pairs]).values[:, 0]
     counts = Counter({"questions": len(items), **_nearest(pairs, values)})
     counts["pair: below the threshold"] = int((values < threshold).sum())
     counts["pair: the same question"] = int((values >= SAME).sum())
-    counts[KEPT] = len(pairs) - counts["pair: below the threshold"] - counts["pair: the same question"]
-    kept = [(value, *pair) for pair, value in zip(pairs, values, strict=True) if threshold <= value < SAME]
-    both = [(value, *way) for value, one, other in kept for way in ((one, other), (other, one))]
-    strange = [(value, one, other) for value, one, other in both if not _same_matter(one, other)]
+    counts[SIMILAR_PAIR] = len(pairs) - counts["pair: below the threshold"] - counts["pair: the same question"]
+    scored_pairs = [(value, *pair) for pair, value in zip(pairs, values, strict=True) if threshold <= value < SAME]
+    both = [
+        (value, *direction) for value, first, second in scored_pairs for direction in ((first, second), (second, first))
+    ]
+    strange = [(value, first, second) for value, first, second in both if not _same_matter(first, second)]
     chosen = _most_similar(strange)
     rows = [
         question.row(source.full, 0, "similar", seed, source.id)
@@ -87,26 +89,26 @@ def similar_rows(
 def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[SimilarPair]:
     """Of each question's pairs the one of the most similar questions, so that none has many rows of one score."""
     best: dict[str, tuple[float, Item, Item]] = {}
-    for value, one, other in pairs:
-        if one.id not in best or value > best[one.id][0]:
-            best[one.id] = (value, one, other)
-    return [(one, other) for _, one, other in best.values()]
+    for value, first, second in pairs:
+        if first.id not in best or value > best[first.id][0]:
+            best[first.id] = (value, first, second)
+    return [(first, second) for _, first, second in best.values()]
 
 
 def _nearest(pairs: Sequence[SimilarPair], values: F64) -> Counter[str]:
     """In how many questions the nearest other one reaches a similarity, in steps of a tenth."""
     nearest: dict[str, float] = {}
-    for (one, _), value in zip(pairs, values, strict=True):
+    for (item, _), value in zip(pairs, values, strict=True):
         if value < SAME:
-            nearest[one.id] = max(nearest.get(one.id, 0.0), float(value))
+            nearest[item.id] = max(nearest.get(item.id, 0.0), float(value))
     return Counter(f"{BINS}{n / 10:.1f}" for value in nearest.values() for n in range(1, int(value * 10) + 1))
 
 
 def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> Bool:
     """Whether the second item's fact comes near the fact that answers the first's question, by relevance (N,)."""
-    own = [(question.question, question.full) for question, _ in pairs]
-    other = [(question.question, source.full) for question, source in pairs]
-    values = score_pairs([relevance], [*own, *other]).values[:, 0]
+    own_facts = [(question.question, question.full) for question, _ in pairs]
+    other_facts = [(question.question, source.full) for question, source in pairs]
+    values = score_pairs([relevance], [*own_facts, *other_facts]).values[:, 0]
     return np.asarray(values[len(pairs) :] >= RIVAL * values[: len(pairs)])
 
 
@@ -115,15 +117,17 @@ def _same_matter(question: Item, source: Item) -> bool:
     return names(source.full, question.answer) or _share_a_fact(question, source)
 
 
-def _share_a_fact(one: Item, other: Item) -> bool:
+def _share_a_fact(first: Item, second: Item) -> bool:
     return any(
-        _alike(words_of([a]), words_of([b])) for a in (one.full, *one.partial) for b in (other.full, *other.partial)
+        _alike(words_of([a]), words_of([b]))
+        for a in (first.full, *first.partial)
+        for b in (second.full, *second.partial)
     )
 
 
-def _alike(one: set[str], other: set[str]) -> bool:
+def _alike(first: set[str], second: set[str]) -> bool:
     """Whether the texts of these terms say much the same: the shorter's terms are mostly in the longer one's."""
-    return len(one & other) > SHARED * min(len(one), len(other))
+    return len(first & second) > SHARED * min(len(first), len(second))
 
 
 def _item(document: Document) -> Item:
@@ -133,10 +137,10 @@ def _item(document: Document) -> Item:
 
 def check_found(counts: Mapping[str, int], threshold: float) -> None:
     """Raise InputError, with a value that one question in ten reaches, if the threshold left no pairs."""
-    if counts.get(KEPT):
+    if counts.get(SIMILAR_PAIR):
         return
-    wanted = max(1, counts.get("questions", 0) // 10)
-    reached = [float(name.removeprefix(BINS)) for name, n in counts.items() if name.startswith(BINS) and n >= wanted]
+    expected = max(1, counts.get("questions", 0) // 10)
+    reached = [float(name.removeprefix(BINS)) for name, n in counts.items() if name.startswith(BINS) and n >= expected]
     advice = f"try --threshold {max(reached):g}" if reached else "there are too few questions that share a word"
     raise InputError(f"similar questions: no pair reaches the similarity {threshold:g} of 5; {advice}.")
 

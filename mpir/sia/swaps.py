@@ -27,9 +27,9 @@ def swap_rows(
     question names: it still has to answer almost all of what is asked, and not all of it (a word that nobody asked for
     may go without loss). A sentence in which nothing was replaced gives no row.
     """
-    made, counts = [], Counter[str]()
-    found = finder.find([row.sentence for row, _ in rows])
-    for (row, answer), spans in zip(rows, found, strict=True):
+    swapped, counts = [], Counter[str]()
+    entities = finder.find([row.sentence for row, _ in rows])
+    for (row, answer), spans in zip(rows, entities, strict=True):
         score, name = LOWERED[row.sia_score]
         random = random_of(seed, "swap", str(row.sia_score), *row.source_ids, row.sentence)
         chosen = [span for span in spans if random.random() < probability]
@@ -43,15 +43,15 @@ def swap_rows(
             counts["nothing replaced"] += 1
             continue
         method = row.method.replace(name, f"swap-{name}")
-        made.append(SiaRow(row.query, sentence, score, method, row.source_ids, seed))
-    return made, counts
+        swapped.append(SiaRow(row.query, sentence, score, method, row.source_ids, seed))
+    return swapped, counts
 
 
 def _one_asked(row: SiaRow, spans: list[EntitySpan], answer: str, random: Random) -> list[EntitySpan]:
     """One of the spans, at random, that share a term with the question and none with the answer; none if none does."""
-    asked, kept = asked_terms(row.query), words_of([answer])
+    query_terms, answer_words = asked_terms(row.query), words_of([answer])
     terms = {span: words_of([row.sentence[slice(*span)]]) for span in spans}
-    free = [span for span, words in terms.items() if words & asked and not words & kept]
+    free = [span for span, words in terms.items() if words & query_terms and not words & answer_words]
     return [random.choice(free)] if free else []
 
 

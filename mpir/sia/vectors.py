@@ -44,7 +44,7 @@ def train_vectors(
     *,
     size: int = 100,
     window: int = 5,
-    least: int = 5,
+    min_count: int = 5,
     epochs: int = 5,
     workers: int = 1,
     seed: int = 1,
@@ -52,8 +52,8 @@ def train_vectors(
 ) -> Path:
     """Train word2vec (skip-gram; Mikolov et al. 2013) over a corpus, streaming, and save the vectors.
 
-    `least` is how often a word must occur to have a vector. The folder gets ``vectors.bin`` and ``made_by.json``. More
-    than one worker is faster, and gives other vectors in every run.
+    `min_count` is how often a word must occur to have a vector. The folder gets ``vectors.bin`` and ``made_by.json``.
+    More than one worker is faster, and gives other vectors in every run.
 
     Raises:
         InputError: a corpus that cannot be read, or in which no word occurs often enough.
@@ -63,12 +63,12 @@ def train_vectors(
         from gensim.models import Word2Vec
 
     tokens = Tokens(paths)
-    settings = {"size": size, "window": window, "least": least, "epochs": epochs, "workers": workers, "seed": seed}
-    model = Word2Vec(vector_size=size, window=window, min_count=least, sg=1, workers=workers, seed=seed)
+    settings = {"size": size, "window": window, "least": min_count, "epochs": epochs, "workers": workers, "seed": seed}
+    model = Word2Vec(vector_size=size, window=window, min_count=min_count, sg=1, workers=workers, seed=seed)
     model.build_vocab(progress(tokens) if progress else tokens)
     if not len(model.wv):
         raise InputError(
-            f"{format_names(tokens.paths)}: no word occurs {least} times; give a larger corpus or a lower --least."
+            f"{format_names(tokens.paths)}: no word occurs {min_count} times; give a larger corpus or a lower --least."
         )
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
@@ -110,8 +110,8 @@ class Neighbours:
         return [name for name in near if name.isalpha() and not _same_word(key, name)][:NEIGHBOURS]
 
 
-def _same_word(one: str, other: str) -> bool:
+def _same_word(first: str, second: str) -> bool:
     """Whether two words begin with the same two thirds of letters, so that they differ in their ending at most."""
-    one, other = one.lower(), other.lower()
-    shared = max(3, 2 * max(len(one), len(other)) // 3)
-    return one[:shared] == other[:shared]
+    first, second = first.lower(), second.lower()
+    shared = max(3, 2 * max(len(first), len(second)) // 3)
+    return first[:shared] == second[:shared]

@@ -110,9 +110,9 @@ def _has_content(folder: Path) -> bool:
 
 
 def _write(path: Path, records: Iterable[Record], counts: Mapping[str, int]) -> None:
-    kept = list(records)
+    record_list = list(records)
     with atomic_write(path) as stream:
-        for value in ({"counts": dict(counts)}, *kept):
+        for value in ({"counts": dict(counts)}, *record_list):
             stream.write(json.dumps(add_checksum(value), ensure_ascii=False) + "\n")
 
 

@@ -52,7 +52,13 @@ class Writer:
     """A causal checkpoint with the cue that asks it for one kind of text."""
 
     def __init__(
-        self, checkpoint: str | Path, kind: str, *, max_length: int = 192, device: str = "auto", precision: str = "fp32"
+        self,
+        checkpoint: str | Path,
+        target: str,
+        *,
+        max_length: int = 192,
+        device: str = "auto",
+        precision: str = "fp32",
     ) -> None:
         """Load a checkpoint from a folder or a hub; `precision` is that of its weights, by name or "auto".
 
@@ -73,7 +79,7 @@ class Writer:
         if self.tokenizer.eos_token_id is None:
             raise ArtefactError(f"{checkpoint}: its tokenizer has no end-of-text token; choose another checkpoint.")
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
-        self.checkpoint, self.cue, self.max_length = str(checkpoint), CUES[kind], max_length
+        self.checkpoint, self.cue, self.max_length = str(checkpoint), CUES[target], max_length
         self.model.to(where)
         with checkpoint_errors(checkpoint, EXPECTED):
             _compute_logits_in_fp32(self.model)
@@ -97,18 +103,18 @@ class Writer:
             mask[row, : len(tokens)] = 1
         device = self.model.device
         logits = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits[:, :-1]
-        wanted = labels[:, 1:].to(device)
+        targets = labels[:, 1:].to(device)
         losses = torch.nn.functional.cross_entropy(
-            logits.transpose(1, 2), wanted, ignore_index=IGNORED, reduction="none"
+            logits.transpose(1, 2), targets, ignore_index=IGNORED, reduction="none"
         )
-        return losses.sum(dim=1) / (wanted != IGNORED).sum(dim=1)
+        return losses.sum(dim=1) / (targets != IGNORED).sum(dim=1)
 
     def _encode(self, source: str, target: str) -> tuple[list[int], int]:
         """The tokens of source, cue, target and end, and where the target starts; a long source loses its end."""
-        wanted = [*self._token_ids(f" {target}"), self.tokenizer.eos_token_id]
-        wanted = wanted[: self.max_length // 2]
-        prompt = self._prompt(source, self.max_length - len(wanted))
-        return prompt + wanted, len(prompt)
+        target_ids = [*self._token_ids(f" {target}"), self.tokenizer.eos_token_id]
+        target_ids = target_ids[: self.max_length // 2]
+        prompt = self._prompt(source, self.max_length - len(target_ids))
+        return prompt + target_ids, len(prompt)
 
     def _prompt(self, source: str, room: int) -> list[int]:
         cue = self._token_ids(self.cue)
@@ -133,7 +139,7 @@ class Writer:
         encoded = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(self.model.device)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            found = self.model.eval().generate(
+            generated = self.model.eval().generate(
                 **encoded,
                 do_sample=True,
                 top_p=decoding.top_p,
@@ -142,7 +148,7 @@ class Writer:
                 max_new_tokens=decoding.most_tokens,
                 pad_token_id=self.tokenizer.pad_token_id,
             )
-        tails = self.tokenizer.batch_decode(found[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
+        tails = self.tokenizer.batch_decode(generated[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
         texts = [" ".join(tail.split()) for tail in tails]
         losses = self.loss(list(zip(sources, texts, strict=True))).tolist()
         return [Written(text, value) for text, value in zip(texts, losses, strict=True)]
@@ -162,7 +168,7 @@ def _compute_logits_in_fp32(model: Any) -> None:
 
 
 def train_writer(
-    kind: str,
+    target: str,
     examples: Examples,
     settings: Training,
     folder: Path,
@@ -184,25 +190,25 @@ def train_writer(
     """
     model_folder = folder / "model"
     half = choose_dtype(precision, [choose_device(device)]) is torch.bfloat16
-    made_by = {"kind": kind, "seed": seed, "autocast": "bf16" if half else "", **asdict(settings)}
+    made_by = {"kind": target, "seed": seed, "autocast": "bf16" if half else "", **asdict(settings)}
     identity = fingerprint(made_by)
     if model_folder.is_dir() and _made_by(model_folder) == identity:
         return model_folder
-    writer = Writer(settings.checkpoint, kind, max_length=settings.max_length, device=device)
+    writer = Writer(settings.checkpoint, target, max_length=settings.max_length, device=device)
     steps = settings.epochs * sum(1 for _ in batched(examples(), settings.batch_size))
     optimiser = torch.optim.AdamW(writer.model.parameters(), lr=settings.learning_rate)
     rate = get_linear_schedule_with_warmup(optimiser, steps // 20, steps)
-    parts = {"model": writer.model, "optimiser": optimiser, "rate": rate}
-    done = _restore(folder / STATE, identity, parts)
-    if not done:
+    stateful = {"model": writer.model, "optimiser": optimiser, "rate": rate}
+    finished_steps = _restore(folder / STATE, identity, stateful)
+    if not finished_steps:
         torch.manual_seed(seed)
-    bar = tqdm(_batches(examples, settings, seed), desc=f"training {kind}", total=steps, disable=not progress)
+    bar = tqdm(_batches(examples, settings, seed), desc=f"training {target}", total=steps, disable=not progress)
     for number, pairs in enumerate(bar, 1):
-        if number <= done:
+        if number <= finished_steps:
             continue
         _step(writer, pairs, optimiser, rate, half)
         if number % settings.save_every == 0:
-            _save(folder / STATE, identity, number, parts)
+            _save(folder / STATE, identity, number, stateful)
     try:
         with atomic_folder(model_folder, WRITER) as temporary:
             writer.model.save_pretrained(temporary)
@@ -245,13 +251,13 @@ def _step(writer: Writer, pairs: list[TextPair], optimiser: torch.optim.Optimize
     rate.step()
 
 
-def _save(path: Path, identity: str, step: int, parts: dict[str, Any]) -> None:
+def _save(path: Path, identity: str, step: int, stateful: dict[str, Any]) -> None:
     state = {"identity": identity, "step": step, "random": torch.get_rng_state()}
     with write_bytes_with_checksum(path) as stream:
-        torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, stream)
+        torch.save({**state, **{name: holder.state_dict() for name, holder in stateful.items()}}, stream)
 
 
-def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
+def _restore(path: Path, identity: str, stateful: dict[str, Any]) -> int:
     """The number of steps that were done before, with everything as it was then; 0 for a new run.
 
     Raises:
@@ -263,8 +269,8 @@ def _restore(path: Path, identity: str, parts: dict[str, Any]) -> int:
         state = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else {}
         if state.get("identity") != identity:
             return 0
-        for name, part in parts.items():
-            part.load_state_dict(state[name])
+        for name, holder in stateful.items():
+            holder.load_state_dict(state[name])
         torch.set_rng_state(state["random"])
         return int(state["step"])
     except Exception as error:  # torch raises whatever unpickling runs into

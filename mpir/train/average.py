@@ -29,13 +29,17 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
         InputError: a share that is not between 0 and 1.
         OutputError: the folder cannot be written, or something else than a checkpoint stands there.
     """
-    real_number("share", share, "a number from 0 to 1", lambda one: 0 <= one <= 1)
+    real_number("share", share, "a number from 0 to 1", lambda state: 0 <= state <= 1)
     outputs = count_outputs(before)
-    kind = AutoModelForSequenceClassification if outputs and outputs == count_outputs(after) else AutoModel
-    model, other, tokenizer = load_model(before, kind), load_model(after, kind), load_pretrained(AutoTokenizer, before)
-    weights, added = model.state_dict(), other.state_dict()
-    shapes, others = ({name: value.shape for name, value in one.items()} for one in (weights, added))
-    if shapes != others:
+    model_class = AutoModelForSequenceClassification if outputs and outputs == count_outputs(after) else AutoModel
+    model, second_model, tokenizer = (
+        load_model(before, model_class),
+        load_model(after, model_class),
+        load_pretrained(AutoTokenizer, before),
+    )
+    weights, added = model.state_dict(), second_model.state_dict()
+    shapes, second_shapes = ({name: value.shape for name, value in state.items()} for state in (weights, added))
+    if shapes != second_shapes:
         raise ArtefactError(f"{after}: has other weights than {before}; give checkpoints of one encoder.")
     model.load_state_dict(
         {
@@ -59,7 +63,7 @@ def copy_output(checkpoint: str | Path, folder: str | Path, output: int) -> None
     _change_outputs(checkpoint, folder, (output,), "copied", lambda head: torch.cat([head, head[output : output + 1]]))
 
 
-def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged: int) -> None:
+def merge_outputs(checkpoint: str | Path, folder: str | Path, output: int, merged: int) -> None:
     """Write the model whose output `kept` is the mean of what it was and of output `merged`, which is left out.
 
     Two outputs that learned the same thing from other rows become one, at no cost: they read the same states.
@@ -71,17 +75,17 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, kept: int, merged:
     """
 
     def mean(head: torch.Tensor) -> torch.Tensor:
-        head[kept] = (head[kept] + head[merged]) / 2
+        head[output] = (head[output] + head[merged]) / 2
         return torch.cat([head[:merged], head[merged + 1 :]])
 
-    _change_outputs(checkpoint, folder, (kept, merged), "merged", mean)
+    _change_outputs(checkpoint, folder, (output, merged), "merged", mean)
 
 
 def _change_outputs(
     checkpoint: str | Path,
     folder: str | Path,
     outputs: tuple[int, ...],
-    done: str,
+    past_participle: str,
     change: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
     """Write the model with its outputs' weights and biases, a row each, changed."""
@@ -94,7 +98,7 @@ def _change_outputs(
         raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
     if len(set(outputs)) < len(outputs) or not set(outputs) <= set(range(head.out_features)):
         raise InputError(
-            f"{checkpoint}: {format_names(outputs)} cannot be {done}; give "
+            f"{checkpoint}: {format_names(outputs)} cannot be {past_participle}; give "
             f"{'different ones' if len(outputs) > 1 else 'one'} of its {head.out_features} outputs, from 0 on."
         )
     for name, value in list(head.named_parameters()):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mpir.train.examples import Example
 
 
-class Places(NamedTuple):
+class BatchLayout(NamedTuple):
     """The question (N,) and the candidate (N,) that each of N rows is, and which places (Q, C) count."""
 
     question: I64
@@ -32,26 +32,28 @@ class Places(NamedTuple):
 
     def products(self, left: Tensor, right: Tensor) -> Tensor:
         """Every question's vector times every candidate's: (Q, C) from those of the rows, twice (N, W)."""
-        first, other = (torch.tensor(rows) for rows in self.firsts())
-        return left[first.to(left.device)] @ right[other.to(right.device)].T
+        first, candidate_rows = (torch.tensor(rows) for rows in self.firsts())
+        return left[first.to(left.device)] @ right[candidate_rows.to(right.device)].T
 
     def firsts(self) -> tuple[list[int], list[int]]:
         """The row of each question (Q,) and of each candidate (C,), where several have one the first."""
-        first, other = (np.unique(part, return_index=True)[1].tolist() for part in (self.question, self.candidate))
-        return first, other
+        first, second = (
+            np.unique(numbers, return_index=True)[1].tolist() for numbers in (self.question, self.candidate)
+        )
+        return first, second
 
 
-def own_places(rows: Sequence[Example]) -> Places:
+def own_places(rows: Sequence[Example]) -> BatchLayout:
     """Each question's own rows are its candidates, side by side."""
     question = _numbered(row.group for row in rows)
     order = np.argsort(question, kind="stable")
     counts = np.bincount(question)
     candidate = np.empty_like(question)
     candidate[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Places(question, candidate, np.arange(counts.max()) < counts[:, None])
+    return BatchLayout(question, candidate, np.arange(counts.max()) < counts[:, None])
 
 
-def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]]) -> Places:
+def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]]) -> BatchLayout:
     """Every distinct sentence of the rows is a candidate of their every distinct question.
 
     What a question is known to be answered by (`known`, by the texts that `same` makes equal) does not count against
@@ -61,19 +63,22 @@ def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]])
     question, candidate = _numbered(questions), _numbered(sentences)
     distinct = list(dict.fromkeys(sentences))
     mask = np.array(
-        [[text != one and text not in known.get(one, ()) for text in distinct] for one in dict.fromkeys(questions)]
+        [
+            [text != query and text not in known.get(query, ()) for text in distinct]
+            for query in dict.fromkeys(questions)
+        ]
     )
     mask[question, candidate] = True
-    return Places(question, candidate, mask)
+    return BatchLayout(question, candidate, mask)
 
 
 def known_positives(rows: Iterable[Example]) -> dict[str, set[str]]:
     """The texts with a positive label of every question, as `same` has them."""
-    found: dict[str, set[str]] = defaultdict(set)
+    positives: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.label > 0:
-            found[same(row.question)].add(same(row.sentence))
-    return dict(found)
+            positives[same(row.question)].add(same(row.sentence))
+    return dict(positives)
 
 
 def same(text: str) -> str:

@@ -39,11 +39,13 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
             f"{path}: of the perspectives {names} none is a probability, so nothing is calibrated on it; leave "
             "--calibrate out, or train one by a loss such as bce."
         )
-    given = read_rows(path, 1.0) if path else None
-    found = {task.name: task.dev if given is None else given for task in tasks if task.name in probabilities}
-    for name, rows in found.items():
+    judged_rows = read_rows(path, 1.0) if path else None
+    rows_of = {
+        task.name: task.dev if judged_rows is None else judged_rows for task in tasks if task.name in probabilities
+    }
+    for name, rows in rows_of.items():
         check_labels(rows, str(path) if path else f"{name}: dev")
-    return found
+    return rows_of
 
 
 def make_bundle(
@@ -74,7 +76,7 @@ def make_bundle(
             logits = tuner.outputs(list(shown), [index])[:, 0].astype(np.float64)
             calibration[item["output"]], line = calibrate(logits, shown)
             lines.append(f"{task.name}: {line}")
-    card = describe(folder.name, tuner.settings, tuner.tasks, tuner.seen, tuner.evaluate(), notes=lines)
+    card = describe(folder.name, tuner.settings, tuner.tasks, tuner.rows_seen, tuner.evaluate(), notes=lines)
     export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration, stored=stored)
     return lines
 
@@ -97,13 +99,13 @@ def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float]
             f"not calibrated, since positive rows don't score higher than others ({len(rows)} rows); train longer, "
             "or calibrate on other rows"
         )
-    place = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
-    half = np.array([place[row.group] % 2 == 1 for row in rows])
+    group_number = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
+    half = np.array([group_number[row.group] % 2 == 1 for row in rows])
     scaled = slope * logits + shift
-    halves = all(len(set(positive[part])) == 2 for part in (half, ~half))
-    for part in (half, ~half) if halves else ():
-        slope, shift = fit_platt(logits[~part], positive[~part])
-        scaled[part] = slope * logits[part] + shift
+    halves = all(len(set(positive[mask])) == 2 for mask in (half, ~half))
+    for mask in (half, ~half) if halves else ():
+        slope, shift = fit_platt(logits[~mask], positive[~mask])
+        scaled[mask] = slope * logits[mask] + shift
     before, after = (calibration_error(expit(x), positive) for x in (logits, scaled))
     how = "halves of the questions in turn" if halves else "too few for halves, and fitted on them"
     return (
@@ -112,11 +114,12 @@ def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float]
     )
 
 
-def check_labels(rows: Sequence[Example], place: str) -> None:
+def check_labels(rows: Sequence[Example], location: str) -> None:
     """Raise InputError for rows of one label only, on which no probability is calibrated."""
     positive = sum(row.label > 0 for row in rows)
     if positive in (0, len(rows)):
         raise InputError(
-            f"{place} has {len(rows)} rows, {positive} of them with a positive label; calibration needs some with and "
+            f"{location} has {len(rows)} rows, {positive} of them with a positive label; calibration needs some with "
+            "and "
             "some without, so add them, or name other rows with --calibrate."
         )

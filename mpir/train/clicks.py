@@ -37,12 +37,12 @@ def triples_of(
     """
     generator = np.random.default_rng([seed, zlib.crc32(query.encode())])
     pool = {name: grade for name, grade in judged.items() if grade > 0 or not keep_judged}
-    found = []
+    triples = []
     for positive in (name for name, grade in judged.items() if grade > 0):
         chosen = SAMPLERS[recipe](candidates, pool, positive, generator, negatives)
-        places = generator.integers(0, 2**63 - 1, len(chosen)).tolist()
-        found += [(place, positive, negative) for place, negative in zip(places, chosen, strict=True)]
-    return found
+        sort_keys = generator.integers(0, 2**63 - 1, len(chosen)).tolist()
+        triples += [(sort_key, positive, negative) for sort_key, negative in zip(sort_keys, chosen, strict=True)]
+    return triples
 
 
 def _filtered(

@@ -67,7 +67,7 @@ def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
     outputs = count()
     read = [
-        _apart(task)
+        _two_tower_options(task)
         if task.is_bi_encoder
         else {"kind": "cross-encoder", "output": next(outputs), "scale": task.losses[0].scale}
         for task in tasks
@@ -84,7 +84,7 @@ def _equal(perspectives: Sequence[Mapping[str, Any]]) -> Weights:
     return Weights.equal(sentences, ("bm25", *documents))
 
 
-def _apart(task: Task) -> dict[str, Any]:
+def _two_tower_options(task: Task) -> dict[str, Any]:
     """The kind of a perspective that reads texts apart, and what its vectors are, where that is not the usual."""
     how = task.pooling
     if isinstance(how, LateInteraction):
@@ -106,7 +106,7 @@ def describe(
     name: str,
     settings: TrainingSettings,
     tasks: Sequence[Task],
-    seen: Sequence[int],
+    rows_seen: Sequence[int],
     figures: Mapping[str, float],
     *,
     notes: Sequence[str],
@@ -120,7 +120,7 @@ def describe(
             len(task.retrieval.questions if task.retrieval else task.dev),
             f"{figures[task.name]:.4f}",
         )
-        for task, pairs in zip(tasks, seen, strict=True)
+        for task, pairs in zip(tasks, rows_seen, strict=True)
     ]
     table = tabulate(rows, ("perspective", "losses", "pairs seen", "dev rows", "dev figure"), tablefmt="github")
     values = "\n".join(

@@ -26,18 +26,18 @@ def backward_in_parts(
         scaled: what the gradients are of, from the loss.
         device: whose random numbers the passes draw.
     """
-    states, parts = [], []
+    states, outputs = [], []
     with torch.no_grad():
-        for one in passes:
+        for forward in passes:
             states.append(_random_state(device))
-            parts.append(one())
-    vectors = torch.cat(parts).requires_grad_()
+            outputs.append(forward())
+    vectors = torch.cat(outputs).requires_grad_()
     value = loss(vectors)
     (gradients,) = torch.autograd.grad(scaled(value), vectors)
-    shares = torch.split(gradients, [len(part) for part in parts])
-    for one, state, gradient in zip(passes, states, shares, strict=True):
+    shares = torch.split(gradients, [len(output) for output in outputs])
+    for forward, state, gradient in zip(passes, states, shares, strict=True):
         _restore(state, device)
-        one().backward(gradient)  # type: ignore[no-untyped-call]
+        forward().backward(gradient)  # type: ignore[no-untyped-call]
     return value.detach()
 
 
@@ -46,7 +46,7 @@ def _random_state(device: torch.device) -> tuple[Tensor, Tensor | None]:
 
 
 def _restore(state: tuple[Tensor, Tensor | None], device: torch.device) -> None:
-    here, there = state
-    torch.set_rng_state(here)
-    if there is not None:
-        torch.cuda.set_rng_state(there, device)
+    cpu_state, device_state = state
+    torch.set_rng_state(cpu_state)
+    if device_state is not None:
+        torch.cuda.set_rng_state(device_state, device)

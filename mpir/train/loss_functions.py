@@ -24,12 +24,12 @@ def listwise_softmax(scores: Tensor, labels: Tensor, mask: Tensor, *, temperatur
     negatives (Henderson et al., "Efficient Natural Language Response Suggestion for Smart Reply", 2017).
     """
     positives, negatives = mask & (labels > 0), mask & (labels <= 0)
-    kept = positives.any(dim=1) & negatives.any(dim=1)
-    if not kept.any():
+    has_both = positives.any(dim=1) & negatives.any(dim=1)
+    if not has_both.any():
         return scores.sum() * 0.0
-    scores = scores[kept] / temperature
-    against = torch.logsumexp(scores.masked_fill(~negatives[kept], float("-inf")), dim=1, keepdim=True)
-    return (torch.logaddexp(scores, against) - scores)[positives[kept]].mean()
+    scores = scores[has_both] / temperature
+    against = torch.logsumexp(scores.masked_fill(~negatives[has_both], float("-inf")), dim=1, keepdim=True)
+    return (torch.logaddexp(scores, against) - scores)[positives[has_both]].mean()
 
 
 def pairwise_logistic(scores: Tensor, labels: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
@@ -81,14 +81,14 @@ def margin_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor, *, tempe
 
 def divergence(scores: Tensor, teacher: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
     """Kullback and Leibler's divergence of the teacher's softmax over a question's candidates, mean of questions."""
-    kept = mask.sum(dim=1) > 1
-    if not kept.any():
+    has_several = mask.sum(dim=1) > 1
+    if not has_several.any():
         return scores.sum() * 0.0
-    own, target = (
-        torch.log_softmax(values[kept].masked_fill(~mask[kept], -1e9), dim=1)
+    student, target = (
+        torch.log_softmax(values[has_several].masked_fill(~mask[has_several], -1e9), dim=1)
         for values in (scores / temperature, teacher)
     )
-    return (target.exp() * (target - own)).sum(dim=1).mean()
+    return (target.exp() * (target - student)).sum(dim=1).mean()
 
 
 def teacher_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ def _better(labels: Tensor, mask: Tensor) -> Tensor:
 
 def _discounts(values: Tensor, mask: Tensor) -> Tensor:
     """DCG's discount (Q, C) of each candidate at its rank in its question; of equal ones the first is first."""
-    place = torch.arange(values.shape[1], device=values.device)
-    own, others = values[:, :, None], values[:, None, :]
-    above = (others > own) | ((others == own) & (place[None, :] < place[:, None]))
+    position = torch.arange(values.shape[1], device=values.device)
+    row_values, column_values = values[:, :, None], values[:, None, :]
+    above = (column_values > row_values) | ((column_values == row_values) & (position[None, :] < position[:, None]))
     return 1.0 / torch.log2(2.0 + (above & mask[:, None, :]).sum(dim=2))

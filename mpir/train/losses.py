@@ -37,7 +37,7 @@ class Loss:
     scale: str
     metric: Metric
     top: float = math.inf
-    apart: bool = False
+    two_tower: bool = False
     distilled: bool = False
     ranking: bool = False
     in_batch: bool = False
@@ -66,29 +66,33 @@ LOSSES = {
         Loss("teacher-mse", functions.teacher_squared_error, "logit", spearman, distilled=True),
         Loss("mse5", partial(functions.scaled_squared_error, top=5.0), "0-5", pearson, top=5.0),
         Loss("mse4", partial(functions.scaled_squared_error, top=4.0), "0-4", spearman, top=4.0),
-        Loss("cosine5", partial(functions.cosine_squared_error, top=5.0), "0-5", pearson_of_cosines, 5.0, apart=True),
+        Loss(
+            "cosine5", partial(functions.cosine_squared_error, top=5.0), "0-5", pearson_of_cosines, 5.0, two_tower=True
+        ),
         Loss(
             "triplet",
             functions.triplet_margin,
             "cosine",
             _MAP,
-            apart=True,
+            two_tower=True,
             ranking=True,
             parameters=(("margin", 1.0),),
         ),
-        Loss("ranknet", functions.pairwise_logistic, "cosine", _MAP, apart=True, ranking=True, parameters=_COSINES),
-        Loss("softmax", functions.listwise_softmax, "cosine", _MAP, apart=True, ranking=True, parameters=_COSINES),
-        Loss("in-batch", functions.listwise_softmax, "cosine", _MAP, apart=True, in_batch=True, parameters=_COSINES),
+        Loss("ranknet", functions.pairwise_logistic, "cosine", _MAP, two_tower=True, ranking=True, parameters=_COSINES),
+        Loss("softmax", functions.listwise_softmax, "cosine", _MAP, two_tower=True, ranking=True, parameters=_COSINES),
+        Loss(
+            "in-batch", functions.listwise_softmax, "cosine", _MAP, two_tower=True, in_batch=True, parameters=_COSINES
+        ),
         Loss(
             "apart-margin-mse",
             functions.margin_squared_error,
             "cosine",
             _MAP,
-            apart=True,
+            two_tower=True,
             distilled=True,
             parameters=_COSINES,
         ),
-        Loss("apart-kl", functions.divergence, "cosine", _MAP, apart=True, distilled=True, parameters=_COSINES),
+        Loss("apart-kl", functions.divergence, "cosine", _MAP, two_tower=True, distilled=True, parameters=_COSINES),
     )
 }
 """Every loss by its name. A temperature divides the scores: 0.05 is for cosines, 1 for products of longer vectors."""
@@ -100,13 +104,13 @@ def loss_named(text: str) -> Loss:
     Raises:
         InputError: no such loss or parameter, or a parameter that is not a number above 0.
     """
-    found = re.fullmatch(r"([a-z0-9-]+)(?:\((.*)\))?", str(text).strip())
-    if not found or found[1] not in LOSSES:
+    match = re.fullmatch(r"([a-z0-9-]+)(?:\((.*)\))?", str(text).strip())
+    if not match or match[1] not in LOSSES:
         raise InputError(f"the loss is {format_value(text)}; choose from {', '.join(LOSSES)}.")
-    loss = LOSSES[found[1]]
+    loss = LOSSES[match[1]]
     values = dict(loss.parameters)
-    for part in filter(None, (part.strip() for part in (found[2] or "").split(","))):
-        name, _, value = (piece.strip() for piece in part.partition("="))
+    for argument in filter(None, (argument.strip() for argument in (match[2] or "").split(","))):
+        name, _, value = (piece.strip() for piece in argument.partition("="))
         if name not in values:
             raise InputError(
                 f"loss {format_value(text)}: no parameter {format_value(name)}; {loss.name} has "

@@ -20,9 +20,9 @@ def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) ->
     groups: dict[str, list[tuple[float, bool]]] = {}
     for row, value in zip(rows, values, strict=True):
         groups.setdefault(row.group, []).append((-float(value), row.label > 0))
-    found = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
-    kept = [value for value in found if value is not None]
-    return float(np.mean(kept)) if kept else 0.0
+    precisions = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
+    defined = [value for value in precisions if value is not None]
+    return float(np.mean(defined)) if defined else 0.0
 
 
 def _average_precision(hits: list[bool]) -> float | None:

@@ -76,7 +76,7 @@ class Task:
     @property
     def is_bi_encoder(self) -> bool:
         """Whether the two texts are read apart, and compared by their vectors."""
-        return self.losses[0].apart
+        return self.losses[0].two_tower
 
     @property
     def is_ranking(self) -> bool:
@@ -115,13 +115,13 @@ def read_mixture(
             f"{path}: there is no {format_value(absent[0])} to leave out; choose from "
             f"{format_names(sorted(reader.names))}."
         )
-    kept = [task for task in tasks if task.name not in without]
-    if not kept:
+    selected = [task for task in tasks if task.name not in without]
+    if not selected:
         raise InputError(f"{path}: no perspective is left to train; leave fewer out.")
-    if all(task.level == "document" for task in kept):
+    if all(task.level == "document" for task in selected):
         raise InputError(f"{path}: all perspectives read documents, but a bundle reads sentences, too; change a level.")
-    _check_choice(kept, str(path))
-    return kept
+    _check_choice(selected, str(path))
+    return selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,84 +141,87 @@ class _Reader:
         self.names.update({file}, *({row.kind, f"{file}:{row.kind}"} for row in rows if row.kind))
         if file in self.without:
             return []
-        kept = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & self.without]
-        if len(kept) == len(rows) or not any(loss.ranking for loss in losses):
-            return kept
-        return [row for group in _groups(kept) for row in group if len({r.label > 0 for r in group}) == 2]
+        selected = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & self.without]
+        if len(selected) == len(rows) or not any(loss.ranking for loss in losses):
+            return selected
+        return [row for group in _groups(selected) for row in group if len({r.label > 0 for r in group}) == 2]
 
-    def triples(self, file: dict[str, Any], losses: tuple[Loss, ...], name: str, place: str) -> TripleFile | None:
+    def triples(self, file: dict[str, Any], losses: tuple[Loss, ...], name: str, location: str) -> TripleFile | None:
         """A file of triples, checked, unless it is left out; its texts are in files of the same folder."""
         self.names.add(file["triples"])
         if {file["triples"], name} & self.without:
             return None
         graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
         if graded:
-            raise InputError(f"{place}: {graded[0]} learns grades, which triples have none of; choose another loss.")
-        block = whole_number(f"{place}: {file['triples']}: block", file.get("block", BLOCK))
+            raise InputError(f"{location}: {graded[0]} learns grades, which triples have none of; choose another loss.")
+        block = whole_number(f"{location}: {file['triples']}: block", file.get("block", BLOCK))
         return TripleFile(
             self.folder / file["triples"],
             questions=self.folder / file["questions"] if "questions" in file else None,
-            corpus=[self.folder / one for one in paths(f"{place}: corpus", file.get("corpus", []))],
+            corpus=[self.folder / path for path in paths(f"{location}: corpus", file.get("corpus", []))],
             block=block,
             distilled=any(loss.distilled for loss in losses),
             progress=self.progress,
         )
 
 
-def _task(item: dict[str, Any], reader: _Reader, place: str) -> Task:
+def _task(item: dict[str, Any], reader: _Reader, location: str) -> Task:
     """One perspective's task."""
-    name, place = item["name"], f"{place}: {item['name']}"
-    losses, pooling = _how(item, place)
+    name, location = item["name"], f"{location}: {item['name']}"
+    losses, pooling = _how(item, location)
     reader.names.add(name)
     top = min(loss.top for loss in losses)
-    declared = [(file, _epochs(file, place)) for file in item["train"]]
+    declared = [(file, _epochs(file, location)) for file in item["train"]]
     train = tuple(
         (_groups(rows), epochs)
         for file, epochs in declared
         if "triples" not in file and (rows := reader.rows(file["file"], losses, top))
     )
     triples = tuple(
-        (found, epochs)
+        (triple_file, epochs)
         for file, epochs in declared
-        if "triples" in file and (found := reader.triples(file, losses, name, place))
+        if "triples" in file and (triple_file := reader.triples(file, losses, name, location))
     )
-    dev, retrieval = _dev(item["dev"], reader.folder, losses, place)
+    dev, retrieval = _dev(item["dev"], reader.folder, losses, location)
     level = item.get("level", "sentence")
-    check_choice(f"{place}: level", level, get_args(Level))
-    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, place), triples, retrieval, level)
+    check_choice(f"{location}: level", level, get_args(Level))
+    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, location), triples, retrieval, level)
     if name not in reader.without:
-        _check(task, place)
+        _check(task, location)
     return task
 
 
-def _dev(declared: Any, folder: Path, losses: tuple[Loss, ...], place: str) -> tuple[list[Example], Retrieval | None]:
+def _dev(
+    declared: Any, folder: Path, losses: tuple[Loss, ...], location: str
+) -> tuple[list[Example], Retrieval | None]:
     """The rows that the best checkpoint is chosen on, or what is searched for that."""
     if isinstance(declared, dict):
-        if not losses[0].apart:
-            raise InputError(f"{place}: only what reads texts apart can search; name a file of rows for dev.")
-        return [], Retrieval.read(declared, folder, place)
+        if not losses[0].two_tower:
+            raise InputError(f"{location}: only what reads texts apart can search; name a file of rows for dev.")
+        return [], Retrieval.read(declared, folder, location)
     rows = read_rows(folder / declared, min(loss.top for loss in losses))
     if not rows:
         raise InputError(f"{folder / declared}: has no rows, and the best checkpoint is chosen on them; add some.")
     return rows, None
 
 
-def _check(task: Task, place: str) -> None:
+def _check(task: Task, location: str) -> None:
     if not task.triples and not any(row.label > 0 for groups, _ in task.train for group in groups for row in group):
-        raise InputError(f"{place} has no row with a positive label; there is nothing to learn.")
+        raise InputError(f"{location} has no row with a positive label; there is nothing to learn.")
     if task.triples and task.sampling:
-        raise InputError(f"{place}: triples have negatives, so there is nothing to sample; leave one of them out.")
+        raise InputError(f"{location}: triples have negatives, so there is nothing to sample; leave one of them out.")
     if task.is_ranking and task.sampling is None:
-        _check_rivals(task.train, place)
+        _check_rivals(task.train, location)
 
 
-def _check_choice(tasks: Sequence[Task], place: str) -> None:
+def _check_choice(tasks: Sequence[Task], location: str) -> None:
     """Say whose dev rows choose no checkpoint. Raises InputError where none do, and the first one would be kept."""
     blind = [task.name for task in tasks if not task.is_chosen_by_dev]
     if not blind:
         return
     message = (
-        f"{place}: the dev rows of {format_names(blind)} give every checkpoint the same figure, so none is chosen by "
+        f"{location}: the dev rows of {format_names(blind)} give every checkpoint the same figure, so none is chosen "
+        "by "
         "them; add rows of other labels, in a ranking to the same questions."
     )
     if len(blind) == len(tasks):
@@ -226,15 +229,17 @@ def _check_choice(tasks: Sequence[Task], place: str) -> None:
     log.warning(message)
 
 
-def _how(item: dict[str, Any], place: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
+def _how(item: dict[str, Any], location: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
     """What a perspective is trained by, and what its vectors are."""
-    with error_context(place):
+    with error_context(location):
         losses = tuple(loss_named(text) for text in item["losses"])
         pooling = _pooling(item)
-    if len({loss.apart for loss in losses}) == 2:
-        raise InputError(f"{place}: losses of cosines and of logits cannot be added up; choose one kind.")
-    if isinstance(pooling, LateInteraction) and not losses[0].apart:
-        raise InputError(f"{place}: {losses[0]} reads two texts together; choose a loss of texts apart, as ranknet is.")
+    if len({loss.two_tower for loss in losses}) == 2:
+        raise InputError(f"{location}: losses of cosines and of logits cannot be added up; choose one kind.")
+    if isinstance(pooling, LateInteraction) and not losses[0].two_tower:
+        raise InputError(
+            f"{location}: {losses[0]} reads two texts together; choose a loss of texts apart, as ranknet is."
+        )
     return losses, pooling
 
 
@@ -255,51 +260,52 @@ def allot(tasks: Sequence[Task]) -> list[Task]:
     Raises:
         InputError: one that takes all outputs that are left is not the last.
     """
-    place: int | None = sum(not task.is_bi_encoder for task in tasks)
-    found = []
+    location: int | None = sum(not task.is_bi_encoder for task in tasks)
+    allotted = []
     for task in tasks:
         if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0:
-            if place is None:
+            if location is None:
                 raise InputError(f"{task.name}: no output is left to project to; give the wide one before it a width.")
-            found.append(replace(task, pooling=replace(task.pooling, output=place)))
-            place = None if task.pooling.width is None else place + task.pooling.width
+            allotted.append(replace(task, pooling=replace(task.pooling, output=location)))
+            location = None if task.pooling.width is None else location + task.pooling.width
         else:
-            found.append(task)
-    return found
+            allotted.append(task)
+    return allotted
 
 
 def outputs_needed(tasks: Sequence[Task], width: Callable[[], int]) -> int:
     """How many outputs a model needs for all tasks, at least 1; `width` is asked for where one is as wide as it."""
     late = [task.pooling for task in tasks if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0]
-    ends = [one.output + (width() if one.width is None else one.width) for one in late]
+    ends = [late_task.output + (width() if late_task.width is None else late_task.width) for late_task in late]
     return max(1, sum(not task.is_bi_encoder for task in tasks), *ends)
 
 
-def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], place: str) -> Sampling | None:
+def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], location: str) -> Sampling | None:
     declared = item.get("sampling")
     if declared is None:
         return None
-    if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].apart:
+    if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].two_tower:
         raise InputError(
-            f'{place}: sampling is {format_value(declared)}; expected {{"negatives": "hard", "among": 128}}, for a '
+            f'{location}: sampling is {format_value(declared)}; expected {{"negatives": "hard", "among": 128}}, for a '
             "loss that "
             "reads texts apart."
         )
-    with error_context(place):
+    with error_context(location):
         return Sampling(**declared)
 
 
-def _epochs(file: dict[str, Any], place: str) -> float:
-    name = f"{place}: {file.get('triples') or file['file']}: epochs"
+def _epochs(file: dict[str, Any], location: str) -> float:
+    name = f"{location}: {file.get('triples') or file['file']}: epochs"
     return real_number(name, file.get("epochs", 1), "a number above 0", lambda epochs: epochs > 0)
 
 
-def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], place: str) -> None:
+def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], location: str) -> None:
     for group in (group for groups, _ in train for group in groups):
         if len({row.label > 0 for row in group}) < 2:
             lacks = "negative" if group[0].label > 0 else "positive"
             raise InputError(
-                f"{place}: the question {format_value(group[0].group)} has no {lacks} row, which a ranking loss needs; "
+                f"{location}: the question {format_value(group[0].group)} has no {lacks} row, which a ranking loss "
+                "needs; "
                 "add one, leave the question out, or use bce alone."
             )
 

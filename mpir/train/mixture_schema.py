@@ -25,7 +25,7 @@ OPTIONAL = ("pooling", "similarity", "late", "sampling", "level")
 """What it may say, too."""
 ROWS, TRIPLES = ("file", "epochs"), ("triples", "epochs", "questions", "corpus", "block")
 """Keys of a file of rows, and of one of triples."""
-TAKEN = {*RESERVED, BM25, Agreement.name}
+RESERVED_NAMES = {*RESERVED, BM25, Agreement.name}
 """What a bundle has as other columns, so that no perspective of it may be called so."""
 
 
@@ -62,44 +62,46 @@ def paths(name: str, value: Any) -> list[str]:
     """One path or a list of them, as a list. Raises InputError for anything else."""
     if not isinstance(value, str | list):
         raise InputError(f"{name} is {format_value(value)}; expected a path or a list of paths.")
-    return [one_path(name, one) for one in ([value] if isinstance(value, str) else value)]
+    return [one_path(name, path) for path in ([value] if isinstance(value, str) else value)]
 
 
-def _check_perspective(item: Any, place: str) -> None:
+def _check_perspective(item: Any, location: str) -> None:
     """Raise InputError for another form, and KeyError for a missing key."""
     if not isinstance(item, dict):
         raise InputError(
-            f"{place}: a perspective is {format_value(item)}; expected an object with its name and losses."
+            f"{location}: a perspective is {format_value(item)}; expected an object with its name and losses."
         )
-    place = f"{place}: {format_value(item['name'])}"
+    location = f"{location}: {format_value(item['name'])}"
     for key in item:
-        check_choice(f"{place}: a key", key, (*FORM, *OPTIONAL))
-    for key, (kind, form) in FORM.items():
-        if not item[key] or not isinstance(item[key], kind):
-            raise InputError(f"{place}: {key} is {format_value(item[key])}; expected {form}.")
+        check_choice(f"{location}: a key", key, (*FORM, *OPTIONAL))
+    for key, (expected_type, form) in FORM.items():
+        if not item[key] or not isinstance(item[key], expected_type):
+            raise InputError(f"{location}: {key} is {format_value(item[key])}; expected {form}.")
     for file in item["train"]:
-        _check_file(file, place)
+        _check_file(file, location)
     if isinstance(item["dev"], str):
-        one_path(f"{place}: dev", item["dev"])
+        one_path(f"{location}: dev", item["dev"])
 
 
-def _check_file(file: Any, place: str) -> None:
+def _check_file(file: Any, location: str) -> None:
     if not isinstance(file, dict) or not isinstance(file.get("triples", file.get("file")), str):
-        raise InputError(f'{place}: a file is {format_value(file)}; expected an object such as {{"file": "a.jsonl"}}.')
+        raise InputError(
+            f'{location}: a file is {format_value(file)}; expected an object such as {{"file": "a.jsonl"}}.'
+        )
     for key in file:
-        check_choice(f"{place}: train: a key", key, TRIPLES if "triples" in file else ROWS)
+        check_choice(f"{location}: train: a key", key, TRIPLES if "triples" in file else ROWS)
     for key in ("file", "triples", "questions"):
         if key in file:
-            one_path(f"{place}: train: {key}", file[key])
-    paths(f"{place}: train: corpus", file.get("corpus", []))
+            one_path(f"{location}: train: {key}", file[key])
+    paths(f"{location}: train: corpus", file.get("corpus", []))
 
 
-def check_names(names: Sequence[str], place: str) -> None:
+def check_names(names: Sequence[str], location: str) -> None:
     """Raise InputError where two perspectives of a bundle have one name, or one has that of another column."""
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{place}: two perspectives are called {format_value(name)}; rename one.")
-        if name in TAKEN:
+            raise InputError(f"{location}: two perspectives are called {format_value(name)}; rename one.")
+        if name in RESERVED_NAMES:
             raise InputError(
-                f"{place}: a perspective is called {format_value(name)}, which means another column; rename it."
+                f"{location}: a perspective is called {format_value(name)}, which means another column; rename it."
             )

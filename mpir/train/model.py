@@ -31,7 +31,7 @@ from mpir.train.pretrained import load_encoder, width_of
 from mpir.train.settings import TrainingSettings
 from mpir.train.two_tower import ByToken, ByVector, Compared
 
-PARTS = ("input_ids", "token_type_ids")
+TOKEN_ARRAYS = ("input_ids", "token_type_ids")
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
 
@@ -76,20 +76,20 @@ class TrainedModel:
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
         """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's products."""
         self.model.eval()
-        parts = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
-        return np.concatenate([self._outputs(part, tasks).numpy(force=True) for part in parts])
+        chunks = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
+        return np.concatenate([self._outputs(chunk, tasks).numpy(force=True) for chunk in chunks])
 
     def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
         """Raw outputs or products (N, tasks); each way of reading happens at most once, and only if it is needed."""
-        found: dict[int, torch.Tensor] = {}
+        by_task: dict[int, torch.Tensor] = {}
         if together := [task for task in tasks if task in self.output_of]:
             logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
-            found |= {task: logits[:, self.output_of[task]] for task in together}
-        apart = [task for task in tasks if task not in self.output_of]
-        for pooling in {self.tasks[task].pooling for task in apart}:
+            by_task |= {task: logits[:, self.output_of[task]] for task in together}
+        two_tower = [task for task in tasks if task not in self.output_of]
+        for pooling in {self.tasks[task].pooling for task in two_tower}:
             product = self._compared(rows, pooling).pairs()
-            found |= {task: product for task in apart if self.tasks[task].pooling == pooling}
-        return torch.stack([found[task] for task in tasks], dim=1)
+            by_task |= {task: product for task in two_tower if self.tasks[task].pooling == pooling}
+        return torch.stack([by_task[task] for task in tasks], dim=1)
 
     def _compared(self, rows: list[Example], pooling: Pooling | LateInteraction) -> Compared:
         """The texts of the rows, read apart."""
@@ -101,8 +101,8 @@ class TrainedModel:
 
     def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
         """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
-        distinct, found = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
-        tokens = late.read(self.tokenizer, distinct, question=question, most=self.longest)
+        distinct, vectors_of = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
+        tokens = late.read(self.tokenizer, distinct, question=question, max_length=self.longest)
         first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
         if question:
             self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
@@ -115,17 +115,17 @@ class TrainedModel:
                     if self.unpadded is None
                     else reading.unpadded(self.unpadded, sequences)
                 )
-            parts = torch.split(flat.float(), [len(one.ids) for one in sequences])
-            for place, one, part in zip(chunk.tolist(), sequences, parts, strict=True):
-                counts = torch.from_numpy(late.counting(self.tokenizer, one.ids, question=question))
-                found[distinct[place]] = part[counts.to(part.device)]
-        return [found[text] for text in texts]
+            vector_lists = torch.split(flat.float(), [len(sequence.ids) for sequence in sequences])
+            for text_number, sequence, vectors in zip(chunk.tolist(), sequences, vector_lists, strict=True):
+                counts = torch.from_numpy(late.counting(self.tokenizer, sequence.ids, question=question))
+                vectors_of[distinct[text_number]] = vectors[counts.to(vectors.device)]
+        return [vectors_of[text] for text in texts]
 
     def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
         """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
-        texts, places = distinct(rows)
+        texts, text_numbers = distinct(rows)
         vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
-        left, right = vectors[places.to(vectors.device)].chunk(2)
+        left, right = vectors[text_numbers.to(vectors.device)].chunk(2)
         return left, right
 
     def _closeness(
@@ -145,13 +145,13 @@ class TrainedModel:
     ) -> np.ndarray[Any, Any]:
         """Scores (Q, T) of every question with every text, by the model as it is now."""
         self.model.eval()
-        parts = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
-        return np.concatenate([self._closeness(questions, part, pooling) for part in parts], axis=1)
+        chunks = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
+        return np.concatenate([self._closeness(questions, chunk, pooling) for chunk in chunks], axis=1)
 
     def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
         """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
         tokens = self._tokens(*texts)
-        chunks = list(batches(np.array([len(one.ids) for one in tokens]), self.tokens_per_chunk))
+        chunks = list(batches(np.array([len(sequence.ids) for sequence in tokens]), self.tokens_per_chunk))
         with self._autocast():
             values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
         return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
@@ -162,10 +162,12 @@ class TrainedModel:
 
     def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
         """The tokens of N texts or pairs, cut at the longest that is trained on."""
-        found = self.tokenizer(*texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True)
+        encoding = self.tokenizer(
+            *texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True
+        )
         return [
-            TokenSequence(*(np.array(part, np.int32) for part in one))
-            for one in zip(*map(found.get, PARTS), strict=True)
+            TokenSequence(*(np.array(array, np.int32) for array in arrays))
+            for arrays in zip(*map(encoding.get, TOKEN_ARRAYS), strict=True)
         ]
 
     def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
@@ -183,18 +185,18 @@ class TrainedModel:
 
     def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        wanted = [name for name in self.tokenizer.model_input_names if name in inputs]
-        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in wanted}
+        input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
+        return {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
 
     def _longest(self) -> int:
         """The most tokens of a pair that are read: `settings.max_length`, or as many as the model has positions for."""
-        most = positions_of(self.model.config)
-        if most < self.settings.max_length:
+        positions = positions_of(self.model.config)
+        if positions < self.settings.max_length:
             log.warning(
                 "%s reads %d tokens at most, so longer pairs are cut there, and not at max_length %d",
-                *(self.settings.checkpoint, most, self.settings.max_length),
+                *(self.settings.checkpoint, positions, self.settings.max_length),
             )
-        return min(most, self.settings.max_length)
+        return min(positions, self.settings.max_length)
 
 
 def distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:

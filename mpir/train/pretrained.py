@@ -17,7 +17,7 @@ ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 """What configurations call it, by type of model."""
 
 
-def load_model(checkpoint: str | Path, kind: Any = None) -> Any:
+def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
     """A checkpoint's model in single precision, as a bundle's may be half as precise as a run's.
 
     It is loaded as `kind`, one of transformers' Auto classes, and by default with its outputs where it has any.
@@ -25,8 +25,10 @@ def load_model(checkpoint: str | Path, kind: Any = None) -> Any:
     Raises:
         ArtefactError: it cannot be loaded.
     """
-    whole = AutoModelForSequenceClassification if kind is None and count_outputs(checkpoint) else AutoModel
-    return load_pretrained(kind or whole, checkpoint).float()
+    default_class = (
+        AutoModelForSequenceClassification if model_class is None and count_outputs(checkpoint) else AutoModel
+    )
+    return load_pretrained(model_class or default_class, checkpoint).float()
 
 
 def count_outputs(checkpoint: str | Path) -> int:
@@ -70,10 +72,10 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
         model, report = _model(checkpoint, outputs)
         if outputs == 1 and any(tuple(shape) == (2, model.config.hidden_size) for _, shape, _ in report):
             two, _ = _model(checkpoint, 2)
-            one, both = output_layer(model), output_layer(two)
+            single_output, both = output_layer(model), output_layer(two)
             with torch.no_grad():
-                one.weight.copy_(both.weight[1:] - both.weight[:1])
-                one.bias.copy_(both.bias[1:] - both.bias[:1])
+                single_output.weight.copy_(both.weight[1:] - both.weight[:1])
+                single_output.bias.copy_(both.bias[1:] - both.bias[:1])
     return tokenizer, model
 
 

@@ -42,7 +42,7 @@ class Retrieval:
     documents: Mapping[str, str]
 
     @classmethod
-    def read(cls, declared: Mapping[str, Any], folder: Path, place: str) -> Retrieval:
+    def read(cls, declared: Mapping[str, Any], folder: Path, location: str) -> Retrieval:
         """What a mixture declares: {"questions": …, "qrels": …, "corpus": […], "sample": 5000}.
 
         Without qrels, the golden documents of BioASQ's questions are relevant. Of the corpus, all relevant documents
@@ -56,23 +56,26 @@ class Retrieval:
         absent = [key for key in ("questions", "corpus") if key not in declared]
         if unknown or absent:
             raise InputError(
-                f"{place}: dev is {format_value(dict(declared))}; expected questions and corpus, and perhaps qrels "
+                f"{location}: dev is {format_value(dict(declared))}; expected questions and corpus, and perhaps qrels "
                 "and a "
                 "sample."
             )
-        size = whole_number(f"{place}: dev: sample", declared.get("sample", SAMPLE))
-        asked = folder / one_path(f"{place}: dev: questions", declared["questions"])
-        corpus = [folder / path for path in paths(f"{place}: dev: corpus", declared["corpus"])]
+        size = whole_number(f"{location}: dev: sample", declared.get("sample", SAMPLE))
+        questions_path = folder / one_path(f"{location}: dev: questions", declared["questions"])
+        corpus = [folder / path for path in paths(f"{location}: dev: corpus", declared["corpus"])]
         judged = declared.get("qrels")
-        qrels = _relevant(asked, None if judged is None else folder / one_path(f"{place}: dev: qrels", judged))
-        documents = _sample(corpus, {name for one in qrels.values() for name in one}, size)
-        there = {
-            query: {name: grade for name, grade in one.items() if name in documents} for query, one in qrels.items()
+        qrels = _relevant(
+            questions_path, None if judged is None else folder / one_path(f"{location}: dev: qrels", judged)
+        )
+        documents = _sample(corpus, {name for grades in qrels.values() for name in grades}, size)
+        sampled_ids = {
+            query: {name: grade for name, grade in grades.items() if name in documents}
+            for query, grades in qrels.items()
         }
-        questions = {name: text for name, text in read_queries(asked) if there.get(name)}
+        questions = {name: text for name, text in read_queries(questions_path) if sampled_ids.get(name)}
         if not questions:
-            raise InputError(f"{place}: the corpus of dev has no document that is relevant to any of its questions.")
-        return cls(questions, {name: there[name] for name in questions}, documents)
+            raise InputError(f"{location}: the corpus of dev has no document that is relevant to any of its questions.")
+        return cls(questions, {name: sampled_ids[name] for name in questions}, documents)
 
     def measure(self, scorer: Scorer) -> float:
         """The mean nDCG@10 of the questions."""
@@ -87,18 +90,18 @@ class Retrieval:
 
 def _relevant(questions: Path, qrels: Path | None) -> dict[str, dict[str, int]]:
     if qrels is None:
-        return {one.id: dict.fromkeys(one.documents or (), 1) for one in read_questions(questions)}
+        return {question.id: dict.fromkeys(question.documents or (), 1) for question in read_questions(questions)}
     judged = read_qrels(qrels)
-    return {query: {name: grade for name, grade in one.items() if grade > 0} for query, one in judged.items()}
+    return {query: {name: grade for name, grade in question.items() if grade > 0} for query, question in judged.items()}
 
 
 def _sample(paths: list[Path], relevant: set[str], size: int) -> dict[str, str]:
     """Relevant documents first, then those whose ids have the lowest checksums; in the order of these."""
 
-    def place(document: Document) -> tuple[bool, int, str]:
+    def sort_key(document: Document) -> tuple[bool, int, str]:
         return document.id not in relevant, zlib.crc32(document.id.encode()), document.id
 
-    there = (document for document in read_corpus(paths) if document.text.strip())
-    kept = heapq.nsmallest(max(size, len(relevant)), there, key=place)
-    needed = sum(document.id in relevant for document in kept)
-    return {document.id: document.text for document in kept[: max(size, needed)]}
+    documents = (document for document in read_corpus(paths) if document.text.strip())
+    sample = heapq.nsmallest(max(size, len(relevant)), documents, key=sort_key)
+    needed = sum(document.id in relevant for document in sample)
+    return {document.id: document.text for document in sample[: max(size, needed)]}

@@ -53,14 +53,16 @@ class Sampling:
 def allowed(pairs: Sequence[Example], texts: Sequence[str], known: Mapping[str, AbstractSet[str]]) -> npt.NDArray[Any]:
     """Which texts (T,) may be a negative of which pairs (N,): all but what answers the pair's question."""
     keys = [same(text) for text in texts]
-    rows = {one: [key not in known.get(one, ()) for key in keys] for one in {same(pair.question) for pair in pairs}}
+    rows = {
+        query: [key not in known.get(query, ()) for key in keys] for query in {same(pair.question) for pair in pairs}
+    }
     return np.array([rows[same(pair.question)] for pair in pairs], bool).reshape(len(pairs), len(texts))
 
 
 def choose(closeness: Float, allowed: Bool) -> list[int | None]:
     """The closest text that is allowed, for each of N pairs from (N, T); None where none is."""
     best = np.where(allowed, closeness, -np.inf).argmax(axis=1)
-    return [int(place) if some else None for place, some in zip(best, allowed.any(axis=1), strict=True)]
+    return [int(column) if has_allowed else None for column, has_allowed in zip(best, allowed.any(axis=1), strict=True)]
 
 
 def triplets(pairs: Sequence[Example], negatives: Sequence[str | None]) -> list[Example]:
@@ -68,6 +70,6 @@ def triplets(pairs: Sequence[Example], negatives: Sequence[str | None]) -> list[
     rows: list[Example] = []
     for number, (pair, negative) in enumerate(zip(pairs, negatives, strict=True)):
         if negative is not None:
-            one = replace(pair, group=f"{number}")
-            rows += [one, replace(one, sentence=negative, label=0.0, teacher=None)]
+            grouped = replace(pair, group=f"{number}")
+            rows += [grouped, replace(grouped, sentence=negative, label=0.0, teacher=None)]
     return rows

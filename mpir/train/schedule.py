@@ -61,14 +61,14 @@ class Schedule:
     def __iter__(self) -> Iterator[Batch]:
         return (self[step] for step in range(len(self)))
 
-    def seen(self, steps: int) -> Counter[int]:
+    def rows_seen(self, steps: int) -> Counter[int]:
         """How many rows of each task (by its index) the first so many batches have: caps and a cut-off counted."""
         turns, rows = self._turns[:steps], Counter[int]()
         for batch in self._listed[: int(np.count_nonzero(turns == 0))]:
             rows[batch.task] += len(batch.rows)
         for source, (task, file, _) in enumerate(self._files, 1):
-            laps, rest = divmod(int(np.count_nonzero(turns == source)), file.batches(self._size))
-            rows[task] += 2 * (laps * file.count + min(rest * self._size, file.count))
+            laps, remainder = divmod(int(np.count_nonzero(turns == source)), file.batches(self._size))
+            rows[task] += 2 * (laps * file.count + min(remainder * self._size, file.count))
         return rows
 
     @cached_property
@@ -88,15 +88,15 @@ def schedule(tasks: Sequence[Task], size: int, seed: int, count: int | None = No
     listed: list[Batch] = []
     turns: list[Turns] = []
     while not turns or (count is not None and sum(map(len, turns)) < count):
-        found = _listed(tasks, size, seed + len(turns))
+        batch_list = _listed(tasks, size, seed + len(turns))
         amounts = [
-            len(found),
-            *(max(1, round(epochs * one.batches(_triples(size)))) for _, one, epochs in _files(tasks)),
+            len(batch_list),
+            *(max(1, round(epochs * triple_file.batches(_triples(size)))) for _, triple_file, epochs in _files(tasks)),
         ]
-        part = np.repeat(np.arange(len(amounts), dtype=np.int16), amounts)
-        np.random.default_rng(seed + len(turns)).shuffle(part)
-        listed += found
-        turns.append(part)
+        turn_order = np.repeat(np.arange(len(amounts), dtype=np.int16), amounts)
+        np.random.default_rng(seed + len(turns)).shuffle(turn_order)
+        listed += batch_list
+        turns.append(turn_order)
     return Schedule(tasks, size, seed, np.concatenate(turns)[:count], listed)
 
 
@@ -113,17 +113,17 @@ def _triples(size: int) -> int:
 def _listed(tasks: Sequence[Task], size: int, seed: int) -> list[Batch]:
     """The batches of the rows that are in memory."""
     generator = random.Random(seed)
-    parts: list[list[Batch]] = []
+    batch_lists: list[list[Batch]] = []
     for index, task in enumerate(tasks):
         for groups, epochs in task.train:
-            for part in [1.0] * int(epochs) + [epochs % 1] * (epochs % 1 > 0):
-                chosen = generator.sample(groups, max(1, round(part * len(groups))))
+            for epoch_share in [1.0] * int(epochs) + [epochs % 1] * (epochs % 1 > 0):
+                chosen = generator.sample(groups, max(1, round(epoch_share * len(groups))))
                 if task.sampling is None:
-                    parts.extend([Batch(index, rows)] for rows in _fill(chosen, size, generator))
+                    batch_lists.extend([Batch(index, rows)] for rows in _fill(chosen, size, generator))
                 else:
-                    parts.extend(_pools(index, task.sampling, chosen, size, generator))
-    generator.shuffle(parts)
-    return [batch for part in parts for batch in part]
+                    batch_lists.extend(_pools(index, task.sampling, chosen, size, generator))
+    generator.shuffle(batch_lists)
+    return [batch for epoch_share in batch_lists for batch in epoch_share]
 
 
 def _pools(
@@ -155,8 +155,8 @@ def _sample(group: list[Example], generator: random.Random) -> list[Example]:
     if len(group) <= MOST_ROWS_PER_QUESTION:
         return group
     best = sorted((row.label for row in group if row.label > 0), reverse=True)[: MOST_ROWS_PER_QUESTION // 3]
-    least = best[-1] if best else math.inf
-    kept = [row for row in group if row.label > least]
-    kept += generator.sample([row for row in group if row.label == least], len(best) - len(kept))
-    lower = [row for row in group if row.label < least]
-    return kept + generator.sample(lower, min(len(lower), MOST_ROWS_PER_QUESTION - len(kept)))
+    highest_negative = best[-1] if best else math.inf
+    better = [row for row in group if row.label > highest_negative]
+    better += generator.sample([row for row in group if row.label == highest_negative], len(best) - len(better))
+    lower = [row for row in group if row.label < highest_negative]
+    return better + generator.sample(lower, min(len(lower), MOST_ROWS_PER_QUESTION - len(better)))

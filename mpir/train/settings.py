@@ -16,8 +16,8 @@ from mpir.validation import check_choice, real_number, whole_number
 PRECISIONS = ("bf16", "fp32", "fp16")
 
 
-def _setting(default: Any, meaning: str, least: float = 0) -> Any:
-    return field(default=default, metadata={"help": meaning, "least": least})
+def _setting(default: Any, meaning: str, minimum: float = 0) -> Any:
+    return field(default=default, metadata={"help": meaning, "least": minimum})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,15 @@ class TrainingSettings:
         if not isinstance(self.checkpoint, str) or not self.checkpoint.strip():
             raise InputError(f"setting checkpoint is {format_value(self.checkpoint)}; expected a folder or a hub name.")
         for item in fields(self):
-            value, least = getattr(self, item.name), item.metadata.get("least")
-            if least is None or (value is None and item.default is None):
+            value, minimum = getattr(self, item.name), item.metadata.get("least")
+            if minimum is None or (value is None and item.default is None):
                 continue
             if item.type == "float":
-                real_number(f"setting {item.name}", value, f"a number of at least {least}", partial(operator.le, least))
+                real_number(
+                    f"setting {item.name}", value, f"a number of at least {minimum}", partial(operator.le, minimum)
+                )
             else:
-                whole_number(f"setting {item.name}", value, minimum=least)
+                whole_number(f"setting {item.name}", value, minimum=minimum)
         check_choice("setting precision", self.precision, PRECISIONS)
 
     @classmethod

@@ -33,10 +33,10 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
         raise ArtefactError(f"{checkpoint}: has no layers to choose from ({error}); give a BERT-like one.") from error
     if not 1 <= layers < count:
         raise InputError(f"{checkpoint}: has {count} layers, so {layers} cannot be kept; choose 1 to {count - 1}.")
-    kept = tuple((number + 1) * count // layers - 1 for number in range(layers))
-    encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in kept)
+    layer_numbers = tuple((number + 1) * count // layers - 1 for number in range(layers))
+    encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in layer_numbers)
     model.config.num_hidden_layers = layers
     with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-    return kept
+    return layer_numbers

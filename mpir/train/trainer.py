@@ -22,7 +22,7 @@ from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checks
 from mpir.io.files import write_file_list
 from mpir.io.folder_format import CHECKPOINT
 from mpir.io.hash import fingerprint
-from mpir.io.lock import alone
+from mpir.io.lock import exclusive
 from mpir.io.read import read_lines
 from mpir.io.write import atomic_folder, naming_output
 from mpir.models.identity import identity_of
@@ -97,7 +97,7 @@ class FineTuner(TrainedModel):
             OutputError: the folder cannot be written, or another process is training there.
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
-        with alone(self.folder / ".training.lock", "training there"):
+        with exclusive(self.folder / ".training.lock", "training there"):
             self._check_own()
             self._resume()
             self._mend_log()
@@ -120,9 +120,9 @@ class FineTuner(TrainedModel):
                 self._save_state()
 
     @property
-    def seen(self) -> list[int]:
+    def rows_seen(self) -> list[int]:
         """How many rows of each task the steps so far were made from."""
-        rows = self.batches.seen(self.step)
+        rows = self.batches.rows_seen(self.step)
         return [rows[task] for task in range(len(self.tasks))]
 
     def evaluate(self) -> dict[str, float]:
@@ -140,9 +140,11 @@ class FineTuner(TrainedModel):
         loss = self._backward(batch)
         if not torch.isfinite(loss):
             best = self.folder / "best"
-            kept = f"the last good checkpoint is in {best}" if best.is_dir() else "no checkpoint was kept yet"
+            checkpoint_text = (
+                f"the last good checkpoint is in {best}" if best.is_dir() else "no checkpoint was kept yet"
+            )
             raise MpirError(
-                f"batch {self.step}: the loss is {loss.item()}; {kept}; "
+                f"batch {self.step}: the loss is {loss.item()}; {checkpoint_text}; "
                 "lower the learning rate or use fp32, and train into another folder."
             )
         if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):
@@ -173,21 +175,21 @@ class FineTuner(TrainedModel):
     def _backward_in_parts(self, index: int, rows: list[Example], size: int) -> torch.Tensor:
         """`_backward` of a bi-encoder's batch, of whose texts only `size` are trained on at once."""
         pooling = vector_pooling(self.tasks[index])
-        texts, places = distinct(rows)
+        texts, text_numbers = distinct(rows)
         tokens = self._tokens(texts)
-        order = np.argsort([len(one.ids) for one in tokens], kind="stable")
-        parts = [[tokens[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
-        where = torch.from_numpy(np.argsort(order))[places].to(self.device)
+        order = np.argsort([len(sequence.ids) for sequence in tokens], kind="stable")
+        chunks = [[tokens[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
+        where = torch.from_numpy(np.argsort(order))[text_numbers].to(self.device)
 
-        def read(part: list[TokenSequence]) -> torch.Tensor:
+        def read(chunk: list[TokenSequence]) -> torch.Tensor:
             with self._autocast():
-                return self._vectors(part, pooling).float()
+                return self._vectors(chunk, pooling).float()
 
         def loss(vectors: torch.Tensor) -> torch.Tensor:
             left, right = vectors[where].chunk(2)
             return self._loss(index, rows, ByVector(left, right))
 
-        return backward_in_parts([partial(read, part) for part in parts], loss, self._scaled, self.device)
+        return backward_in_parts([partial(read, chunk) for chunk in chunks], loss, self._scaled, self.device)
 
     def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
         """What gradients are of: a batch's share of its step, the last of which may have fewer, scaled up for fp16."""
@@ -198,25 +200,28 @@ class FineTuner(TrainedModel):
 
     def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:
         """The sum of a task's losses on rows, from texts that were read apart, or else from the outputs."""
-        task, own = self.tasks[index], own_places(rows)
+        task, own_layout = self.tasks[index], own_places(rows)
         values = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
         labels = values.new_tensor([row.label for row in rows])
         teacher = values.new_tensor([0.0 if row.teacher is None else row.teacher for row in rows])
-        found = []
+        losses = []
         for loss in task.losses:
-            places = batch_places(rows, self._answers(index, rows)) if loss.in_batch else own
-            scores = compared.products(places) if loss.in_batch and compared is not None else places.fill(values)
-            mask = torch.from_numpy(places.mask).to(values.device)
-            found.append(loss(scores, places.fill(teacher if loss.distilled else labels), mask))
-        return torch.stack(found).sum()
+            layout = batch_places(rows, self._answers(index, rows)) if loss.in_batch else own_layout
+            scores = compared.products(layout) if loss.in_batch and compared is not None else layout.fill(values)
+            mask = torch.from_numpy(layout.mask).to(values.device)
+            losses.append(loss(scores, layout.fill(teacher if loss.distilled else labels), mask))
+        return torch.stack(losses).sum()
 
     def _answers(self, task: int, rows: list[Example]) -> Mapping[str, set[str]]:
         """What is known to answer each question: by the rows in memory and, of triples, by those of the batch."""
         listed = self.known[task]
         if not self.tasks[task].triples:
             return listed
-        here = known_positives(rows)
-        return {one: listed.get(one, set()) | here.get(one, set()) for one in {same(row.question) for row in rows}}
+        batch_positives = known_positives(rows)
+        return {
+            query: listed.get(query, set()) | batch_positives.get(query, set())
+            for query in {same(row.question) for row in rows}
+        }
 
     def _rows(self, batch: Batch) -> list[Example]:
         """A batch's rows or, of one whose negatives are sampled, the triplets; pairs without a negative are skipped."""
@@ -244,7 +249,7 @@ class FineTuner(TrainedModel):
             self.model.eval()
             closeness = self._closeness([pair.question for pair in pool], texts, self.tasks[task].pooling)
             self.model.train()
-        return [None if place is None else texts[place] for place in choose(closeness, may)]
+        return [None if number is None else texts[number] for number in choose(closeness, may)]
 
     def _keep_best(self) -> None:
         figures = self.evaluate()
@@ -361,20 +366,20 @@ class FineTuner(TrainedModel):
             torch.cuda.set_rng_state(state["device random"], self.device)
 
     def _check_state(self, state: Mapping[str, Any], path: Path) -> None:
-        for key, found, kind in (
-            ("identity", self._identity(), f"with other settings{self._other(state)}"),
+        for key, value, expected_type in (
+            ("identity", self._identity(), f"with other settings{self._different_setting(state)}"),
             ("start", self._start, "from another checkpoint of that name"),
             ("data", self._data, "with other data or losses"),
             ("dev", self._dev, "with other dev rows"),
         ):
-            if state.get(key, found) != found:  # early versions kept fewer of them
-                raise ArtefactError(f"{path}: belongs to a run {kind}; choose another folder or remove it.")
+            if state.get(key, value) != value:  # early versions kept fewer of them
+                raise ArtefactError(f"{path}: belongs to a run {expected_type}; choose another folder or remove it.")
         if not (self.folder / "best/config.json").is_file() and state["counters"][1] > -math.inf:
             raise ArtefactError(
                 f"{self.folder / 'best'}: the best checkpoint so far is gone; remove {path} to start the run anew."
             )
 
-    def _other(self, state: Mapping[str, Any]) -> str:
+    def _different_setting(self, state: Mapping[str, Any]) -> str:
         """The first setting that a saved state differs in, in words; early versions did not keep them."""
         now = asdict(self.settings)
         before = state.get("settings", now)

@@ -70,7 +70,7 @@ class TripleFile:
     @property
     def identity(self) -> dict[str, Any]:
         """What its batches depend on, in JSON-able values."""
-        texts = [one and one.identity for one in (self._questions, self._corpus)]
+        texts = [text_store and text_store.identity for text_store in (self._questions, self._corpus)]
         return {"triples": sha256(self.path), "texts": texts, "block": self.block}
 
     def batches(self, size: int) -> int:
@@ -83,34 +83,34 @@ class TripleFile:
         Raises:
             InputError: the file has changed since it was checked.
         """
-        epoch, place = divmod(number, self.batches(size))
+        epoch, position = divmod(number, self.batches(size))
         per_block = max(1, self.block // size)
-        block, inside = divmod(place, per_block)
+        block, inside = divmod(position, per_block)
         rows = self._block(epoch, block, per_block * size, seed)[inside * size : (inside + 1) * size]
         return [row for line, triple in self._resolve(rows) for row in _examples(f"{line}", triple)]
 
     def _block(self, epoch: int, block: int, length: int, seed: int) -> list[Numbered]:
         """The shuffled rows of a block; the next one goes on reading where the last one ended."""
-        wanted = (seed, length, epoch, block)
-        if wanted != self._at:
-            if self._at is None or wanted[:3] != self._at[:3] or block != self._at[3] + 1:
+        block_key = (seed, length, epoch, block)
+        if block_key != self._at:
+            if self._at is None or block_key[:3] != self._at[:3] or block != self._at[3] + 1:
                 self._rest = read_triples(self.path, block * length)
-            self._rows, self._at = list(islice(self._rest, length)), wanted
+            self._rows, self._at = list(islice(self._rest, length)), block_key
             np.random.default_rng([seed, epoch, block]).shuffle(self._rows)  # type: ignore[arg-type]
         return self._rows
 
     def _check(self, progress: bool) -> int:
         rows, count = read_triples(self.path), 0
         with tqdm(desc=f"checking {Path(self.path).name}", unit=" triples", disable=not progress) as bar:
-            while part := list(islice(rows, CHECKED_AT_ONCE)):
-                for line, triple in self._resolve(part):
+            while chunk := list(islice(rows, CHECKED_AT_ONCE)):
+                for line, triple in self._resolve(chunk):
                     if self._distilled and triple.teacher is None:
                         raise InputError(
                             f"{self.path}:{line}: the triple has no scores of a teacher, but a loss learns from them; "
                             "add them, or choose other losses."
                         )
-                count += len(part)
-                bar.update(len(part))
+                count += len(chunk)
+                bar.update(len(chunk))
         if not count:
             raise InputError(f"{self.path}: holds no triple; expected lines of {', '.join(KEYS)}.")
         return count
@@ -120,28 +120,33 @@ class TripleFile:
         questions = self._find(self._questions, rows, KEYS[:1])
         passages = self._find(self._corpus, rows, KEYS[1:])
         return [
-            (line, Triple(questions[one.question], passages[one.positive], passages[one.negative], one.teacher))
-            for line, one in rows
+            (
+                line,
+                Triple(
+                    questions[triple.question], passages[triple.positive], passages[triple.negative], triple.teacher
+                ),
+            )
+            for line, triple in rows
         ]
 
     def _find(self, texts: Texts | None, rows: Sequence[Numbered], keys: Sequence[str]) -> dict[str, str]:
         """The text of everything that the rows have under some keys; itself, where there are no ids."""
-        wanted: dict[str, tuple[int, str]] = {}
+        lines_of: dict[str, tuple[int, str]] = {}
         for line, triple in rows:
             for key in keys:
-                wanted.setdefault(getattr(triple, key), (line, key))
+                lines_of.setdefault(getattr(triple, key), (line, key))
         if texts is None:
-            return {text: text for text in wanted}
-        found = texts.find(wanted)
-        for identifier, (line, key) in wanted.items():
-            if not found.get(identifier, "").strip():
-                fault = "has no text" if identifier in found else "is none of its ids"
+            return {text: text for text in lines_of}
+        texts_of = texts.find(lines_of)
+        for identifier, (line, key) in lines_of.items():
+            if not texts_of.get(identifier, "").strip():
+                fault = "has no text" if identifier in texts_of else "is none of its ids"
                 raise InputError(
                     f"{self.path}:{line}: the {key} {format_value(identifier)} {fault} in {texts.source}; correct "
                     "the line, "
                     "or name the files that the ids are of."
                 )
-        return found
+        return texts_of
 
 
 def _examples(group: str, triple: Triple) -> tuple[Example, Example]:

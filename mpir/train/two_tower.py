@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mpir.models.interaction import Interaction, scores
-from mpir.train.batch_layout import Places
+from mpir.train.batch_layout import BatchLayout
 
 
 class Compared(Protocol):
@@ -18,7 +18,7 @@ class Compared(Protocol):
     def pairs(self) -> Tensor:
         """Scores (N,) of each row's question and text."""
 
-    def products(self, places: Places) -> Tensor:
+    def products(self, layout: BatchLayout) -> Tensor:
         """Scores (Q, C) of every question in the rows' places with every candidate there."""
 
 
@@ -32,9 +32,9 @@ class ByVector(NamedTuple):
         """See `Compared`."""
         return (self.left * self.right).sum(dim=1)
 
-    def products(self, places: Places) -> Tensor:
+    def products(self, layout: BatchLayout) -> Tensor:
         """See `Compared`."""
-        return places.products(self.left, self.right)
+        return layout.products(self.left, self.right)
 
 
 class ByToken(NamedTuple):
@@ -52,13 +52,15 @@ class ByToken(NamedTuple):
         rows: dict[int, list[int]] = {}
         for row, question in enumerate(self.left):
             rows.setdefault(id(question), []).append(row)
-        found = [self.all([self.left[own[0]]], own)[0] for own in rows.values()]
-        order = torch.tensor([row for own in rows.values() for row in own], device=found[0].device)
-        return torch.cat(found)[order.argsort()]
+        products = [self.all([self.left[rows_of_query[0]]], rows_of_query)[0] for rows_of_query in rows.values()]
+        order = torch.tensor(
+            [row for rows_of_query in rows.values() for row in rows_of_query], device=products[0].device
+        )
+        return torch.cat(products)[order.argsort()]
 
-    def products(self, places: Places) -> Tensor:
+    def products(self, layout: BatchLayout) -> Tensor:
         """See `Compared`."""
-        questions, candidates = places.firsts()
+        questions, candidates = layout.firsts()
         return self.all([self.left[row] for row in questions], candidates)
 
     def all(self, questions: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:

@@ -46,20 +46,20 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
             f"{checkpoint}: of its {len(vocabulary)} tokens {size} cannot be kept, as the texts have {counts.total()} "
             f"tokens and {len(must)} must stay; choose a size between the two."
         )
-    others = (token for token, _ in counts.most_common() if token not in must)
+    optional = (token for token, _ in counts.most_common() if token not in must)
     unseen = (token for token in vocabulary if token not in counts and token not in must)
-    kept = sorted([*must, *others, *unseen][:size], key=vocabulary.__getitem__)
+    selected = sorted([*must, *optional, *unseen][:size], key=vocabulary.__getitem__)
     model = load_model(checkpoint)
     embeddings = model.base_model.embeddings  # of a bare encoder, base_model is itself
-    rows = embeddings.word_embeddings.weight.detach()[[vocabulary[token] for token in kept]]
-    pad = kept.index(options["pad_token"])
+    rows = embeddings.word_embeddings.weight.detach()[[vocabulary[token] for token in selected]]
+    pad = selected.index(options["pad_token"])
     embeddings.word_embeddings = nn.Embedding(size, rows.shape[1], padding_idx=pad, _weight=rows)
     model.config.vocab_size, model.config.pad_token_id = size, pad
     with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
-        write_json(temporary / FILES[0], _renumbered(rules, {token: number for number, token in enumerate(kept)}))
+        write_json(temporary / FILES[0], _renumbered(rules, {token: number for number, token in enumerate(selected)}))
         write_json(temporary / FILES[1], options)
-    return sum(counts[token] for token in kept) / counts.total()
+    return sum(counts[token] for token in selected) / counts.total()
 
 
 def _rules(checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -79,9 +79,9 @@ def _count(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     counts: Counter[str] = Counter()
-    rest = iter(texts)
-    while some := list(islice(rest, AT_ONCE)):
-        for read in tokenizer.encode_batch(some, add_special_tokens=False):
+    remaining = iter(texts)
+    while batch := list(islice(remaining, AT_ONCE)):
+        for read in tokenizer.encode_batch(batch, add_special_tokens=False):
             counts.update(read.tokens)
     return counts
 
@@ -98,8 +98,8 @@ def _must_stay(rules: Mapping[str, Any], counts: Iterable[str]) -> dict[str, Non
 def _renumbered(rules: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
     template = rules["post_processor"]
     special = {
-        name: {**one, "ids": [vocabulary[token] for token in one["tokens"]]}
-        for name, one in template["special_tokens"].items()
+        name: {**special_token, "ids": [vocabulary[token] for token in special_token["tokens"]]}
+        for name, special_token in template["special_tokens"].items()
     }
     return {
         **rules,

@@ -18,7 +18,7 @@ from mpir.rank.calibration import Relevance
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
-from mpir.tune.search import Found, Plan, check_reachable, reachable, search, sought
+from mpir.tune.search import Plan, SearchResult, check_reachable, reachable, search, sought
 from mpir.tune.space import Space
 from mpir.types import F64, I64
 from mpir.validation import real_number, whole_number
@@ -30,7 +30,7 @@ class Comparison:
     """A comparison of two systems over the same questions: means, their difference with its interval, and p.
 
     `interval` is the bootstrap interval of the difference at 1 − `level`; `p` is two-sided, from the paired
-    randomisation test. The new one has not seen the questions; `seen` says that the old one was fitted on them.
+    randomisation test. The new one has not seen the questions; `was_seen` says that the old one was fitted on them.
     """
 
     questions: int
@@ -39,7 +39,7 @@ class Comparison:
     interval: tuple[float, float]
     p: float
     level: float
-    seen: bool = False
+    was_seen: bool = False
 
     @property
     def difference(self) -> float:
@@ -53,9 +53,9 @@ class Comparison:
 
     def __str__(self) -> str:
         low, high = self.interval
-        seen = ", which the old weights were fitted on" if self.seen else ""
+        seen_text = ", which the old weights were fitted on" if self.was_seen else ""
         return (
-            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions{seen}: "
+            f"{self.new:.4f} against {self.old:.4f} on {self.questions} held-out questions{seen_text}: "
             f"{self.difference:+.4f} ({1 - self.level:.0%} interval {low:+.4f} to {high:+.4f}, p = {self.p:.4f})"
         )
 
@@ -64,10 +64,10 @@ class Comparison:
         return {**asdict(self), "interval": list(self.interval), "difference": self.difference, "better": self.better}
 
 
-def compare(new: F64, old: F64, *, level: float = 0.05, seen: bool = False) -> Comparison:
+def compare(new: F64, old: F64, *, level: float = 0.05, was_seen: bool = False) -> Comparison:
     """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
 
-    `seen` says that the old one was fitted on them.
+    `was_seen` says that the old one was fitted on them.
 
     Raises:
         InputError: a level outside 0 to 1, or no question that counts in both.
@@ -76,7 +76,7 @@ def compare(new: F64, old: F64, *, level: float = 0.05, seen: bool = False) -> C
     new, old = new[both], old[both]
     interval = bootstrap_interval(new - old, level=1 - level)
     return Comparison(
-        len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level, seen
+        len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level, was_seen
     )
 
 
@@ -92,7 +92,7 @@ def split(questions: int, count: int, seed: int) -> list[I64]:
             "questions, or ask for fewer folds."
         )
     order = np.random.default_rng(seed).permutation(questions)
-    return [np.sort(part).astype(np.int64) for part in np.array_split(order, count)]
+    return [np.sort(fold).astype(np.int64) for fold in np.array_split(order, count)]
 
 
 def folds_of(scored: Dataset, count: int, seed: int) -> list[I64]:
@@ -102,14 +102,14 @@ def folds_of(scored: Dataset, count: int, seed: int) -> list[I64]:
         InputError: fewer than two folds, or fewer questions than folds.
     """
     numbers = same_question(scored)
-    parts = split(int(numbers.max()) + 1, count, seed)
-    return [np.flatnonzero(np.isin(numbers, part)) for part in parts]
+    folds = split(int(numbers.max()) + 1, count, seed)
+    return [np.flatnonzero(np.isin(numbers, fold)) for fold in folds]
 
 
 def same_question(scored: Dataset) -> I64:
     """A number for each question of a set (Q,), in order of first sight; equal for those of one id."""
-    seen: dict[str, int] = {}
-    return np.array([seen.setdefault(question.id, len(seen)) for question in scored.questions], np.int64)
+    number_of: dict[str, int] = {}
+    return np.array([number_of.setdefault(question.id, len(number_of)) for question in scored.questions], np.int64)
 
 
 def by_question(values: F64, numbers: I64) -> F64:
@@ -121,19 +121,19 @@ def by_question(values: F64, numbers: I64) -> F64:
 
 
 def held_out(
-    objective: Objective, parts: list[I64], fit: Callable[[Objective, int], Weights]
+    objective: Objective, folds: list[I64], fit: Callable[[Objective, int], Weights]
 ) -> tuple[F64, list[Weights]]:
     """The measure of every question (Q,) with weights that `fit` found without it, and each fold's weights.
 
     `fit` gets the objective of the other folds, and the number of the fold that is held out.
     """
-    values, found = np.full(len(objective.scored.questions), np.nan), []
-    for number, part in enumerate(parts):
-        rest = np.setdiff1d(np.arange(len(values)), part)
-        found.append(fit(objective.restricted(rest), number))
+    values, fitted = np.full(len(objective.scored.questions), np.nan), []
+    for number, fold in enumerate(folds):
+        training = np.setdiff1d(np.arange(len(values)), fold)
+        fitted.append(fit(objective.restricted(training), number))
         # Of all questions: a fold by itself may have no gold, or none that counts.
-        values[part] = objective.per_question(found[-1])[part]
-    return values, found
+        values[fold] = objective.per_question(fitted[-1])[fold]
+    return values, fitted
 
 
 def cross_validate(
@@ -153,21 +153,25 @@ def cross_validate(
         InputError: as `check_folds`.
     """
     check_folds(objective, folds, level, plan.seed)
-    parts, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
+    fold_list, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
 
-    def fit(part: Objective, number: int) -> Weights:
+    def fit(training: Objective, number: int) -> Weights:
         label = f"fold {number + 1} of {folds}"
-        return search(part, space, plan, journal=journal, label=label, progress=progress).weights
+        return search(training, space, plan, journal=journal, label=label, progress=progress).weights
 
-    seen = not objective.scored.contents.isdisjoint(_sets_of(old))
-    new = by_question(held_out(objective, parts, fit)[0], numbers)
-    return compare(new, by_question(objective.per_question(old), numbers), level=level, seen=seen)
+    was_seen = not objective.scored.contents.isdisjoint(_sets_of(old))
+    new = by_question(held_out(objective, fold_list, fit)[0], numbers)
+    return compare(new, by_question(objective.per_question(old), numbers), level=level, was_seen=was_seen)
 
 
 def _sets_of(weights: Weights) -> list[str]:
     """The fingerprints of what weights were fitted on; a file of the user's may hold anything there."""
     data, sets = (weights.made_by.get(key) for key in ("data", "sets"))
-    return [one for one in (data, *(sets if isinstance(sets, list | tuple) else ())) if isinstance(one, str)]
+    return [
+        fingerprint
+        for fingerprint in (data, *(sets if isinstance(sets, list | tuple) else ()))
+        if isinstance(fingerprint, str)
+    ]
 
 
 def check_folds(objective: Objective, folds: int, level: float, seed: int) -> None:
@@ -177,19 +181,21 @@ def check_folds(objective: Objective, folds: int, level: float, seed: int) -> No
         InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing golden is among
             the candidates, so that there is nothing to tune on.
     """
-    real_number("the level of significance", level, "a number between 0 and 1, such as 0.05", lambda one: 0 < one < 1)
-    parts = folds_of(objective.scored, folds, seed)
+    real_number(
+        "the level of significance", level, "a number between 0 and 1, such as 0.05", lambda value: 0 < value < 1
+    )
+    fold_list = folds_of(objective.scored, folds, seed)
     check_reachable(objective)
     golden = reachable(objective)
-    for number, part in enumerate(parts, 1):
-        if not np.delete(golden, part).any():
+    for number, fold in enumerate(fold_list, 1):
+        if not np.delete(golden, fold).any():
             raise InputError(
                 f"the questions outside fold {number} of {folds} have no golden {sought(objective)} among their "
                 "candidates; use other --folds or --seed, or score more questions."
             )
 
 
-def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
+def signed(result: SearchResult, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
     """The weights that were found, with what made them: `made_by` (see `search.settings`) and the evidence."""
     facts = {
         "mpir": __version__,
@@ -198,11 +204,11 @@ def signed(found: Found, evidence: Comparison, objective: Objective, made_by: Ma
         "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
         "derived": dict(objective.scored.made_by.get("derived", {})),
         "sets": list(objective.scored.made_by.get("sets", ())),
-        "value": found.value,
-        "trials": len(found.trials),
+        "value": result.value,
+        "trials": len(result.trials),
         "held_out": evidence.to_dict(),
     }
-    return replace(found.weights, made_by=facts)
+    return replace(result.weights, made_by=facts)
 
 
 def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:

@@ -34,8 +34,8 @@ MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that only scored questions have: a folder without it is not replaced."""
 OWNERS = ("question_of", "document_of")
-PLACES = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
-_ARRAYS = (*OWNERS, *PLACES, "document_scores", "sentence_scores")
+CANDIDATE_ARRAYS = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
+_ARRAYS = (*OWNERS, *CANDIDATE_ARRAYS, "document_scores", "sentence_scores")
 
 
 def _listed(folder: Path) -> Iterator[str]:
@@ -97,11 +97,13 @@ class Dataset:
 
         Texts are let go of question by question, so that they may come from a stream.
         """
-        parts = [(question, one.columns, _places(one)) for question, one in scored]
-        if not parts:
+        scored_queries = [
+            (question, candidates.columns, _candidate_arrays(candidates)) for question, candidates in scored
+        ]
+        if not scored_queries:
             raise InputError("scored questions: there is not one question; score some first.")
-        questions, columns, places = zip(*parts, strict=True)
-        joined = {name: np.concatenate([part[name] for part in places]) for name in PLACES}
+        questions, columns, array_sets = zip(*scored_queries, strict=True)
+        joined = {name: np.concatenate([arrays[name] for arrays in array_sets]) for name in CANDIDATE_ARRAYS}
         return cls(questions, Columns.stack(columns), **joined, made_by=dict(made_by or {}))
 
     def save(self, folder: str | Path) -> Dataset:
@@ -113,7 +115,7 @@ class Dataset:
         with atomic_folder(folder, SCORED) as temporary:
             arrays = {"document_scores": self.columns.documents, "sentence_scores": self.columns.sentences}
             arrays |= {name: getattr(self.columns, name) for name in OWNERS}
-            arrays |= {name: getattr(self, name) for name in PLACES}
+            arrays |= {name: getattr(self, name) for name in CANDIDATE_ARRAYS}
             for name, array in arrays.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
             write_json(
@@ -171,19 +173,23 @@ class Dataset:
             **owners,
             questions=len(questions),
         )
-        places = {name: arrays[name] for name in PLACES}
-        return cls(questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **places)
+        candidate_arrays = {name: arrays[name] for name in CANDIDATE_ARRAYS}
+        return cls(
+            questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **candidate_arrays
+        )
 
     def subset(self, numbers: Sequence[int] | I64) -> Dataset:
         """The questions of these numbers, in the order of the set."""
         chosen = np.zeros(len(self.questions), bool)
         chosen[np.asarray(numbers, np.int64)] = True
-        part, documents, sentences = self.columns.select(chosen)
-        kept = {name: getattr(self, name)[documents if name in OF_DOCUMENTS else sentences] for name in PLACES}
+        columns, documents, sentences = self.columns.select(chosen)
+        candidate_arrays = {
+            name: getattr(self, name)[documents if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS
+        }
         questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
-        return replace(self, questions=questions, columns=part, **kept)
+        return replace(self, questions=questions, columns=columns, **candidate_arrays)
 
-    def join_columns(self, other: Dataset) -> Dataset:
+    def join_columns(self, added: Dataset) -> Dataset:
         """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
 
         A document column that both have is taken once; BM25's is the first set's.
@@ -192,24 +198,24 @@ class Dataset:
             InputError: other questions, candidates or sentences, a perspective of sentences that both have, or a
                 document column of both by other models or with other values.
         """
-        self._check_company(other)
-        mine, theirs = self.columns, other.columns
+        self._check_company(added)
+        mine, theirs = self.columns, added.columns
         extra = [column for column in theirs.layout.document_columns if column.name not in mine.layout.documents]
         columns = mine.with_columns(
             {column: theirs.document(column.name) for column in extra}
             | {column: theirs.sentence(column.name) for column in theirs.layout.sentence_columns}
         )
-        made_by, taken = dict(self.made_by), {*(column.name for column in extra), *theirs.layout.sentences}
+        made_by, joined = dict(self.made_by), {*(column.name for column in extra), *theirs.layout.sentences}
         for key in ("perspectives", "scores", "derived"):
-            more = {name: one for name, one in other.made_by.get(key, {}).items() if name in taken}
-            made_by[key] = {**self.made_by.get(key, {}), **more}
+            joined_entries = {name: entry for name, entry in added.made_by.get(key, {}).items() if name in joined}
+            made_by[key] = {**self.made_by.get(key, {}), **joined_entries}
         return replace(
             self,
             columns=columns,
-            in_passages=self.in_passages | other.in_passages,
-            documents_in_passages=self.documents_in_passages | other.documents_in_passages,
+            in_passages=self.in_passages | added.in_passages,
+            documents_in_passages=self.documents_in_passages | added.documents_in_passages,
             made_by=made_by,
-            data=fingerprint([self.data, other.data]),
+            data=fingerprint([self.data, added.data]),
         )
 
     @classmethod
@@ -222,14 +228,18 @@ class Dataset:
         first = sets[0]
         if len(sets) == 1:
             return first
-        if any(one.made_by.get(key) != first.made_by.get(key) for one in sets for key in ("perspectives", "derived")):
+        if any(
+            dataset.made_by.get(key) != first.made_by.get(key)
+            for dataset in sets
+            for key in ("perspectives", "derived")
+        ):
             raise InputError("the sets were scored by different models; score all of them with one bundle.")
         return cls(
-            tuple(question for one in sets for question in one.questions),
-            Columns.stack([one.columns for one in sets]),
-            **{name: np.concatenate([getattr(one, name) for one in sets]) for name in PLACES},
-            made_by={**first.made_by, "sets": [one.data for one in sets]},
-            data=fingerprint([one.data for one in sets]),
+            tuple(question for dataset in sets for question in dataset.questions),
+            Columns.stack([dataset.columns for dataset in sets]),
+            **{name: np.concatenate([getattr(dataset, name) for dataset in sets]) for name in CANDIDATE_ARRAYS},
+            made_by={**first.made_by, "sets": [dataset.data for dataset in sets]},
+            data=fingerprint([dataset.data for dataset in sets]),
         )
 
     @property
@@ -237,37 +247,37 @@ class Dataset:
         """The fingerprints of what the set holds: its own, and those of the sets that it was put together from."""
         return {self.data, *self.made_by.get("sets", ())} - {""}
 
-    def _check_company(self, other: Dataset) -> None:
-        mine, theirs = ({question.id for question in one.questions} for one in (self, other))
-        if [question.id for question in self.questions] != [question.id for question in other.questions]:
+    def _check_company(self, added: Dataset) -> None:
+        mine, theirs = ({question.id for question in dataset.questions} for dataset in (self, added))
+        if [question.id for question in self.questions] != [question.id for question in added.questions]:
             odd = sorted(mine ^ theirs)
             example = f" ({format_value(odd[0])} is in one of them only)" if odd else " (their order differs)"
             raise InputError(f"the columns are of different question sets{example}; score the same questions for both.")
-        places = ("documents", "sections", "begin", "end")
-        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in places):
+        array_names = ("documents", "sections", "begin", "end")
+        if not all(np.array_equal(getattr(self, name), getattr(added, name)) for name in array_names):
             raise InputError(
                 "the columns are of the same questions but of different candidates or sentences; score both over the "
                 "same index with the same number of candidates."
             )
-        both = set(self.columns.layout.sentences) & set(other.columns.layout.sentences)
+        both = set(self.columns.layout.sentences) & set(added.columns.layout.sentences)
         if both:
             raise InputError(f"both sets have the perspective {format_value(min(both))}; give each column once.")
-        shared = set(self.columns.layout.documents) & set(other.columns.layout.documents) - {BM25}
-        if odd := sorted(name for name in shared if not self._same_documents(other, name)):
+        shared = set(self.columns.layout.documents) & set(added.columns.layout.documents) - {BM25}
+        if odd := sorted(name for name in shared if not self._same_documents(added, name)):
             raise InputError(
                 f"both sets have the document column {format_value(odd[0])}, by other models or with other values; "
                 "give each "
                 "column once."
             )
 
-    def _same_documents(self, other: Dataset, name: str) -> bool:
+    def _same_documents(self, added: Dataset, name: str) -> bool:
         """Whether a document column of both sets is the same model's, but for rounding (batches of another size)."""
-        models = [one.made_by.get("perspectives", {}).get(name) for one in (self, other)]
-        mine, theirs = self.columns.document(name), other.columns.document(name)
+        models = [dataset.made_by.get("perspectives", {}).get(name) for dataset in (self, added)]
+        mine, theirs = self.columns.document(name), added.columns.document(name)
         return models[0] == models[1] and np.allclose(mine, theirs, atol=1e-5)
 
 
-def _places(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
+def _candidate_arrays(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
     """What a set keeps of one question's documents and sentences, besides the columns."""
     sentences = scored.sentences
     return {

@@ -46,7 +46,7 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
     return Relevance(maps["document"], maps["sentence"], made_by)
 
 
-def platt(scores: F64, relevant: Bool, what: str = "document") -> Logistic:
+def platt(scores: F64, relevant: Bool, noun: str = "document") -> Logistic:
     """The logistic map of scores (N,) to how likely they are relevant (N,), by maximum likelihood.
 
     Raises:
@@ -55,12 +55,12 @@ def platt(scores: F64, relevant: Bool, what: str = "document") -> Logistic:
     hits = int(relevant.sum())
     if not 0 < hits < len(scores):
         raise InputError(
-            f"{hits} of {len(scores)} {what}s are golden; a map needs some that are, and some that are not."
+            f"{hits} of {len(scores)} {noun}s are golden; a map needs some that are, and some that are not."
         )
     slope, intercept = fit_platt(scores, relevant)
     if slope <= 0:
         raise InputError(
-            f"golden {what}s don't score higher than others; use weights that were tuned on such questions."
+            f"golden {noun}s don't score higher than others; use weights that were tuned on such questions."
         )
     return Logistic(slope, intercept)
 

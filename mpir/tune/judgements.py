@@ -50,7 +50,7 @@ def judge(scored: Dataset) -> Judgements:
     columns, count = scored.columns, len(scored.questions)
     golden = [spans(measurable(question), question.id) for question in scored.questions]
     relevant = _relevant(scored)
-    matched, overlaps, in_golden = (np.zeros(len(scored.begin), kind) for kind in (np.int64, bool, bool))
+    matched, overlaps, in_golden = (np.zeros(len(scored.begin), dtype) for dtype in (np.int64, bool, bool))
     begin, end = np.asarray(scored.begin), np.asarray(scored.end)
     for rows, span in _rows(scored, golden):
         in_golden[rows] = True
@@ -62,8 +62,8 @@ def judge(scored: Dataset) -> Judgements:
     return Judgements(
         relevant,
         np.array([len(set(question.documents or ())) for question in scored.questions]),
-        np.array([len(part) for part in golden]),
-        np.array([sum(span.size for span in part) for part in golden]),
+        np.array([len(snippets) for snippets in golden]),
+        np.array([sum(span.size for span in snippets) for snippets in golden]),
         end - begin + 1,
         matched,
         in_golden,
@@ -84,8 +84,8 @@ def _rows(scored: Dataset, golden: list[list[Span]]) -> Iterator[tuple[slice, Sp
     pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
     number = {pair: document for document, pair in enumerate(pairs)}
     first = np.searchsorted(scored.columns.document_of, np.arange(len(scored.documents) + 1))
-    for question, part in enumerate(golden):
-        for span in part:
+    for question, snippets in enumerate(golden):
+        for span in snippets:
             document = number.get((question, span.document))
             if document is not None:
                 yield slice(int(first[document]), int(first[document + 1])), span
@@ -96,14 +96,14 @@ def clusters(scored: Dataset) -> I64:
     begin, end = np.asarray(scored.begin), np.asarray(scored.end)
     section = np.unique(scored.sections, return_inverse=True)[1] if len(begin) else np.zeros(0, np.int64)
     order = np.lexsort((begin, section, scored.columns.document_of))
-    place = np.stack([scored.columns.document_of[order], section[order]])
-    group = np.cumsum(np.any(np.diff(place, axis=1, prepend=-1), axis=0))
+    section_of = np.stack([scored.columns.document_of[order], section[order]])
+    group = np.cumsum(np.any(np.diff(section_of, axis=1, prepend=-1), axis=0))
     # One running maximum for all groups: each group's ends are lifted above those of the groups before it.
     lift = group * (int(end.max(initial=0)) + 2)
     reach = np.maximum.accumulate(end[order] + lift)
     starts = np.ones(len(order), bool)
     starts[1:] = (begin[order] + lift)[1:] > reach[:-1]
     component = np.cumsum(starts) - 1
-    found = np.empty(len(order), np.int64)
-    found[order] = np.where(np.bincount(component)[component] > 1, component, -1) if len(order) else component
-    return found
+    cluster = np.empty(len(order), np.int64)
+    cluster[order] = np.where(np.bincount(component)[component] > 1, component, -1) if len(order) else component
+    return cluster

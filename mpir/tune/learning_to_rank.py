@@ -74,8 +74,8 @@ def document_features(columns: Columns, sentences: F64, lowest: float) -> F64:
     """
     best = best_of(sentences, slots(columns.document_of, len(columns.documents)), RANKS)
     top = np.append(sentences, lowest)[best]
-    own = columns.documents
-    return np.column_stack([own, minmax(own, columns.question_of), top, best >= 0])
+    document_columns = columns.documents
+    return np.column_stack([document_columns, minmax(document_columns, columns.question_of), top, best >= 0])
 
 
 def _model(learner: Learner, seed: int) -> Any:

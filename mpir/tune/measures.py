@@ -37,20 +37,22 @@ def snippet_map(answers: Submissions, version: int) -> F64:
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).cumsum(axis=1) for values in (judgements.matched, judgements.size))
     relevant = _of(chosen, judgements.in_golden)
-    found = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(judgements.golden_snippets, version)
+    average_precision = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(
+        judgements.golden_snippets, version
+    )
     for question in answers.merged:
-        found[question] = answers.row(question, version).average_precision
-    return _counted(found, judgements.golden_snippets, version)
+        average_precision[question] = answers.row(question, version).average_precision
+    return _counted(average_precision, judgements.golden_snippets, version)
 
 
 def snippet_f1(answers: Submissions, version: int) -> F64:
     """Official F1 of the snippets (Q,), in positions."""
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).sum(axis=1) for values in (judgements.matched, judgements.size))
-    found = 2 * matched / np.maximum(size + judgements.golden_size, 1)
+    f1 = 2 * matched / np.maximum(size + judgements.golden_size, 1)
     for question in answers.merged:
-        found[question] = answers.row(question, version).f1
-    return _counted(found, judgements.golden_snippets, version)
+        f1[question] = answers.row(question, version).f1
+    return _counted(f1, judgements.golden_snippets, version)
 
 
 def sentence_map(answers: Submissions, version: int) -> F64:
@@ -60,8 +62,8 @@ def sentence_map(answers: Submissions, version: int) -> F64:
     """
     hits = _of(answers.snippets, answers.judgements.overlaps)
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
-    found: F64 = (precision_at * hits).sum(axis=1) / np.maximum(answers.judgements.answers, 1)
-    return found
+    average_precision: F64 = (precision_at * hits).sum(axis=1) / np.maximum(answers.judgements.answers, 1)
+    return average_precision
 
 
 def document_sentence_map(answers: Submissions, version: int) -> F64:

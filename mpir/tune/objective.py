@@ -56,8 +56,8 @@ class Objective:
         Raises:
             InputError: a measure of the user's own gave something else than a finite value for each question.
         """
-        found = answers if isinstance(answers, Submissions) else self.answers(answers)
-        values = np.asarray(self._measure(found), np.float64)
+        submissions = answers if isinstance(answers, Submissions) else self.answers(answers)
+        values = np.asarray(self._measure(submissions), np.float64)
         if values.shape != (len(self.scored.questions),) or np.isinf(values).any() or np.isnan(values).all():
             raise InputError(
                 f"the measure {self.name} gave values of shape {values.shape} with {np.isfinite(values).sum()} finite "

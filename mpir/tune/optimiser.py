@@ -36,11 +36,11 @@ class Optimiser(ABC):
         """The next point (d,) to evaluate."""
         return self.propose(len(self.points) - self.known)
 
-    def tell(self, point: F64, value: float, *, asked: bool = True) -> None:
+    def tell(self, point: F64, value: float, *, proposed: bool = True) -> None:
         """Take the value of a point, or (not `asked`) of one that was known before."""
         self.points.append(np.asarray(point, np.float64))
         self.values.append(float(value))
-        self.known += not asked
+        self.known += not proposed
 
     @abstractmethod
     def propose(self, number: int) -> F64:
@@ -68,8 +68,8 @@ class GridSearch(Optimiser):
         while levels**self.dimensions < self.calls:
             levels += 1
         order = np.random.default_rng(self.seed).permutation(levels**self.dimensions)
-        place = np.unravel_index(order[number % len(order)], (levels,) * self.dimensions)
-        return np.array(place, np.float64) / (levels - 1)
+        level_numbers = np.unravel_index(order[number % len(order)], (levels,) * self.dimensions)
+        return np.array(level_numbers, np.float64) / (levels - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,17 +33,19 @@ def dependence(
     objective: Objective, space: Space, best: F64, *, steps: int = 9, samples: int = 16, seed: int = 0
 ) -> list[Dependence]:
     """The dependence on every weight, around the point `best` (d,) and over `samples` random points."""
-    others = np.random.default_rng(seed).random((samples, space.dimensions))
-    found = []
+    random_points = np.random.default_rng(seed).random((samples, space.dimensions))
+    dependences = []
     for number, name in enumerate(space.names):
         half = space.alpha if number < len(space.alpha.names) else space.beta
-        place = half.names.index(name)
-        shares = np.linspace(half.low[place], min(half.high[place], 1.0), steps)
-        rows = [[objective(_moved(space, point, number, share)) for share in shares] for point in (best, *others)]
+        column = half.names.index(name)
+        shares = np.linspace(half.low[column], min(half.high[column], 1.0), steps)
+        rows = [
+            [objective(_moved(space, point, number, share)) for share in shares] for point in (best, *random_points)
+        ]
         table = np.array(rows[1:])
         low, high = np.quantile(table, [0.25, 0.75], axis=0)
-        found.append(Dependence(name, shares, np.array(rows[0]), low, table.mean(axis=0), high))
-    return found
+        dependences.append(Dependence(name, shares, np.array(rows[0]), low, table.mean(axis=0), high))
+    return dependences
 
 
 def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
@@ -51,12 +53,16 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
     shares = space.shares(point)
     cut = len(space.alpha.names)
     half = slice(0, cut) if number < cut else slice(cut, None)
-    part, place = shares[half].copy(), number if number < cut else number - cut
-    part[place] = 0.0
-    part = part / part.sum() if part.sum() > 0 else np.where(np.arange(len(part)) == place, 0.0, 1 / (len(part) - 1))
-    part *= 1 - share
-    part[place] = share
-    shares[half] = part
+    half_shares, column = shares[half].copy(), number if number < cut else number - cut
+    half_shares[column] = 0.0
+    half_shares = (
+        half_shares / half_shares.sum()
+        if half_shares.sum() > 0
+        else np.where(np.arange(len(half_shares)) == column, 0.0, 1 / (len(half_shares) - 1))
+    )
+    half_shares *= 1 - share
+    half_shares[column] = share
+    shares[half] = half_shares
     return space.weights(space.coordinates(shares))
 
 
@@ -67,15 +73,17 @@ def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
     present = blended.best >= 0
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
     layout, used = columns.layout, blended.columns
-    parts = {name: weights.beta.get(name, 0.0) * used.document(name) for name in layout.documents}
+    summands = {name: weights.beta.get(name, 0.0) * used.document(name) for name in layout.documents}
     for name in layout.sentences:
         values = np.append(weights.alpha[name] * used.sentence(name), 0.0)
-        parts[name] = (w * values[blended.best]).sum(axis=1) * (name not in layout.ordering)
-    parts["context"] = blended.documents - sum(parts.values())
+        summands[name] = (w * values[blended.best]).sum(axis=1) * (name not in layout.ordering)
+    summands["context"] = blended.documents - sum(summands.values())
     chosen = objective.answers(weights).documents
     # a question with fewer documents than ranks, or a score of 0, has nothing to divide
     total = np.append(blended.documents, 0.0)[chosen]
     usable = (chosen >= 0) & (total > 0)
     count = np.maximum(usable.sum(axis=0), 1)
-    divided = {name: np.append(part, 0.0)[chosen] / np.where(usable, total, 1.0) for name, part in parts.items()}
-    return {name: np.where(usable, part, 0.0).sum(axis=0) / count for name, part in divided.items()}
+    divided = {
+        name: np.append(summand, 0.0)[chosen] / np.where(usable, total, 1.0) for name, summand in summands.items()
+    }
+    return {name: np.where(usable, summand, 0.0).sum(axis=0) / count for name, summand in divided.items()}

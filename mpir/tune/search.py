@@ -40,8 +40,8 @@ class Plan:
     optimiser: MakeOptimiser = Bayesian()  # noqa: RUF009  (a value that cannot change)
 
     def __post_init__(self) -> None:
-        for name, least in (("calls", 1), ("loops", 1), ("seed", 0)):
-            whole_number(name, getattr(self, name), minimum=least)
+        for name, minimum in (("calls", 1), ("loops", 1), ("seed", 0)):
+            whole_number(name, getattr(self, name), minimum=minimum)
         real_number("tolerance", self.tolerance, "a finite number, such as 0.0001")
 
     @property
@@ -52,8 +52,8 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """A JSON-able description."""
         how = self.optimiser if isinstance(self.optimiser, Bayesian) else getattr(self.optimiser, "__name__", "")
-        rest = {name: getattr(self, name) for name in ("halves", "calls", "loops", "tolerance", "seed")}
-        return {**rest, "halves": list(self.halves), "optimiser": str(how)}
+        options = {name: getattr(self, name) for name in ("halves", "calls", "loops", "tolerance", "seed")}
+        return {**options, "halves": list(self.halves), "optimiser": str(how)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found: the best point, its weights and value, all trials in order, and the best point of each half.
 
     `path` starts with the starting point; each later one is the best after another half.
@@ -93,7 +93,7 @@ def search(
     journal: Journal | None = None,
     label: str = "tuning",
     progress: bool = False,
-) -> Found:
+) -> SearchResult:
     """Search the space for the weights with the highest objective, from equal weights on.
 
     Every trial goes into the journal under `label` as it is made, and a trial that the journal holds is not made again,
@@ -109,7 +109,7 @@ def search(
             run.made.append(trial)
             bar.update()
             bar.set_postfix_str(f"best {run.best:.4f}", refresh=False)
-    return Found(run.point, space.weights(run.point), run.best, tuple(run.made), tuple(run.path))
+    return SearchResult(run.point, space.weights(run.point), run.best, tuple(run.made), tuple(run.path))
 
 
 class _Run:
@@ -141,7 +141,7 @@ class _Run:
         block = self.space.blocks.get(half, slice(None))
         base = self.point
         optimiser = self.plan.optimiser(len(base[block]), self.plan.calls, [self.plan.seed, loop, number])
-        optimiser.tell(base[block], self.best, asked=False)
+        optimiser.tell(base[block], self.best, proposed=False)
         for _ in range(self.plan.calls):
             logged = self._logged()
             point = base.copy()
@@ -182,12 +182,12 @@ def reachable(objective: Objective) -> Bool:
     judgements, columns = objective.pool.judgements, objective.scored.columns
     documents = columns.question_of[judgements.relevant]
     snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
-    found = np.zeros(len(objective.scored.questions), bool)
+    is_reachable = np.zeros(len(objective.scored.questions), bool)
     if sought(objective) == "snippet":
-        found[snippets] = True
+        is_reachable[snippets] = True
     if sought(objective) == "document" or objective.name not in MEASURES:
-        found[documents] = True
-    return found
+        is_reachable[documents] = True
+    return is_reachable
 
 
 def sought(objective: Objective) -> str:
@@ -195,7 +195,7 @@ def sought(objective: Objective) -> str:
     return "document" if objective.name.startswith("document-") else "snippet"
 
 
-def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dict[str, Any]:
+def settings(objective: Objective, space: Space, plan: Plan, **options: Any) -> dict[str, Any]:
     """Everything a search depends on, for the header of its journal.
 
     `data` says which set was scored, `chosen` which of its questions are searched on, among which candidates.
@@ -210,7 +210,7 @@ def settings(objective: Objective, space: Space, plan: Plan, **more: Any) -> dic
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],
         "plan": plan.describe(),
         **({} if space.sentence_list_beta is None else {"sentence_list_beta": dict(space.sentence_list_beta)}),
-        **more,
+        **options,
     }
 
 

@@ -50,28 +50,28 @@ class Simplex:
 
     def shares(self, coordinates: F64) -> F64:
         """Shares (K,) of coordinates (K − 1,) in 0-1."""
-        shares, rest = np.zeros(len(self.names)), 1.0
+        shares, remainder = np.zeros(len(self.names)), 1.0
         for number, coordinate in enumerate(coordinates):
-            low, high = self._range(number, rest)
+            low, high = self._range(number, remainder)
             piece = 1 - (1 - coordinate) ** (1 / (len(coordinates) - number))
             shares[number] = low + piece * (high - low)
-            rest -= shares[number]
-        shares[-1] = max(rest, 0.0)
+            remainder -= shares[number]
+        shares[-1] = max(remainder, 0.0)
         return shares
 
     def coordinates(self, shares: F64) -> F64:
         """Coordinates (K − 1,) of shares (K,); shares outside the bounds are moved to them one after the other."""
-        coordinates, rest = np.zeros(self.dimensions), 1.0
+        coordinates, remainder = np.zeros(self.dimensions), 1.0
         for number in range(self.dimensions):
-            low, high = self._range(number, rest)
+            low, high = self._range(number, remainder)
             share = min(max(shares[number], low), high)
             piece = (share - low) / (high - low) if high > low else 0.0
             coordinates[number] = 1 - (1 - piece) ** (self.dimensions - number)
-            rest -= share
+            remainder -= share
         return coordinates
 
-    def _range(self, number: int, rest: float) -> tuple[float, float]:
+    def _range(self, number: int, remainder: float) -> tuple[float, float]:
         """What a share may be, given what is left of the stick and what the later shares need or can take."""
-        low = max(self.low[number], rest - sum(self.high[number + 1 :]))
-        high = min(self.high[number], rest - sum(self.low[number + 1 :]))
+        low = max(self.low[number], remainder - sum(self.high[number + 1 :]))
+        high = min(self.high[number], remainder - sum(self.low[number + 1 :]))
         return low, max(low, high)

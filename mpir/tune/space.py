@@ -59,20 +59,20 @@ class Space:
         """
         layout = columns.layout
         alpha, beta = (*layout.sentences, CONTEXT), (*layout.documents, *(f"w{rank}" for rank in range(1, RANKS + 1)))
-        given = dict(bounds or {})
-        unknown = set(given) - {*alpha, *beta}
+        shares_bounds = dict(bounds or {})
+        unknown = set(shares_bounds) - {*alpha, *beta}
         if unknown:
             raise InputError(
                 f"bounds: there is no weight {format_value(min(unknown))}; the weights are "
                 f"{format_names((*alpha, *beta))}."
             )
         if context == "fixpoint":
-            given[CONTEXT] = _below_feedback(given.get(CONTEXT, (0.0, 1.0)), alpha, given)
+            shares_bounds[CONTEXT] = _below_feedback(shares_bounds.get(CONTEXT, (0.0, 1.0)), alpha, shares_bounds)
         units = _units(columns, normalise)
         check_choice("context", context, (*layout.documents, *RECURSIVE))
         if sentence_list_beta is not None:
             sentence_list_beta = {n: sentence_list_beta[n] for n in layout.documents if n in sentence_list_beta}
-        mixtures = Simplex.of(alpha, given), Simplex.of(beta, given)
+        mixtures = Simplex.of(alpha, shares_bounds), Simplex.of(beta, shares_bounds)
         return cls(*mixtures, len(layout.documents), units, context, normalise, sentence_list_beta)
 
     @property
@@ -155,14 +155,14 @@ def _deviation(values: F64, owner: I64) -> float:
 
 
 def _below_feedback(
-    bounds: tuple[float, float], alpha: tuple[str, ...], given: Mapping[str, tuple[float, float]]
+    bounds: tuple[float, float], alpha: tuple[str, ...], shares_bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[float, float]:
     """The context's bounds, kept where the fixed point exists. Raises InputError where there is no such place."""
-    others = sum(given.get(name, (0.0, 1.0))[1] for name in alpha[:-1])
-    least = max(bounds[0], 1 - others)
-    if least > LARGEST_FEEDBACK:
+    other_shares = sum(shares_bounds.get(name, (0.0, 1.0))[1] for name in alpha[:-1])
+    lowest = max(bounds[0], 1 - other_shares)
+    if lowest > LARGEST_FEEDBACK:
         raise InputError(
-            f"bounds: the context's share would be {least:g} at least, but the fixed point exists only below 1; lower "
+            f"bounds: the context's share would be {lowest:g} at least, but the fixed point exists only below 1; lower "
             f"it to {LARGEST_FEEDBACK} or less, let other perspectives have more, or choose another context."
         )
     return bounds[0], min(bounds[1], LARGEST_FEEDBACK)

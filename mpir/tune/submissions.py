@@ -38,8 +38,8 @@ class Pool:
         self.scored, self.judgements = scored, judge(scored)
         self.limit_documents, self.limit_snippets = documents, snippets
         columns = scored.columns
-        places = slots(columns.document_of, len(columns.documents)).T
-        self.sentences = np.append(places, np.full((len(places), 1), -1), axis=1)
+        sentence_table = slots(columns.document_of, len(columns.documents)).T
+        self.sentences = np.append(sentence_table, np.full((len(sentence_table), 1), -1), axis=1)
         # Documents in the order that breaks ties: a higher score by the first stage, then earlier.
         order = document_order(columns, np.zeros(len(columns.documents)))
         self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
@@ -97,9 +97,9 @@ def highest(values: F64, ranks: int) -> F64:
     best = np.full((ranks, values.shape[1]), -np.inf)
     for row in values:
         left = row
-        for one in best:
-            beaten = np.minimum(one, left)
-            np.maximum(one, left, out=one)
+        for maximum in best:
+            beaten = np.minimum(maximum, left)
+            np.maximum(maximum, left, out=maximum)
             left = beaten
     return best.T
 
@@ -128,9 +128,9 @@ class Submissions:
         depth = len(table)
         scores = self._sentences.take(documents, axis=1, mode="wrap").transpose(1, 2, 0)
         scores = scores + np.append(self._context, 0.0)[documents][:, :, None]
-        places = best_columns(scores.reshape(len(documents), -1), self.pool.limit_snippets)
-        owners = np.take_along_axis(documents, np.maximum(places, 0) // max(depth, 1), axis=1)
-        return np.where(places >= 0, table[places % depth, owners], -1) if depth else places
+        cells = best_columns(scores.reshape(len(documents), -1), self.pool.limit_snippets)
+        owners = np.take_along_axis(documents, np.maximum(cells, 0) // max(depth, 1), axis=1)
+        return np.where(cells >= 0, table[cells % depth, owners], -1) if depth else cells
 
     @cached_property
     def merged(self) -> I64:

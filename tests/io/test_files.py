@@ -12,7 +12,7 @@ import pytest
 from mpir.errors import InputError, OutputError
 from mpir.io.folder_format import FolderFormat
 from mpir.io.journal import Journal
-from mpir.io.lock import alone
+from mpir.io.lock import exclusive
 from mpir.io.read import read_json, read_lines
 from mpir.io.write import atomic_folder, atomic_write
 
@@ -265,6 +265,6 @@ def test_a_lock_that_cannot_be_made_is_not_waited_for() -> None:
         Journal("/proc/log", {})
     with (
         pytest.raises(OutputError, match=r"/proc: cannot be written \(No such file or directory\)"),
-        alone(Path("/proc/x"), ""),
+        exclusive(Path("/proc/x"), ""),
     ):
         pass

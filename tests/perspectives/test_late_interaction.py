@@ -212,16 +212,16 @@ def test_what_matched_what(colbert: Path) -> None:
     question, text = "does aspirin thin blood", "aspirin . thin the blood"
     one = loaded(colbert, form="states")
     found = one.matches(question, text)
-    assert [match.asked for match in found] == ["[CLS]", *question.split(), "[SEP]"]
+    assert [match.query_token for match in found] == ["[CLS]", *question.split(), "[SEP]"]
     assert [question[slice(*match.asked_at)] for match in found[1:-1]] == question.split()
-    assert "." not in {match.found for match in found}
+    assert "." not in {match.text_token for match in found}
     real = [match for match in found if match.found_at != (0, 0)]
-    assert all(text[slice(*match.found_at)] == match.found for match in real)
+    assert all(text[slice(*match.found_at)] == match.text_token for match in real)
     assert sum(match.similarity for match in found) == pytest.approx(one.score(question, [text])[0], abs=1e-5)
     assert len(one.explain(question, text)) == 4
     masked = loaded(colbert).matches(question, text)
     assert len(masked) == 32
-    assert masked[-1].asked == "[MASK]"
+    assert masked[-1].query_token == "[MASK]"
     assert sum(match.similarity for match in masked) == pytest.approx(
         loaded(colbert).score(question, [text])[0], abs=1e-5
     )
@@ -239,9 +239,9 @@ def test_what_matched_what(colbert: Path) -> None:
 def test_what_matched_what_in_texts_as_printed(colbert: Path, question: str, text: str, asked: str, read: str) -> None:
     one = loaded(colbert, form="states")
     found = one.matches(question, text)
-    assert [match.asked for match in found] == ["[CLS]", *asked.split(), "[SEP]"]
-    assert all(asked[slice(*match.asked_at)] == match.asked for match in found[1:-1])
-    assert all(read[slice(*match.found_at)] == match.found for match in found if match.found_at != (0, 0))
+    assert [match.query_token for match in found] == ["[CLS]", *asked.split(), "[SEP]"]
+    assert all(asked[slice(*match.asked_at)] == match.query_token for match in found[1:-1])
+    assert all(read[slice(*match.found_at)] == match.text_token for match in found if match.found_at != (0, 0))
     assert sum(match.similarity for match in found) == pytest.approx(one.score(question, [text])[0], abs=1e-5)
 
 

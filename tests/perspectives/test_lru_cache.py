@@ -11,7 +11,7 @@ import pytest
 
 from mpir.annotate import Lexicon
 from mpir.perspectives import negation
-from mpir.perspectives.lru_cache import Kept
+from mpir.perspectives.lru_cache import LruCache
 from mpir.perspectives.negation import NegationPerspective
 
 LEXICON = Lexicon.of({"effusion": ["pleural effusion", "effusion*"]})
@@ -22,7 +22,7 @@ class Text(str):
 
 
 def test_what_is_at_hand_stays_within_bounds() -> None:
-    kept = Kept[int](lambda _, size: size, most=100)
+    kept = LruCache[int](lambda _, size: size, limit=100)
     kept.keep({"a": 40, "b": 40})
     kept.look_up(["a"])
     kept.keep({"c": 40})

@@ -124,7 +124,7 @@ def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Rerank
 def test_a_reranker_is_closed_and_may_be_used_again(tiny_bundle: Path, tmp_path: Path) -> None:
     with Reranker(tiny_bundle, device="cpu,cpu", precision="fp32", cache=tmp_path) as reranker:
         first = reranker.rerank("does aspirin", ["It does. The heart."]).to_dict()
-        encoder = reranker.perspectives[0].encoder.made  # type: ignore[attr-defined]
+        encoder = reranker.perspectives[0].encoder.encoder  # type: ignore[attr-defined]
         assert len(encoder.workers.alive) == 2
     assert encoder.workers.alive == []
     assert reranker.rerank("does aspirin", ["It does. The heart."]).to_dict() == first

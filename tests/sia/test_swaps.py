@@ -123,7 +123,7 @@ def test_training_is_the_same_for_a_seed_and_says_what_made_it(tmp_path: Path) -
     texts = ["Insulin lowers sugar. Glucagon raises sugar."] * 20
     corpus = write_lines(tmp_path / "c.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
     for name in ("one", "two"):
-        train_vectors([corpus], tmp_path / name, size=8, least=2, epochs=2, seed=5)
+        train_vectors([corpus], tmp_path / name, size=8, min_count=2, epochs=2, seed=5)
     one, two = Neighbours(tmp_path / "one"), Neighbours(tmp_path / "two")
     assert one.of("insulin") == two.of("insulin") != ()
     made = json.loads((tmp_path / "one" / MADE_BY).read_text())
@@ -145,7 +145,7 @@ def test_vectors_on_a_full_disk_leave_nothing(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # writing beyond it fails as on a full disk
     try:
         with pytest.raises(OutputError, match=r"vectors: cannot be written .* check the folder and free space"):
-            train_vectors([corpus], tmp_path / "vectors", least=2, epochs=1)
+            train_vectors([corpus], tmp_path / "vectors", min_count=2, epochs=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]

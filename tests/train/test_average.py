@@ -88,12 +88,12 @@ def test_outputs_that_are_not_there_are_not_merged(tiny_checkpoint: Path, tmp_pa
 
 def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     before = classifier(tmp_path / "1", tiny_checkpoint, 1)
-    merge_outputs(before, tmp_path / "merged", kept=0, merged=1)
+    merge_outputs(before, tmp_path / "merged", output=0, merged=1)
     old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "merged"))
     torch.testing.assert_close(new.weight, torch.stack([(old.weight[0] + old.weight[1]) / 2, old.weight[2]]))
     torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
     with pytest.raises(ArtefactError, match="not made by one matrix"):
-        merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", kept=0, merged=1)
+        merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", output=0, merged=1)
 
 
 def test_an_output_is_copied(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mpir.models.interaction import maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.tk_init import make_tk
 from mpir.perspectives import open_bundle
-from mpir.train.batch_layout import Places
+from mpir.train.batch_layout import BatchLayout
 from mpir.train.bundle import make_bundle
 from mpir.train.mixture import allot, outputs_needed, read_mixture
 from mpir.train.settings import TrainingSettings
@@ -54,7 +54,7 @@ def test_rows_and_every_question_with_every_text_by_hand() -> None:
     yes, no = torch.tensor([[0.5, -1.0], [-3.0, 0.25]]), torch.tensor([[2.0, 2.0]])
     compared = ByToken([one, two, one], [yes, no, no], maxsim)
     assert compared.pairs().tolist() == [1.0, 4.0, 6.0]
-    places = Places(np.array([0, 1, 0]), np.array([0, 1, 1]), np.ones((2, 2), bool))
+    places = BatchLayout(np.array([0, 1, 0]), np.array([0, 1, 1]), np.ones((2, 2), bool))
     assert compared.products(places).tolist() == [[1.0, 6.0], [-0.5, 4.0]]
 
 

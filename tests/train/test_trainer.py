@@ -511,10 +511,10 @@ def test_the_card_counts_the_rows_that_were_trained_on(
     tasks = read_mixture(mixture)
     tuner = FineTuner(replace(settings, max_steps=5), tasks, tmp_path / "run")
     tuner.run()
-    assert sum(tuner.seen) == 5 * 8
+    assert sum(tuner.rows_seen) == 5 * 8
     each = [sum(8 for batch in tuner.batches if batch.task == task) for task in (0, 1)]
-    assert tuner.seen == each
-    card = describe("mine", tuner.settings, tasks, tuner.seen, tuner.evaluate(), notes=[])
+    assert tuner.rows_seen == each
+    card = describe("mine", tuner.settings, tasks, tuner.rows_seen, tuner.evaluate(), notes=[])
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in card.splitlines() if line.startswith("|")]
     place = table[0].index("pairs seen")
     assert [int(row[place]) for row in table[2:]] == each
@@ -524,7 +524,7 @@ def test_the_card_counts_no_rows_after_an_early_end(mixture: Path, settings: Tra
     tuner = FineTuner(replace(settings, patience=1, learning_rate=0.0), read_mixture(mixture), tmp_path / "run")
     tuner.run()
     assert tuner.step < len(tuner.batches)
-    assert sum(tuner.seen) == 8 * tuner.step
+    assert sum(tuner.rows_seen) == 8 * tuner.step
 
 
 def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:

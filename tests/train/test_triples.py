@@ -207,7 +207,7 @@ def test_a_schedule_takes_rows_and_triples_in_turns(mixture: Path, tmp_path: Pat
     seen = [name for batch in longer[:13] for name in names(batch.rows) if name != QUESTION]
     assert sorted(seen[:23]) == sorted(f"q{i}" for i in range(23))
     for steps in (0, 1, 5, 11, 13):
-        assert schedule(tasks, 8, 1).seen(steps)[0] == sum(len(batch.rows) for batch in batches[:steps])
+        assert schedule(tasks, 8, 1).rows_seen(steps)[0] == sum(len(batch.rows) for batch in batches[:steps])
 
 
 def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(

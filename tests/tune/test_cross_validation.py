@@ -59,7 +59,7 @@ def test_weights_that_saw_one_of_the_sets_have_seen_the_questions(learnable: Dat
     space = Space.of(objective.scored.columns)
     for made_by, seen in [({"data": "one"}, True), ({"data": "x", "sets": ["y", "two"]}, True), ({"data": "z"}, False)]:
         old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, made_by=made_by)
-        assert cross_validate(objective, space, PLAN, old, folds=2).seen is seen
+        assert cross_validate(objective, space, PLAN, old, folds=2).was_seen is seen
 
 
 def test_a_question_counts_with_its_mean_by_hand() -> None:
@@ -121,7 +121,7 @@ def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
 def test_weights_whose_origin_cannot_be_read_have_seen_nothing(learnable: Dataset, made_by: dict[str, object]) -> None:
     objective = Objective(replace(learnable, data="one"))
     old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, made_by=made_by)
-    assert not cross_validate(objective, Space.of(learnable.columns), QUICK, old, folds=2).seen
+    assert not cross_validate(objective, Space.of(learnable.columns), QUICK, old, folds=2).was_seen
 
 
 def test_evidence_by_hand() -> None:
@@ -200,7 +200,7 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
     for data, seen in (("0123", True), ("4567", False)):
         fitted = replace(old, made_by={"data": data})
         evidence = cross_validate(objective, space, quick, fitted, folds=2)
-        assert evidence.seen is evidence.to_dict()["seen"] is seen
+        assert evidence.was_seen is evidence.to_dict()["seen"] is seen
         assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is seen
 
 

@@ -16,7 +16,7 @@ from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.weights import Weights
 from mpir.text import Document, Question, Sentence, Snippet
-from mpir.tune.dataset import PLACES, Dataset
+from mpir.tune.dataset import CANDIDATE_ARRAYS, Dataset
 from mpir.tune.objective import Objective
 from tests.damage import FLIPS, check_flips
 
@@ -52,7 +52,7 @@ def scored_set() -> Dataset:
 
 def assert_same(one: Dataset, other: Dataset) -> None:
     assert one.questions == other.questions
-    for name in PLACES:
+    for name in CANDIDATE_ARRAYS:
         assert np.array_equal(getattr(one, name), getattr(other, name))
     for name in ("documents", "sentences", "question_of", "document_of"):
         assert np.array_equal(getattr(one.columns, name), getattr(other.columns, name))

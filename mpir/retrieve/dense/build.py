@@ -16,7 +16,7 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.io.files import Files, list_files
-from mpir.io.hash_set import Seen
+from mpir.io.hash_set import HashSet
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.build_dir import FINISHED, LOCK, TRAINED, building, new_shard, writing
 from mpir.retrieve.dense.faiss_backend import FLAT, FLAT_UP_TO
@@ -134,7 +134,7 @@ def from_vectors(
     first = [row for row in range(len(ids)) if row == 0 or ids[row] != ids[row - 1]]
     names = [ids[row] for row in first]
     with building(Path(folder), {}, resume=False) as build_folder:
-        known_ids = Seen()
+        known_ids = HashSet()
         for number, begin in enumerate(range(0, len(names), DOCUMENTS_PER_SHARD)):
             chosen = names[begin : begin + DOCUMENTS_PER_SHARD]
             check_unique(chosen, known_ids.among(chosen))

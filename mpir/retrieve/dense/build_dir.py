@@ -14,7 +14,7 @@ from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.io.files import are_files, check_files, list_files
 from mpir.io.folder_format import FolderFormat, under
 from mpir.io.hash import fingerprint
-from mpir.io.lock import alone
+from mpir.io.lock import exclusive
 from mpir.io.write import replace_folder
 from mpir.retrieve.dense.faiss_backend import TooFewVectorsError
 from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
@@ -82,7 +82,7 @@ def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
 
 def writing(path: Path) -> AbstractContextManager[None]:
     """Be the only process that writes an index; see `mpir.io.lock`. Raises OutputError where another does."""
-    return alone(path, "writing the index")
+    return exclusive(path, "writing the index")
 
 
 @contextmanager

@@ -120,9 +120,9 @@ class Segment:
     def document(self, number: int, score: float | None = None) -> Document:
         """A document: its id alone where the texts are not kept."""
         identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
-        if self._places is None:
+        if self._offsets is None:
             return Document(identifier, score=score, scores=scores)
-        begin, end = self._places[number : number + 2].tolist()
+        begin, end = self._offsets[number : number + 2].tolist()
         values = json.loads(self._records[begin:end].tobytes())
         return Document(identifier, values["title"], values["abstract"], score, scores)
 
@@ -138,8 +138,8 @@ class Segment:
         return np.asarray(np.maximum.reduceat(scores.max(axis=1), first[:-1] - first[0]))
 
     @cached_property
-    def _places(self) -> I64 | None:
-        return self._kept(OFFSETS)
+    def _offsets(self) -> I64 | None:
+        return self._optional_array(OFFSETS)
 
     @cached_property
     def _records(self) -> npt.NDArray[np.uint8]:
@@ -147,17 +147,17 @@ class Segment:
 
     @cached_property
     def _sentences(self) -> npt.NDArray[np.float16] | None:
-        return self._kept(SENTENCES)
+        return self._optional_array(SENTENCES)
 
     @cached_property
     def _first_sentence(self) -> I64 | None:
-        return self._kept(FIRST_SENTENCE)
+        return self._optional_array(FIRST_SENTENCE)
 
     @cached_property
     def _first_passage(self) -> I64 | None:
-        return self._kept(FIRST_PASSAGE)  # older indexes have one vector of each sentence
+        return self._optional_array(FIRST_PASSAGE)  # older indexes have one vector of each sentence
 
-    def _kept(self, name: str) -> npt.NDArray[Any] | None:
+    def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
         return load(self.folder / name) if (self.folder / name).exists() else None
 
 

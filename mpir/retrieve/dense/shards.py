@@ -11,7 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.errors import InputError, RepeatedIdError, format_value
-from mpir.io.hash_set import Seen
+from mpir.io.hash_set import HashSet
 from mpir.retrieve.dense.build_dir import finished_shard, new_shard
 from mpir.retrieve.dense.segment import (
     FIRST,
@@ -56,7 +56,7 @@ def encode(
     Raises:
         InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
     """
-    known_ids = Seen()
+    known_ids = HashSet()
     stream = iter(tqdm(documents, desc="Encoding", unit=" documents", disable=not progress))
     for number, batch in enumerate(_batches(stream)):
         names = [document.id for document in batch]
