@@ -26,6 +26,7 @@ from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
 from mpir.cli import guarded
 from mpir.cli import main as command
+from mpir.cli.path_options import file_path
 from mpir.corpora.corpus import read_corpus
 from mpir.text import Document
 from mpir.text.split import sentences
@@ -39,8 +40,8 @@ LEAST = 20_000
 def main() -> int:
     """Annotate all sentences in every way, and print how many that is a second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reports", nargs="+", type=Path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
-    parser.add_argument("--lexicon", type=Path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
+    parser.add_argument("--reports", nargs="+", type=file_path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
+    parser.add_argument("--lexicon", type=file_path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
     arguments = parser.parse_args()
     documents = list(read_corpus(arguments.reports))
     documents *= -(-LEAST // sum(len(sentences(one, splitting="report")) for one in documents))

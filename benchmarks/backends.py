@@ -39,6 +39,7 @@ from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 from mpir.types import Float
@@ -229,14 +230,14 @@ def report(found: Mapping[str, Any]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--pairs", type=positive, default=512, help="(%(default)s)")
     parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--limit", type=float, default=120, help="seconds to wait for any answer (%(default)s)")
     parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="contenders with this in their names")
-    parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 
 

@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
@@ -21,6 +20,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.write import write_json
 
 QUESTIONS = 5
@@ -31,14 +31,16 @@ Call = Callable[[str, Sequence[Any]], None]
 def main() -> int:
     """Score and rerank in turns, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundles", nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first")
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
+    parser.add_argument(
+        "bundles", type=text_path, nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first"
+    )
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument("--pairs", type=positive, default=1024, help="default: 1,024")
     parser.add_argument("--documents", type=positive, default=30, help="of each rerank (default: 30)")
     parser.add_argument("--precision", default="auto", help="auto, fp32 or bf16 (default: auto)")
     parser.add_argument("--rounds", type=positive, default=3, help="default: 3")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("bundles", lambda: run(arguments))
 

@@ -17,7 +17,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from workload import read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.write import write_json
 from mpir.models.checkpoint import open_checkpoint
 from mpir.text.split import sentences
@@ -42,8 +42,8 @@ PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 def main() -> int:
     """Read arguments, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--checkpoint", required=True, help="a sentence encoder's folder or hub name")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--checkpoint", type=text_path, required=True, help="a sentence encoder's folder or hub name")
     parser.add_argument("--documents", type=positive, default=200, help="(%(default)s)")
     parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
     parser.add_argument("--length", type=positive, default=512, help="most tokens of a text (%(default)s)")
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument(
         "--processor", action="store_true", help="count its seconds, not the clock's: on a busy machine"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     return guarded("encoding", lambda: run(parser.parse_args()))
 
 

@@ -33,6 +33,7 @@ from workload import corpus_files, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.errors import MpirError
 from mpir.io.write import write_json
@@ -325,7 +326,7 @@ def stage_row(row: Mapping[str, Any]) -> list[str]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     many: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--questions", default=[1, 10, 100], **many)
     parser.add_argument("--candidates", type=positive, default=100, help="of each question (%(default)s)")
     parser.add_argument(
@@ -336,8 +337,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=3, help="of the rerank calls (%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every process (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
-    parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 
 

@@ -23,6 +23,7 @@ from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.corpora import read_corpus
 from mpir.io.write import write_json
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
@@ -212,11 +213,11 @@ def cell(value: Any) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--queries", type=positive, default=500, help="at most (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of both (every core)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 
 

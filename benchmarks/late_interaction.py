@@ -25,6 +25,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.write import write_json
 from mpir.types import F64
 
@@ -35,14 +36,14 @@ WIDTH = 300
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--bundle", default="default", help="whose encoder is used (%(default)s)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--bundle", type=text_path, default="default", help="whose encoder is used (%(default)s)")
     parser.add_argument("--documents", type=positive, default=100, help="for each question (%(default)s)")
     parser.add_argument("--questions", type=positive, default=10, help="(%(default)s)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="(%(default)s)")
-    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--json", type=file_path, help="write the figures there, too")
     return guarded("late_interaction", lambda: run(parser.parse_args()))
 
 

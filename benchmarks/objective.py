@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.evaluate import evaluate
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--evaluations", type=positive, default=200, help="of the array objective")
     parser.add_argument("--one-by-one", type=positive, default=3, help="evaluations question by question")
     parser.add_argument("--measure", default="snippet-map", choices=["snippet-map", "document-map"])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
     pairs = make_questions(arguments.questions)
     scored = Dataset.collect(pairs)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -19,6 +18,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 
 KINDS = {
     "linear layers": ("aten::addmm", "aten::mm", "mkldnn::_linear_pointwise", "aten::mkldnn_linear"),
@@ -32,9 +32,9 @@ ROUNDS = 5
 def main() -> int:
     """Read arguments, profile, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--pairs", type=positive, default=256, help="(%(default)s)")
-    parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 (%(default)s)")
     arguments = parser.parse_args()
     return guarded("operators", lambda: run(arguments))

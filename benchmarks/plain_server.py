@@ -14,6 +14,7 @@ from fastapi import Body, FastAPI
 from peers import load_quietly
 
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import text_path
 from mpir.text import Document
 from mpir.text.split import sentences
 
@@ -47,6 +48,8 @@ def main(port: int, checkpoints: list[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("port", type=positive, metavar="PORT")
-    parser.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="a cross-encoder's folder or hub name")
+    parser.add_argument(
+        "checkpoints", type=text_path, nargs="+", metavar="CHECKPOINT", help="a cross-encoder's folder or hub name"
+    )
     arguments = parser.parse_args()
     main(arguments.port, arguments.checkpoints)

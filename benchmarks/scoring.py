@@ -41,6 +41,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import MpirError
 from mpir.io.write import write_json
 
@@ -213,14 +214,14 @@ def report(found: Mapping[str, Any]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--pairs", type=positive, default=1024, help="(%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
-    parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--settings", type=positive, help="try only the first so many of the peer's settings")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 
 

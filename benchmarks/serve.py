@@ -41,6 +41,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences
@@ -51,9 +52,9 @@ HERE = Path(__file__).parent
 def main() -> int:
     """Measure and show; 0 is the exit status, 1 where a request failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle", default="default")
+    parser.add_argument("--bundle", type=text_path, default="default")
     parser.add_argument(
-        "--data", type=Path, help="folder of BioASQ and PubMed (default: the sample that ships with mpir)"
+        "--data", type=file_path, help="folder of BioASQ and PubMed (default: the sample that ships with mpir)"
     )
     parser.add_argument("--clients", type=positive, nargs="+", default=[1, 8, 32])
     parser.add_argument("--documents", type=positive, nargs="+", default=[10, 100])
@@ -63,7 +64,7 @@ def main() -> int:
     parser.add_argument(
         "--memory", type=positive, metavar="N", help="instead, see memory over so many requests to mpir"
     )
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--json", type=text_path, metavar="FILE")
     return run(parser.parse_args())
 
 

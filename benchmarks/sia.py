@@ -28,6 +28,7 @@ from typing import Any
 from tabulate import tabulate
 
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import write_json
 
@@ -40,12 +41,12 @@ KEPT, BAND = 100, 200
 def main() -> None:
     """Make the rows, measure every size, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--qasc", type=Path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
-    parser.add_argument("--vectors", required=True, metavar="PATH", help="word vectors, for the swaps")
-    parser.add_argument("--bundle", default="default", help="the models that score pairs (%(default)s)")
+    parser.add_argument("--qasc", type=file_path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
+    parser.add_argument("--vectors", type=text_path, required=True, metavar="PATH", help="word vectors, for the swaps")
+    parser.add_argument("--bundle", type=text_path, default="default", help="the models that score pairs (%(default)s)")
     parser.add_argument("--tokens-per-batch", type=positive, metavar="N", help="size of the models' batches")
     parser.add_argument("--rows", type=positive, nargs="+", default=[3000, 10_000, 30_000])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
     found = [measured(arguments, rows) for rows in arguments.rows]
     print(tabulate(found, headers="keys", tablefmt="github", floatfmt=".0f", intfmt=","))

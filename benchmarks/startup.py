@@ -29,6 +29,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import text_path
 from mpir.io.write import write_json
 from mpir.text.split import sentences
 
@@ -54,11 +55,11 @@ RATIOS = {"sentence-transformers : mpir rerank": ("sentence-transformers", "mpir
 def main() -> int:
     """Read arguments, measure, show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle", default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--documents", type=positive, default=5, help="documents to rank (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="(%(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="also write all figures there")
+    parser.add_argument("--json", type=text_path, metavar="FILE", help="also write all figures there")
     arguments = parser.parse_args()
     return guarded("startup", lambda: run(arguments))
 

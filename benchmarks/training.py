@@ -15,13 +15,13 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
 from mpir.train.settings import TrainingSettings
@@ -40,14 +40,16 @@ PADDED_TOKENS = 1024
 def main() -> int:
     """Train in turns, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with bioasq/ and pubmed/ (default: the sample)")
-    parser.add_argument("--bundle", default="default", help="whose first checkpoint is trained (default: default)")
+    parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
+    parser.add_argument(
+        "--bundle", type=text_path, default="default", help="whose first checkpoint is trained (default: default)"
+    )
     parser.add_argument("--batch-size", type=positive, default=48, help="pairs in a batch (default: 48)")
     parser.add_argument("--steps", type=positive, default=20, help="in each round (default: 20)")
     parser.add_argument("--rounds", type=positive, default=3, help="default: 3")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (default: all cores)")
     parser.add_argument("--device", default="auto", help="default: auto")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("training", lambda: run(arguments))
 

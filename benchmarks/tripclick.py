@@ -14,12 +14,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from measure import describe, machine, start_all, table
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.io.read import read_json_lines
 
@@ -30,7 +30,7 @@ Pairs = list[tuple[str, str]]
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="output of experiments/tripclick/rerank.py")
+    parser.add_argument("folder", type=file_path, help="output of experiments/tripclick/rerank.py")
     parser.add_argument("--documents", type=positive, default=1000, help="(%(default)s)")
     parser.add_argument("--words", type=positive, help="so many words of a document are read (default: all)")
     return guarded("tripclick", lambda: run(parser.parse_args()))

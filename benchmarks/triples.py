@@ -22,6 +22,7 @@ from measure import Worker, describe, machine, table
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.io.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
@@ -32,7 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--triples", nargs="+", type=positive, default=[10_000, 100_000, 1_000_000], help="%(default)s")
     parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     return guarded("triples", lambda: run(parser.parse_args()))
 
 

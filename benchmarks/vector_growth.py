@@ -28,6 +28,7 @@ from vector_index import overlap, stored
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
 from mpir.retrieve.dense.faiss_backend import faiss
@@ -45,12 +46,12 @@ Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
 def main() -> int:
     """Read arguments, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--indexes", nargs="+", type=Path, required=True, help="flat dense indexes of one encoder")
+    parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--sizes", nargs="+", type=positive, default=list(SIZES), help="vectors (%(default)s)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="default: all")
     parser.add_argument("--others-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
     parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     return guarded("vector_growth", lambda: run(parser.parse_args()))
 
 

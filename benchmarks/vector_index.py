@@ -20,6 +20,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.path_options import text_path
 from mpir.retrieve.dense import DenseIndex
 from mpir.retrieve.dense import faiss_backend as engine
 from mpir.types import F32
@@ -38,7 +39,7 @@ QUERIES, NOISE, DEPTHS = 300, 0.02, (10, 100)
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--indexes", nargs="+", required=True, help="flat dense indexes of one encoder")
+    parser.add_argument("--indexes", type=text_path, nargs="+", required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--seed", type=int, default=0)
     return guarded("vector_index", lambda: run(parser.parse_args()))
 

@@ -29,6 +29,7 @@ from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, load, row, whole_sentences, write
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import read_json
 from mpir.io.write import check_folder
@@ -126,10 +127,10 @@ def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--encoder", required=True, help="makes the vectors: a folder or a hub name")
-    parser.add_argument("--rows", type=Path, nargs="+", default=[], metavar="FILE", help="training files to teach")
-    parser.add_argument("--output", type=Path, required=True, help="where the new files go")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--encoder", type=text_path, required=True, help="makes the vectors: a folder or a hub name")
+    parser.add_argument("--rows", type=file_path, nargs="+", default=[], metavar="FILE", help="training files to teach")
+    parser.add_argument("--output", type=file_path, required=True, help="where the new files go")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     return guarded("answer_teacher", lambda: run(arguments))

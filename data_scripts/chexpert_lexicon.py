@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from mpir.annotate.chexpert import read_chexpert
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 
 
 def main() -> int:
     """Convert and say what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("phrases", type=Path, metavar="FOLDER", help="with mention/*.txt and unmention/*.txt")
-    parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="the lexicon")
+    parser.add_argument("phrases", type=file_path, metavar="FOLDER", help="with mention/*.txt and unmention/*.txt")
+    parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
     arguments = parser.parse_args()
     lexicon = read_chexpert(arguments.phrases)
     lexicon.save(arguments.output)

@@ -14,16 +14,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.validation import optional_whole_number
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     new = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    new.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the generation")
+    new.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the generation")
     new.add_argument(
         "--methods", default="", metavar="A,B", help="combined, partial, similar, swap, generated, graded, coverage"
     )
@@ -43,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_models(new: argparse.ArgumentParser) -> None:
     group = new.add_argument_group("perspectives")
-    group.add_argument("--bundle", default="default", help="bundle with the perspectives relevance and sts")
+    group.add_argument(
+        "--bundle", type=text_path, default="default", help="bundle with the perspectives relevance and sts"
+    )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda … (%(default)s)")
     group.add_argument("--precision", default="auto", help="auto, fp32, bf16, fp16 (%(default)s)")
     group.add_argument(
@@ -53,9 +55,9 @@ def _add_models(new: argparse.ArgumentParser) -> None:
 
 def _add_qasc(new: argparse.ArgumentParser) -> None:
     group = new.add_argument_group("from rows in QASC's format: combined, partial, similar, swap")
-    group.add_argument("--qasc", default="", metavar="FILE", help="JSON lines, or a hub's data set (allenai/qasc)")
+    group.add_argument("--qasc", type=text_path, metavar="FILE", help="JSON lines, or a hub's data set (allenai/qasc)")
     group.add_argument("--entities", default="terms", help="terms, or scispacy:NAME (%(default)s)")
-    group.add_argument("--vectors", default="", metavar="PATH", help="word vectors, for swap")
+    group.add_argument("--vectors", type=text_path, metavar="PATH", help="word vectors, for swap")
     group.add_argument("--probability", type=float, default=0.5, help="of an entity being chosen (%(default)s)")
     group.add_argument(
         "--threshold", type=float, default=1.0, help="least similarity of two questions, 0-5 (%(default)s)"
@@ -64,17 +66,28 @@ def _add_qasc(new: argparse.ArgumentParser) -> None:
 
 def _add_bioasq(new: argparse.ArgumentParser) -> None:
     group = new.add_argument_group("from BioASQ: graded, coverage")
-    group.add_argument("--bioasq", nargs="+", default=[], metavar="FILE", help="questions with golden snippets")
     group.add_argument(
-        "--exclude", nargs="+", default=[], metavar="FILE", help="questions that are kept for evaluation"
+        "--bioasq", type=text_path, nargs="+", default=[], metavar="FILE", help="questions with golden snippets"
     )
-    group.add_argument("--corpus", nargs="+", default=[], metavar="PATH", help="PubMed XML or JSON lines")
+    group.add_argument(
+        "--exclude",
+        type=text_path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="questions that are kept for evaluation",
+    )
+    group.add_argument(
+        "--corpus", type=text_path, nargs="+", default=[], metavar="PATH", help="PubMed XML or JSON lines"
+    )
 
 
 def _add_writer(new: argparse.ArgumentParser) -> None:
     group = new.add_argument_group("without annotation, by language models trained on the rows: generated")
-    group.add_argument("--writer", default="", metavar="CHECKPOINT", help="causal checkpoint: a folder or hub name")
-    group.add_argument("--sources", nargs="+", default=[], metavar="PATH", help="corpora, or BioASQ .json (snippets)")
+    group.add_argument("--writer", type=text_path, metavar="CHECKPOINT", help="causal checkpoint: a folder or hub name")
+    group.add_argument(
+        "--sources", type=text_path, nargs="+", default=[], metavar="PATH", help="corpora, or BioASQ .json (snippets)"
+    )
     group.add_argument("--sentences", type=int, metavar="N", help="write for at most N of their sentences (as --limit)")
     group.add_argument("--epochs", type=int, default=3, help="passes over the rows (%(default)s)")
     group.add_argument("--learning-rate", type=float, default=5e-5, help="(%(default)s)")
@@ -111,11 +124,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in ("limit", "sentences"):
         optional_whole_number(f"--{name}", getattr(arguments, name))
-    same = ["qasc", "entities", "vectors", "threshold", "probability", "writer", "bundle", "device", "precision"]
+    same = ["entities", "threshold", "probability", "bundle", "device", "precision"]
     same += ["seed", "limit", "sentences", "skip_bad", "tokens_per_batch"]
     filters = ["most_loss", "most_copied", "least_relevance", "least_grounded"]
     settings = GenerationSettings(
         **{name: getattr(arguments, name) for name in same},
+        **{name: getattr(arguments, name) or "" for name in ("qasc", "vectors", "writer")},
         **{name: tuple(getattr(arguments, name)) for name in ("bioasq", "exclude", "corpus", "sources")},
         steps=tuple(filter(None, arguments.methods.split(","))),
         training={"epochs": arguments.epochs, "learning_rate": arguments.learning_rate},

@@ -17,7 +17,6 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, ro
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options
+from mpir.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.journal import Journal
@@ -50,8 +50,8 @@ SOURCES = ("bioasq/training.json", "pubmed/abstracts.jsonl")
 def main() -> int:
     """Score, choose, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--output", type=Path, required=True, help="the training file to write")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--output", type=file_path, required=True, help="the training file to write")
     parser.add_argument("--perspective", default="relevance", help="whose scores count (%(default)s)")
     parser.add_argument("--documents", type=int, default=6, help="BM25 candidates of each question (%(default)s)")
     parser.add_argument("--negatives", type=int, default=8, help="for each question, at most (%(default)s)")

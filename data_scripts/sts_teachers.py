@@ -36,6 +36,7 @@ from training_data import Example, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.io.read import read_json_lines
 from mpir.io.write import check_folder
 from mpir.models.encoder import Encoder
@@ -232,22 +233,27 @@ def run(arguments: argparse.Namespace) -> int:
 def main() -> int:
     """Read arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb and sts/biosses")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument(
-        "--rows", type=Path, required=True, help="the folder with in_document.train.jsonl and the question rows"
+        "--rows", type=file_path, required=True, help="the folder with in_document.train.jsonl and the question rows"
     )
     parser.add_argument(
         "--question-rows",
+        type=text_path,
         default="relevance.train.jsonl",
         metavar="FILE",
         help="whose questions and sentences are paired (%(default)s)",
     )
-    parser.add_argument("--encoder", required=True, help="sentence encoder whose cosine is a teacher")
+    parser.add_argument("--encoder", type=text_path, required=True, help="sentence encoder whose cosine is a teacher")
     parser.add_argument(
-        "--cross-encoder", help="a checkpoint trained on STS-B, whose first output is STS (default: none)"
+        "--cross-encoder",
+        type=text_path,
+        help="a checkpoint trained on STS-B, whose first output is STS (default: none)",
     )
-    parser.add_argument("--language-model", help="a causal language model, which is trained on STS-B and teaches, too")
-    parser.add_argument("--output", type=Path, required=True, help="where the rows go")
+    parser.add_argument(
+        "--language-model", type=text_path, help="a causal language model, which is trained on STS-B and teaches, too"
+    )
+    parser.add_argument("--output", type=file_path, required=True, help="where the rows go")
     parser.add_argument("--pairs", type=int, default=30_000, help="most new pairs of STS-B sentences (%(default)s)")
     parser.add_argument("--judged", type=int, default=12_000, help="most of them with a language model (%(default)s)")
     parser.add_argument(

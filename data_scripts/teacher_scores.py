@@ -34,6 +34,7 @@ from kept_scores import fingerprints, keep, read_kept
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options
+from mpir.cli.path_options import file_path
 from mpir.errors import InputError, error_context, format_value
 from mpir.io.output_checks import check_files
 from mpir.io.read import read_json_lines
@@ -58,8 +59,8 @@ EDGE = 1e-6
 def main() -> int:
     """Read, score, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="a training file: question, sentence and label on each line")
-    parser.add_argument("--output", type=Path, required=True, help="the same rows with the teacher's scores")
+    parser.add_argument("rows", type=file_path, help="a training file: question, sentence and label on each line")
+    parser.add_argument("--output", type=file_path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")
     parser.add_argument(
         "--per-question",
@@ -67,8 +68,8 @@ def main() -> int:
         metavar="N",
         help="only N rows of each question, 2 at least: one of the best label and one of the lowest are among them",
     )
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
-    parser.add_argument("--kept", type=Path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
+    parser.add_argument("--keep", type=file_path, metavar="FILE", help="add the scores to those that FILE keeps (.npz)")
+    parser.add_argument("--kept", type=file_path, metavar="FILE", help="instead of a bundle: scores that --keep wrote")
     parser.add_argument("--add", action="store_true", help="to the teacher's scores that the rows already have")
     parser.add_argument("--encoders", nargs="+", metavar="ENCODER", help="instead of a bundle: folders or hub names")
     add_model_options(parser, weights=False)

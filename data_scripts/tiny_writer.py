@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.io.folder_format import CHECKPOINT
 from mpir.io.write import atomic_folder
@@ -26,8 +26,10 @@ SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}
 def main() -> int:
     """Make the model, and say what it is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", nargs="+", metavar="PATH", help="corpus file or folder, for the tokenizer")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder for the checkpoint")
+    parser.add_argument(
+        "corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder, for the tokenizer"
+    )
+    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder for the checkpoint")
     parser.add_argument("--vocabulary", type=int, default=4000, help="tokens (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
     arguments = parser.parse_args()

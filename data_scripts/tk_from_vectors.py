@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 
 
 def main() -> int:
     """Read, make, say where it is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vectors", type=Path, metavar="VECTORS", help="word2vec's format, or a folder with it")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the checkpoint")
+    parser.add_argument("vectors", type=file_path, metavar="VECTORS", help="word2vec's format, or a folder with it")
+    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the checkpoint")
     parser.add_argument("--heads", type=int, default=10, help="of attention; a divisor of the width (%(default)s)")
     parser.add_argument("--layers", type=int, default=2, help="%(default)s")
     parser.add_argument("--feed-forward", type=int, default=300, help="width of the layers' inside (%(default)s)")

@@ -31,6 +31,7 @@ from mined_negatives import may_be_golden
 from training_data import BioASQ, Example, candidate_rows, complete_groups, golden_sentences, load, row, write
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora.bioasq import read_questions
 from mpir.io.read import read_json
 from mpir.io.write import check_folder
@@ -199,9 +200,11 @@ def evaluation_documents(data: Path) -> set[str]:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--encoder", required=True, help="sentence encoder whose vectors find the nearest sentences")
-    parser.add_argument("--output", type=Path, required=True, help="folder of the training files")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument(
+        "--encoder", type=text_path, required=True, help="sentence encoder whose vectors find the nearest sentences"
+    )
+    parser.add_argument("--output", type=file_path, required=True, help="folder of the training files")
     parser.add_argument("--titles", type=int, default=1100, help="abstracts that lend their titles (%(default)s)")
     parser.add_argument("--dev-titles", type=int, default=100, help="of them not trained on (%(default)s)")
     parser.add_argument("--same", type=float, default=0.85, help="cosine of sentences that say the same (%(default)s)")

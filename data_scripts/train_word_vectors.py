@@ -11,16 +11,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 
 
 def main() -> int:
     """Train, save, and say how large the vocabulary is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", nargs="+", metavar="PATH", help="corpus file or folder")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder for the vectors")
+    parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder for the vectors")
     parser.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")
     parser.add_argument("--window", type=int, default=5, help="words on either side (%(default)s)")
     parser.add_argument("--least", type=int, default=5, help="how often a word must occur (%(default)s)")

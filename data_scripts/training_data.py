@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.io.read import read_json, read_json_lines
@@ -325,9 +326,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--data", type=Path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa, medquad"
+        "--data", type=file_path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa, medquad"
     )
-    parser.add_argument("--output", type=Path, required=True, help="where the training files go")
+    parser.add_argument("--output", type=file_path, required=True, help="where the training files go")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     return guarded("training_data", lambda: run(arguments))

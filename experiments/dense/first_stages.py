@@ -31,6 +31,7 @@ from mpir.cli import guarded
 from mpir.cli.first_stage import open_encoder
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import not_negative, positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
@@ -56,12 +57,17 @@ def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--data", type=Path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
+        "--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
     )
     parser.add_argument(
-        "--encoder", default="default", help="bundle with a bi-encoder, folder or hub name (%(default)s)"
+        "--encoder",
+        type=text_path,
+        default="default",
+        help="bundle with a bi-encoder, folder or hub name (%(default)s)",
     )
-    parser.add_argument("--indexes", type=Path, default=Path("runs/dense"), help="where indexes are kept (%(default)s)")
+    parser.add_argument(
+        "--indexes", type=file_path, default=Path("runs/dense"), help="where indexes are kept (%(default)s)"
+    )
     parser.add_argument("--factory", default="Flat", help="faiss's string for the kind of index (%(default)s)")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(FOREIGN), help="default: %(default)s")
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")

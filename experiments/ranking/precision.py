@@ -15,7 +15,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, golden_questions, known_documents, relevant
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, format_names
 from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
@@ -41,12 +41,14 @@ HEADS = ("against the first", "system", "MAP", "difference", "tau mean", "tau lo
 def main() -> int:
     """Score, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
-    parser.add_argument("--bundles", nargs="+", default=["default"], help="bundles to compare (default: default)")
+    parser.add_argument(
+        "--bundles", type=text_path, nargs="+", default=["default"], help="bundles to compare (default: default)"
+    )
     parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"], help="precisions (default: fp32 bf16)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (default: auto)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("precision", lambda: run(arguments))
 

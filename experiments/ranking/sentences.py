@@ -27,6 +27,7 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.path_options import file_path
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
@@ -49,10 +50,10 @@ BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
 def main() -> int:
     """Score, rank, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bioasq/ and pubmed/")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
     parser.add_argument("--words", action="store_true", help="relevant are whole words of 20 characters or more")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     add_model_options(parser)
     arguments = parser.parse_args()
     return guarded("sentences", lambda: run(arguments))

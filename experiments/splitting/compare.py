@@ -18,6 +18,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.extras import needs
@@ -147,10 +148,10 @@ def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, 
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with bioasq/ and pubmed/")
+    parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--group", default="dev", choices=("train", "dev"), help="questions of this split")
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each speed measurement")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--json", type=file_path, help="also write the figures here")
     arguments = parser.parse_args()
     return guarded("splitting", lambda: run(arguments))
 

@@ -22,7 +22,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from experiments.common.provenance import content_of
 from experiments.common.seeds import check_seeds, spread
 from mpir.cli import guarded
 from mpir.cli.number_options import not_negative
+from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import corpus_fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
@@ -69,10 +69,10 @@ class Variant:
 def main() -> int:
     """Plan, train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", help="encoder to start from (default: the mixture's)")
-    parser.add_argument("--mixture", type=Path, required=True, help="JSON file that says what trains what")
-    parser.add_argument("--data", type=Path, help="folder of the training files (default: the mixture's own)")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the runs")
+    parser.add_argument("--checkpoint", type=text_path, help="encoder to start from (default: the mixture's)")
+    parser.add_argument("--mixture", type=file_path, required=True, help="JSON file that says what trains what")
+    parser.add_argument("--data", type=file_path, help="folder of the training files (default: the mixture's own)")
+    parser.add_argument("--output", type=file_path, required=True, help="folder for the runs")
     parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
     parser.add_argument(

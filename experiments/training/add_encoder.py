@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import ArtefactError, InputError, format_names
 from mpir.io.output_checks import check_folders
 from mpir.io.read import read_json
@@ -53,15 +54,17 @@ FITTED = ("weights", "relevance", "card")
 def main() -> int:
     """Read arguments, add, say where the result is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", help="the bundle to start from: a folder, or a shipped one's name")
-    parser.add_argument("--encoder", required=True, help="a sentence encoder, or of --together a trained checkpoint")
+    parser.add_argument("bundle", type=text_path, help="the bundle to start from: a folder, or a shipped one's name")
+    parser.add_argument(
+        "--encoder", type=text_path, required=True, help="a sentence encoder, or of --together a trained checkpoint"
+    )
     parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
     parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
     parser.add_argument("--agreement", metavar="NAME", help="the perspective of sentences that agreement rests on")
     parser.add_argument("--share", metavar="NAME", help="keep the weights; the new perspective shares that of NAME")
     parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
-    parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
+    parser.add_argument("--output", type=file_path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
     return guarded("add_encoder", lambda: run(arguments))
 

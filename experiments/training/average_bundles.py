@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.io.write import check_folder
 from mpir.perspectives.bundle import BUNDLE, Bundle, open_bundle
@@ -28,13 +29,13 @@ from mpir.perspectives.bundle import BUNDLE, Bundle, open_bundle
 def main() -> int:
     """Read arguments, average, calibrate, say where the result is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundles", nargs=2, help="a folder or a shipped bundle's name, twice")
+    parser.add_argument("bundles", type=text_path, nargs=2, help="a folder or a shipped bundle's name, twice")
     parser.add_argument("--share", type=float, default=0.5, help="of the second bundle, 0 to 1 (%(default)s)")
-    parser.add_argument("--calibrate", type=Path, required=True, metavar="FILE", help="rows with labels 0 and 1")
+    parser.add_argument("--calibrate", type=file_path, required=True, metavar="FILE", help="rows with labels 0 and 1")
     parser.add_argument(
         "--stored", choices=("fp16", "bf16"), default="fp16", help="format of its weights (%(default)s)"
     )
-    parser.add_argument("--output", type=Path, required=True, help="folder of the new bundle")
+    parser.add_argument("--output", type=file_path, required=True, help="folder of the new bundle")
     arguments = parser.parse_args()
     return guarded("average_bundles", lambda: run(arguments))
 

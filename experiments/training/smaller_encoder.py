@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.io.folder_format import CHECKPOINT
 from mpir.io.write import check_folder
@@ -24,12 +25,14 @@ from mpir.io.write import check_folder
 def main() -> int:
     """Read arguments, shrink, say what is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", type=Path, help="folder of a BERT-like encoder")
+    parser.add_argument("checkpoint", type=file_path, help="folder of a BERT-like encoder")
     parser.add_argument("--layers", type=int, required=True, help="so many of its layers")
     parser.add_argument("--tokens", type=int, required=True, help="so many of its tokens")
-    parser.add_argument("--corpus", nargs="+", default=[], metavar="FILE", help="documents in which tokens are counted")
-    parser.add_argument("--rows", nargs="+", default=[], type=Path, metavar="FILE", help="training rows, likewise")
-    parser.add_argument("--output", type=Path, required=True, help="folder of the new checkpoint")
+    parser.add_argument(
+        "--corpus", type=text_path, nargs="+", default=[], metavar="FILE", help="documents in which tokens are counted"
+    )
+    parser.add_argument("--rows", nargs="+", default=[], type=file_path, metavar="FILE", help="training rows, likewise")
+    parser.add_argument("--output", type=file_path, required=True, help="folder of the new checkpoint")
     arguments = parser.parse_args()
     return guarded("smaller_encoder", lambda: run(arguments))
 

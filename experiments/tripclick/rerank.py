@@ -29,6 +29,7 @@ from pathlib import Path
 from experiments.tripclick.ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
 from experiments.tripclick.training import make_ready, trained
 from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.perspectives import ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
@@ -49,12 +50,16 @@ def main() -> int:
 def add_collection(parser: argparse.ArgumentParser) -> None:
     """Add what is trained on and reported, and how."""
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--tripclick", type=Path, metavar="BENCHMARK", help="the collection (default: the sample)")
-    source.add_argument("--bioasq", type=Path, metavar="DATA", help="the folder with bioasq/ and pubmed/: a stand-in")
+    source.add_argument("--tripclick", type=file_path, metavar="BENCHMARK", help="the collection (default: the sample)")
+    source.add_argument(
+        "--bioasq", type=file_path, metavar="DATA", help="the folder with bioasq/ and pubmed/: a stand-in"
+    )
     parser.add_argument("--reported", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
-    parser.add_argument("--checkpoint", help="encoder to start from, but for the sample: a folder or a hub name")
-    parser.add_argument("--vectors", type=Path, help="word vectors for TK (default: trained on the documents)")
-    parser.add_argument("--output", type=Path, default=Path("runs/tripclick"), help="%(default)s")
+    parser.add_argument(
+        "--checkpoint", type=text_path, help="encoder to start from, but for the sample: a folder or a hub name"
+    )
+    parser.add_argument("--vectors", type=file_path, help="word vectors for TK (default: trained on the documents)")
+    parser.add_argument("--output", type=file_path, default=Path("runs/tripclick"), help="%(default)s")
     parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
     parser.add_argument("--queries", type=int, help="so many queries of a group are reported (default: all)")
     parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")

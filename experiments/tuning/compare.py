@@ -21,9 +21,9 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
 
 from mpir.cli.number_options import at_least, positive
+from mpir.cli.path_options import file_path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -44,11 +44,11 @@ from mpir.validation import check_choice
 def main() -> int:
     """Read arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dev", type=Path, required=True, help="scored questions to tune on")
-    parser.add_argument("--test", type=Path, help="scored questions to report")
-    parser.add_argument("--free", type=Path, nargs="+", required=True, help="both, scored by the start encoder")
+    parser.add_argument("--dev", type=file_path, required=True, help="scored questions to tune on")
+    parser.add_argument("--test", type=file_path, help="scored questions to report")
+    parser.add_argument("--free", type=file_path, nargs="+", required=True, help="both, scored by the start encoder")
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
-    parser.add_argument("--output", type=Path, required=True, help="folder for results")
+    parser.add_argument("--output", type=file_path, required=True, help="folder for results")
     parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")
     parser.add_argument("--seeds", type=positive, default=3, help="seeds of every search on all of dev (%(default)s)")
     parser.add_argument("--calls", type=positive, default=15, help="evaluations for each half and loop (%(default)s)")
