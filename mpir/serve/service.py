@@ -26,6 +26,10 @@ from mpir.text import Document
 log = logging.getLogger(__name__)
 
 
+class SearchError(Exception):
+    """A search raised what is no Exception."""
+
+
 class Service:
     """A reranker that many clients share."""
 
@@ -105,9 +109,19 @@ class Service:
             raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
             raise ApiError(429, "too many searches wait; try again in 1 s.", retry_after=1)
-        future = self._searching.submit(self.indexes[mode].search, query, k)
+        future = self._searching.submit(_search, self.indexes[mode], query, k)
         future.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
         return await asyncio.wrap_future(future)
+
+
+def _search(index: Retriever, query: str, k: int) -> list[Document]:
+    """Search. Raises SearchError for what is no Exception, such as a panic, which no handler would catch."""
+    try:
+        return index.search(query, k)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise SearchError(f"the search failed ({type(error).__name__})") from error
 
 
 async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: float) -> Any:

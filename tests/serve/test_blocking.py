@@ -142,3 +142,29 @@ def test_a_panic_is_not_told_to_who_was_scored_together_with_it() -> None:
     assert asyncio.run(ask()) == [200, 500, 200, 500, 200]
     service.stop()
     assert service.ended.is_set()
+
+
+class PanickingIndex:
+    """A first stage whose tokenizer panics."""
+
+    name, identity = "panics", dict[str, Any]()
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        raise PanicError("no such byte")
+
+
+@pytest.mark.parametrize("path", ["/search", "/explain/ranking"])
+def test_a_search_that_panics_is_an_error_like_others(path: str) -> None:
+    service = Service(Reranker(perspectives=[Panics()]), Settings("m", warm_up=False), {"bm25": PanickingIndex()})
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(create_app(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [await client.post(path, json={"query": "q"}) for _ in range(2)]
+
+    service.start()
+    for answer in asyncio.run(ask()):
+        assert answer.status_code == 500
+        assert answer.json()["message"].startswith("the server could not answer")
+    service.stop()
+    assert service.ended.is_set()
