@@ -4,7 +4,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
-.PHONY: bioasq tune core sia radiology tripclick test fuzz experiments browser clients wheel lint clean
+LAB := tests/experiments tests/benchmarks tests/data_scripts
+
+.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz experiments browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -35,8 +37,14 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/tripclick.md
 	$(BIN)/python -m experiments.tripclick.rerank
 
-test: .venv/ready  ## the tests, in two processes with a thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+test: .venv/ready  ## the product's tests, in two processes with a thread each
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests $(LAB:%=--ignore %)
+
+test-lab: .venv/ready  ## the tests of experiments/, benchmarks/ and data_scripts/
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(LAB)
+
+benchmarks-smoke: .venv/ready  ## every benchmark and experiment at its smallest size
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/smoke.py
 
 core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	$(PYTHON) -m venv .venv-core

@@ -12,13 +12,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measure import THREAD_VARIABLES
 
 from mpir.io.read import read_json
 from mpir.types import F64
+
+if TYPE_CHECKING:
+    from mpir.perspectives import Bundle
 
 Pair = tuple[str, str]
 Score = Callable[[Sequence[Pair]], F64]
@@ -30,8 +33,9 @@ def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> S
     from mpir.perspectives.normalization import TOPS
 
     opened = open_bundle(bundle)
-    tops = [TOPS[item["scale"]] for item in opened.manifest["perspectives"]][:perspectives]
-    loaded = opened.perspectives(device=device, precision=precision)[:perspectives]
+    items = sentence_perspectives(opened)[:perspectives]
+    tops, names = [TOPS[item["scale"]] for item in items], {item["name"] for item in items}
+    loaded = [model for model in opened.perspectives(device=device, precision=precision) if model.name in names]
     return lambda pairs: score_pairs(loaded, pairs, cache=None).values / tops
 
 
@@ -128,8 +132,13 @@ def load_quietly() -> None:
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 
 
+def sentence_perspectives(bundle: Bundle) -> list[Mapping[str, Any]]:
+    """The declarations of the perspectives that score sentences: pairs have no documents, which the others read."""
+    return [item for item in bundle.manifest["perspectives"] if item.get("level", "sentence") == "sentence"]
+
+
 def cut_outputs(bundle: str, folder: str) -> list[Path]:
-    """Save each perspective of a bundle as a checkpoint of its own, in fp32, as peers load models.
+    """Save each sentence perspective of a bundle as a checkpoint of its own, in fp32, as peers load models.
 
     A cross-encoder's has one output, a bi-encoder's none.
 
@@ -143,7 +152,7 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
     from mpir.perspectives import open_bundle
 
     opened, saved = open_bundle(bundle), []
-    for item in opened.manifest["perspectives"]:
+    for item in sentence_perspectives(opened):
         checkpoint = opened.folder / item["checkpoint"]
         saved.append(Path(folder) / item["name"])
         AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False).save_pretrained(saved[-1])
@@ -227,7 +236,7 @@ def operations(bundle: str, pairs: Sequence[Pair]) -> float:
     weights = 4 * width**2 + 2 * width * config.intermediate_size
     asked, texts = zip(*pairs, strict=True)
     inputs: list[tuple[list[str], ...]] = [(list(asked), list(texts))]
-    if any(item["kind"] == "bi-encoder" for item in opened.manifest["perspectives"]):
+    if any(item["kind"] == "bi-encoder" for item in sentence_perspectives(opened)):
         inputs.append((list(dict.fromkeys([*asked, *texts])),))
     read = [tokenizer(*part, truncation=True, max_length=config.max_position_embeddings) for part in inputs]
     tokens = np.array([len(ids) for encodings in read for ids in encodings["input_ids"]], np.float64)

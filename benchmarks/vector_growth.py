@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from measure import Worker, describe, helper, machine, table
-from vector_index import overlap, stored
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
+from mpir.retrieve.dense import faiss_backend as engine
 from mpir.retrieve.dense.faiss_backend import faiss
+from mpir.types import F32
 
 SIZES = (1_000, 10_000, 60_000, 1_000_000)
 PEER = "Flat, faiss alone"
@@ -200,6 +201,18 @@ def row(one: dict[str, Any]) -> tuple[str, ...]:
     peaks = (f"{one[name]:,.0f}" if name in one else "" for name in sizes)
     speed = f"{one['queries_per_second']:,.2f}"
     return f"{one['vectors']:,}", one["kind"], f"{one['built_seconds']:,.1f}", *peaks, speed, *shares
+
+
+def stored(folder: Path) -> Iterator[F32]:
+    """The vectors (N, W) of an index, segment by segment."""
+    for segment in DenseIndex(folder).segments:
+        yield engine.reconstruct(segment.index, np.arange(segment.index.ntotal))
+
+
+def overlap(hits: npt.NDArray[np.int64], exact: npt.NDArray[np.int64], k: int) -> float:
+    """The mean share of the exact k nearest that are among the first k hits."""
+    shares = [len(set(near[:k]) & set(true[:k])) / k for near, true in zip(hits, exact, strict=True)]
+    return float(np.mean(shares))
 
 
 if __name__ == "__main__":

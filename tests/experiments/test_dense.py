@@ -6,12 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from mpir import Reranker
 from mpir.rank.weights import Weights
-from mpir.retrieve.dense import from_vectors
 from mpir.text import Document
 
 pytest.importorskip("faiss")
@@ -117,13 +115,3 @@ def test_bioasqs_gold_outside_a_pool_does_not_count(script: dict[str, Any], tmp_
     test = script["read"]("abstracts", tmp_path)
     assert (test.name, test.qrels) == ("BioASQ dev, abstracts", {"q1": {"1": 1}})
     assert script["read"]("pool", tmp_path).qrels == {"q1": {"1": 1, "2": 1}, "q2": {"2": 1}}
-
-
-def test_kinds_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    vectors = np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
-    from_vectors(vectors, [str(i) for i in range(3000)], tmp_path / "i")
-    monkeypatch.setattr(sys, "argv", ["vector_index.py", "--indexes", str(tmp_path / "i")])
-    assert runpy.run_path(str(ROOT / "benchmarks/vector_index.py"))["main"]() == 0
-    rows = {line.split("|")[1].strip(): line.split("|")[3:6] for line in capsys.readouterr().out.splitlines()[4:]}
-    assert [float(one) for one in rows["Flat"]] == [1.0, 1.0, 32.0]
-    assert float(rows["SQfp16"][2]) == 16.0

@@ -2,7 +2,6 @@
 
 import json
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -275,13 +274,6 @@ def test_the_whole_way_is_gone_once(
         script = runpy.run_path(str(folder / "rerank.py"))
         assert script["main"]() == 2
         assert where in capsys.readouterr().err
-    cost = subprocess.run(
-        [sys.executable, ROOT / "benchmarks/tripclick.py", tmp_path, "--documents", "9", "--words", "20"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    costs = [[cell.strip() for cell in line.split("|")[1:-1]] for line in cost.splitlines() if line.startswith("|")]
-    assert [row[0] for row in costs[2:]] == ["TK", "ColBERT", "DOT", "CAT"]
-    assert all(float(row[1]) > 0 and float(row[3].replace(",", "")) > 0 for row in costs[2:])
 
 
 def test_true_data_want_an_encoder_and_documents(

