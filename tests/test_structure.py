@@ -1,6 +1,8 @@
 """The structure of the package: subpackages import downwards only, and no modules import in a circle."""
 
 import ast
+import re
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -83,3 +85,39 @@ def test_no_modules_import_in_a_circle() -> None:
         if not name.endswith("__init__")
     }
     assert list(TopologicalSorter(graph).static_order())
+
+
+VAGUE = re.compile(
+    "found|ones?|parts?|places?|kept|given|what|things?|others?|rest|own|some|its?|this|that|these|such|ways?|kinds?|"
+    "much|many|more|most|less|least|whole|wanted|asked|told|seen|done|made|taken|put|brought|beside|apart|alone|aside|"
+    "again|anew|there|here|nothing|something|anything",
+    re.IGNORECASE,
+)
+"""Words that could stand for any value, and so name none."""
+
+
+def public_names(path: Path) -> Iterator[str]:
+    """The names that a module offers: its own, its functions, classes, constants and fields, and parameters."""
+    yield path.stem
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+            if not node.name.startswith("_") or node.name == "__init__":
+                yield from (argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg))
+        elif isinstance(node, ast.ClassDef | ast.Module):
+            yield from () if isinstance(node, ast.Module) else (node.name,)
+            targets = (target for statement in node.body for target in assigned(statement))
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def assigned(statement: ast.stmt) -> list[ast.expr]:
+    """The targets of an assignment, one by one."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    flat = (target.elts if isinstance(target, ast.Tuple) else [target] for target in targets)
+    return [target for group in flat for target in group if target is not None]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_public_names_say_what_they_name(module: str) -> None:
+    vague = {name for name in public_names(MODULES[module]) if not name.startswith("_") and VAGUE.fullmatch(name)}
+    assert not vague, f"{module}: {sorted(vague)} could stand for any value; say what they hold"

@@ -138,7 +138,7 @@ def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
 
 def _kinds(groups: list[list[Example]]) -> list[Any]:
     """What tells the rows of one file from those of another: how many of each kind there are."""
-    return [len(groups), sorted(Counter(row.kind for group in groups for row in group).items())]
+    return [len(groups), sorted(Counter(row.subset for group in groups for row in group).items())]
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
@@ -156,7 +156,7 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
         for item, file in files:
             rows = read_rows(folder / file, np.inf)
             ranking = any(loss_named(text).ranking for text in item["losses"])
-            kinds = {row.kind for row in rows if row.kind and row.label <= 0} if ranking else ()
+            kinds = {row.subset for row in rows if row.subset and row.label <= 0} if ranking else ()
             yield from (Variant(f"without {file}:{kind}", (f"{file}:{kind}",)) for kind in sorted(kinds))
     if "losses" in arguments.parts:
         usual = tuple(declared[0]["losses"])

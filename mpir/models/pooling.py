@@ -22,18 +22,18 @@ SIMILARITIES = ("cosine", "dot")
 class Pooling:
     """What a text's vector is, and how two of them are compared.
 
-    `kind` is the ``mean`` of the tokens' states, the first token's (``cls``), or their maximum in each dimension
+    `method` is the ``mean`` of the tokens' states, the first token's (``cls``), or their maximum in each dimension
     (``max``). Vectors are compared by their product, which for the ``cosine`` are scaled to length 1.
 
     Raises:
         InputError: an unknown pooling or similarity.
     """
 
-    kind: str = "mean"
+    method: str = "mean"
     similarity: str = "cosine"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("pooling", self.kind, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
+        for name, value, known in (("pooling", self.method, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
             check_choice(name, value, known)
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class Pooling:
         from torch.nn import functional
 
         states = states.float()
-        pooled = {"mean": _mean, "cls": _first, "max": _maximum}[self.kind](states, mask)
+        pooled = {"mean": _mean, "cls": _first, "max": _maximum}[self.method](states, mask)
         return functional.normalize(pooled, dim=1) if self.similarity == "cosine" else pooled
 
 
@@ -59,7 +59,7 @@ class PooledEncoder:
     @property
     def identity(self) -> dict[str, Any]:
         """The encoder's, and the pooling where it is not the usual one."""
-        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.kind, self.pooling.similarity]}
+        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.method, self.pooling.similarity]}
         return {**self.encoder.identity, **how}
 
     def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:

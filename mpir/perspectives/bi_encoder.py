@@ -35,7 +35,7 @@ class BiEncoderPerspective(Perspective):
         encoder: EncoderLike,
         *,
         scale: str = "0-5",
-        pooling: str = MEAN.kind,
+        pooling: str = MEAN.method,
         similarity: str = MEAN.similarity,
     ) -> None:
         """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
@@ -93,7 +93,7 @@ class BiEncoderPerspective(Perspective):
     @property
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and that its texts are read apart."""
-        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.kind, self.pooling.similarity]}
+        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.method, self.pooling.similarity]}
         return {"name": self.name, **self.encoder.identity, "reads": "apart", "scale": self.scale, **how}
 
 

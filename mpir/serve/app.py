@@ -158,7 +158,7 @@ async def _read(service: Service, exchange: Exchange) -> dict[str, Any]:
         except ApiError:
             await arriving.start()
             raise
-        raw = await arriving.whole(service.settings.limits)
+        raw = await arriving.read(service.settings.limits)
         exchange.sizes = {"bytes": len(raw)}
         return parse_body(raw)
     except (ApiError, asyncio.CancelledError):

@@ -35,7 +35,7 @@ class Arriving:
     def __init__(self, request: Request) -> None:
         self._request, self.seen = request, b""
 
-    async def whole(self, limits: Limits) -> bytes:
+    async def read(self, limits: Limits) -> bytes:
         """The body, no more of it than `limits.body` and no longer than `limits.seconds`.
 
         Raises:

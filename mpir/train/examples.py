@@ -21,7 +21,7 @@ class Example:
     sentence: str
     label: float
     teacher: float | None = None
-    kind: str = ""
+    subset: str = ""
 
 
 def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
@@ -48,14 +48,14 @@ def _row(item: Mapping[str, Any]) -> Example:
             f"the id is {format_value(item['id'])}; expected a string or a whole number that names the question."
         )
     try:
-        teacher, kind = item.get("teacher"), item.get("kind")
+        teacher, subset = item.get("teacher"), item.get("kind")
         return Example(
             str(item["id"]),
             item["question"],
             item["sentence"],
             float(item["label"]),
             None if teacher is None else float(teacher),
-            "" if kind is None else str(kind),
+            "" if subset is None else str(subset),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         message = f"expected id, question, sentence and a numeric label; {error} is at fault."

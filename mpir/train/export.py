@@ -92,7 +92,7 @@ def _two_tower_options(task: Task) -> dict[str, Any]:
     scale = "logit" if how.similarity == "dot" else task.losses[0].scale
     usual = how == MEAN
     return {"kind": "bi-encoder", "scale": scale} | (
-        {} if usual else {"pooling": how.kind, "similarity": how.similarity}
+        {} if usual else {"pooling": how.method, "similarity": how.similarity}
     )
 
 

@@ -138,10 +138,10 @@ class _Reader:
         rows = read_rows(self.folder / file, top, distilled=any(loss.distilled for loss in losses))
         if not rows:
             raise InputError(f"{self.folder / file}: has no rows; add some, or take the file out of the mixture.")
-        self.names.update({file}, *({row.kind, f"{file}:{row.kind}"} for row in rows if row.kind))
+        self.names.update({file}, *({row.subset, f"{file}:{row.subset}"} for row in rows if row.subset))
         if file in self.without:
             return []
-        selected = [row for row in rows if not {row.kind, f"{file}:{row.kind}"} & self.without]
+        selected = [row for row in rows if not {row.subset, f"{file}:{row.subset}"} & self.without]
         if len(selected) == len(rows) or not any(loss.ranking for loss in losses):
             return selected
         return [row for group in _groups(selected) for row in group if len({r.label > 0 for r in group}) == 2]
@@ -246,7 +246,7 @@ def _how(item: dict[str, Any], location: str) -> tuple[tuple[Loss, ...], Pooling
 def _pooling(item: dict[str, Any]) -> Pooling | LateInteraction:
     late = item.get("late")
     if late is None:
-        return Pooling(item.get("pooling", MEAN.kind), item.get("similarity", MEAN.similarity))
+        return Pooling(item.get("pooling", MEAN.method), item.get("similarity", MEAN.similarity))
     if not isinstance(late, str | dict) or {"pooling", "similarity"} & set(item):
         raise InputError(
             f"late is {format_value(late)}; expected a form or an object, and neither pooling nor similarity."

@@ -409,5 +409,5 @@ def _losses(task: Task) -> list[str]:
     """A task's losses and, where it is not the usual one, its pooling."""
     how = task.pooling
     sampled = [] if task.sampling is None else [str(task.sampling)]
-    vectors = [str(how)] if isinstance(how, LateInteraction) else [how.kind, how.similarity]
+    vectors = [str(how)] if isinstance(how, LateInteraction) else [how.method, how.similarity]
     return [*map(str, task.losses), *([] if how == MEAN else vectors), *sampled]
