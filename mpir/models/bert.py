@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mpir.errors import InputError
 from mpir.io.read import read_json
+from mpir.models.checkpoint_checks import check_sizes
 from mpir.models.fast_tokenizer import FastTokenizer, open_tokenizer
 
 SUPPORTED = {
@@ -46,6 +46,8 @@ class BertCheckpoint:
         """
         try:
             weights = load_file(self.folder / "model.safetensors")
+            if not all(value.is_floating_point() for value in weights.values()):
+                return None
             with torch.device("meta"):
                 model = Bert(self.config)
             if self.bare:
@@ -57,7 +59,7 @@ class BertCheckpoint:
             }
             added = lacking if self.bare else {}
             model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
-        except (OSError, RuntimeError, SafetensorError):
+        except Exception:  # whatever damaged files run into; transformers says what is wrong
             return None
         return model.eval(), sorted(added)
 
@@ -70,10 +72,11 @@ def open_bert(checkpoint: str) -> BertCheckpoint | None:
         usual = all(config.get(name, value) == value for name, value in SUPPORTED.items())
         labelled = config["architectures"] == [CLASSIFIER] and isinstance(config["id2label"], dict)
         named = labelled or config["architectures"] == [BARE]
-        sizes = [int(config[name]) for name in SIZES]
+        check_sizes(config, checkpoint)
+        fits = all(config[name] for name in SIZES) and config["hidden_size"] % config["num_attention_heads"] == 0
     except (InputError, KeyError, TypeError, ValueError):
         return None
-    if not (usual and named and all(sizes) and (folder / "model.safetensors").is_file()):
+    if not (usual and named and fits and (folder / "model.safetensors").is_file()):
         return None
     tokenizer = open_tokenizer(folder)
     return None if tokenizer is None else BertCheckpoint(folder, config, tokenizer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from mpir.models.bert import open_bert
+from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
 from mpir.models.pretrained import check_no_adapter, load_pretrained
 
 EXPECTED = "a sequence-classification checkpoint"
@@ -36,7 +37,9 @@ def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tup
     Raises:
         ArtefactError: it cannot be loaded.
     """
-    return source.load() or TransformersCheckpoint(checkpoint, revision).load()
+    model, missing = source.load() or TransformersCheckpoint(checkpoint, revision).load()
+    check_finite(model, checkpoint)
+    return model, missing
 
 
 class TransformersCheckpoint:
@@ -59,6 +62,7 @@ class TransformersCheckpoint:
 
         options = {"dtype": torch.float32, "output_loading_info": True}
         model, report = self._load(AutoModelForSequenceClassification, **options)
+        check_no_layer_unread(report["unexpected_keys"], self.checkpoint)
         return model.eval(), sorted(report["missing_keys"])
 
     def _load(self, auto_class: Any, **options: Any) -> Any:

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, DeviceError
+from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.cancellation import is_awaited, raise_if_cancelled
-from mpir.models.checkpoint import load_model, open_checkpoint
+from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
 from mpir.models.device import (
     after_a_fork,
     choose_budget,
@@ -34,6 +34,7 @@ from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
 from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pooling import MEAN, Pooling
+from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
@@ -85,10 +86,11 @@ class Encoder:
         self.dtype = choose_dtype(precision, self.devices)
         self._source = open_checkpoint(self.checkpoint, revision)
         self.config, self.tokenizer = self._source.config, self._source.tokenizer
-        longest = min(positions_of(self.config), self.tokenizer.model_max_length)
-        self.max_length = min(max_length or longest, longest)
+        with checkpoint_errors(self.checkpoint, EXPECTED), error_context(self.checkpoint):
+            longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
+            self.max_length = min(max_length or longest, longest)
+            self._reader = PairTokenizer(self.tokenizer, self.max_length)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
-        self._reader = PairTokenizer(self.tokenizer, self.max_length)
         self._contrasts: list[tuple[int, int]] = []
         self._fits = float("inf")
         self._untrimmed = 0
@@ -163,7 +165,8 @@ class Encoder:
         with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
-                tokens = self._reader.read(pairs[window])
+                with checkpoint_errors(self.checkpoint, EXPECTED):
+                    tokens = self._reader.read(pairs[window])
                 in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
                 with closing(self._run_all(tokens, OUTPUTS)) as batches_read:
@@ -193,7 +196,8 @@ class Encoder:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        tokens = read_alone(self.tokenizer, self.max_length, texts)
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            tokens = read_alone(self.tokenizer, self.max_length, texts)
         values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:
@@ -215,7 +219,8 @@ class Encoder:
             InputError: its tokenizer has no such marker, or no mask token.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        tokens = late.read(self.tokenizer, texts, question=question, max_length=self.max_length)
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            tokens = late.read(self.tokenizer, texts, question=question, max_length=self.max_length)
         reading = token_reading(late, self.tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
@@ -305,11 +310,22 @@ class Encoder:
                 f"was trained for {reading.purpose}."
             )
 
+    def _check_numbers(self, sequences: Sequence[TokenSequence]) -> None:
+        """Raise ArtefactError where the tokenizer gives numbers for which the model has no vectors."""
+        count = getattr(self.config, "vocab_size", None)
+        highest = max(int(tokens.ids.max()) for tokens in sequences)
+        if isinstance(count, int) and highest >= count:
+            raise ArtefactError(
+                f"{self.checkpoint}: its tokenizer gives the token number {highest}, but the model has {count} word "
+                "vectors. Restore tokenizer.json, or give another checkpoint."
+            )
+
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
         after_a_fork()
         self._check_trained(reading)
+        self._check_numbers(sequences)
         if self._unpadded is not None:
             return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)

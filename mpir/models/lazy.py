@@ -107,9 +107,9 @@ class LazyEncoder:
             config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer_config.json")
             longest = min(int(config["max_position_embeddings"]), int(tokenizer["model_max_length"]))
             outputs, precision = len(config.get("id2label", UNNAMED)), FORMATS[options["precision"]]
-        except (InputError, KeyError, TypeError, ValueError):
+            plain = config.get("model_type") in PLAIN_TYPES
+        except (InputError, KeyError, OverflowError, TypeError, ValueError):
             return None
-        plain = config.get("model_type") in PLAIN_TYPES
         if not plain or not (folder / "model.safetensors").is_file() or not (folder / "tokenizer.json").is_file():
             return None
         max_length = min(options.get("max_length") or longest, longest)

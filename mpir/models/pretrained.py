@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
+from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
 ADAPTER = "adapter_config.json"
 _loading = threading.RLock()
@@ -35,8 +36,11 @@ def load_pretrained(
     """
     check_no_adapter(checkpoint)
     with checkpoint_errors(checkpoint, expected), _quiet_transformers(), _unasked():
-        if "Tokenizer" not in auto_class.__name__:
-            _check_config(checkpoint, options.get("revision"))
+        reads_tokenizer = "Tokenizer" in auto_class.__name__
+        if not reads_tokenizer or (Path(checkpoint) / "config.json").is_file():
+            config = _read_config(checkpoint, options.get("revision"))
+            if not reads_tokenizer and "Config" not in auto_class.__name__:
+                check_tensors(checkpoint, config)
         return auto_class.from_pretrained(str(checkpoint), trust_remote_code=False, **options)
 
 
@@ -65,17 +69,19 @@ def check_no_adapter(checkpoint: str | Path) -> None:
         )
 
 
-def _check_config(checkpoint: str | Path, revision: str | None) -> None:
-    """Raise ArtefactError for a configuration that names compiled code of a hub, as for attention."""
+def _read_config(checkpoint: str | Path, revision: str | None) -> dict[str, Any]:
+    """Return a configuration as it is written. Raises ArtefactError for absurd sizes and compiled code of a hub."""
     from transformers import PreTrainedConfig
 
-    values, _ = PreTrainedConfig.get_config_dict(str(checkpoint), revision=revision)
+    values: dict[str, Any] = PreTrainedConfig.get_config_dict(str(checkpoint), revision=revision)[0]
+    check_sizes(values, checkpoint)
     for key, value in _items(values):
         if key.endswith("_implementation") and "/" in str(value):
             raise ArtefactError(
                 f"{checkpoint}: config.json names code of a hub ({key} is {format_value(value)}), which mpir never "
                 "runs; remove that line."
             )
+    return values
 
 
 def _items(values: Any) -> Iterator[tuple[str, Any]]:

@@ -40,7 +40,7 @@ class SpacyEntities:
 
         try:
             self._pipeline = spacy.load(name)
-        except OSError as error:
+        except Exception as error:  # whatever a damaged pipeline runs into
             install = (
                 "give a folder that holds a config.cfg"
                 if Path(name).exists() or "/" in name

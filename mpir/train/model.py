@@ -22,7 +22,7 @@ from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.output_heads import token_reading
 from mpir.models.pooling import Pooling, padded_vectors
-from mpir.models.pretrained import load_pretrained
+from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.tokenise import TokenSequence, batches, pad
 from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.examples import Example
@@ -63,14 +63,16 @@ class TrainedModel:
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
         self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
-        self.longest = self._longest()
+        with checkpoint_errors(settings.checkpoint):
+            self.longest = self._longest()
         self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
         self.cut: set[str] = set()
 
     def load(self, checkpoint: str | Path) -> None:
         """Take the weights of a checkpoint that this run has written."""
         trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
-        self.model.load_state_dict(trained.state_dict())
+        with checkpoint_errors(checkpoint):
+            self.model.load_state_dict(trained.state_dict())
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:

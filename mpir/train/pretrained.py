@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
 from mpir.errors import ArtefactError
+from mpir.models.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
@@ -28,7 +30,9 @@ def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
     default_class = (
         AutoModelForSequenceClassification if model_class is None and count_outputs(checkpoint) else AutoModel
     )
-    return load_pretrained(model_class or default_class, checkpoint).float()
+    model, report = load_pretrained(model_class or default_class, checkpoint, output_loading_info=True)
+    _check_loaded(model, report, checkpoint)
+    return model.float()
 
 
 def count_outputs(checkpoint: str | Path) -> int:
@@ -88,7 +92,15 @@ def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
             setattr(config, name, 0.0)
     options = {"config": config, "dtype": torch.float32, "ignore_mismatched_sizes": True, "output_loading_info": True}
     model, report = load_pretrained(AutoModelForSequenceClassification, checkpoint, **options)
+    _check_loaded(model, report, checkpoint)
     return model, report["mismatched_keys"]
+
+
+def _check_loaded(model: Any, report: Mapping[str, Any], checkpoint: str | Path) -> None:
+    """Check that the encoder is whole and its weights finite. Raises ArtefactError."""
+    check_no_layer_unread(report["unexpected_keys"], checkpoint)
+    check_complete(model, {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}, checkpoint)
+    check_finite(model, checkpoint)
 
 
 def width_of(checkpoint: str) -> int:

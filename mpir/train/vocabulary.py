@@ -15,6 +15,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.io.folder_format import CHECKPOINT
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder, write_json
+from mpir.models.pretrained import checkpoint_errors
 from mpir.train.pretrained import load_model
 
 AT_ONCE = 1000
@@ -39,7 +40,9 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     """
     rules, options = _rules(Path(checkpoint))
     vocabulary: dict[str, int] = rules["model"]["vocab"]
-    counts = _count(Tokenizer.from_file(str(Path(checkpoint) / FILES[0])), texts)
+    with checkpoint_errors(checkpoint):
+        tokenizer = Tokenizer.from_file(str(Path(checkpoint) / FILES[0]))
+    counts = _count(tokenizer, texts)
     must = _must_stay(rules, counts)
     if not counts or not len(must) < size < len(vocabulary):
         raise InputError(

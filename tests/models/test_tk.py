@@ -150,6 +150,6 @@ def test_the_script_and_what_cannot_be(
         make_tk(tmp_path / "none.bin", tmp_path / "two")
     config = json.loads((tk / "config.json").read_text())
     (tmp_path / "one/config.json").write_text(json.dumps(config | {"hidden_size": 2 * WIDTH}))
-    with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint") as found:
+    with pytest.raises(ArtefactError, match=r"one/config.json: invalid hidden_size \(got 40, expected") as found:
         loaded(tmp_path / "one").score_pairs(PAIRS)
     assert "\n" not in str(found.value)

@@ -66,7 +66,7 @@ def read_index(path: Path) -> Any:
         index = library.read_index(str(path), library.IO_FLAG_MMAP_IFC)
         if isinstance(index, library.IndexIVF):
             index = library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
-    except RuntimeError as error:
+    except Exception as error:  # faiss raises whatever a damaged file runs into
         raise ArtefactError(f"{path}: is damaged ({_reason(error)}); build the index again.") from error
     return index
 

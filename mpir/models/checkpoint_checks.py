@@ -1,0 +1,118 @@
+"""Checks of a checkpoint's files and weights: damage that the libraries which read them do not report."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError, format_names, format_value
+
+LIMITS = {
+    **dict.fromkeys(
+        ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers"), 10**4
+    ),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads"), 10**5),
+    **dict.fromkeys(("hidden_size", "intermediate_size", "n_embd", "n_inner", "d_model", "dim"), 10**7),
+    "num_labels": 10**6,
+    **dict.fromkeys(("vocab_size", "type_vocab_size", "max_position_embeddings", "n_positions"), 10**8),
+}
+"""Names of sizes in configurations, and what none exceeds: a model of a damaged size would take hours or all memory."""
+MAY_BE_ZERO = ("type_vocab_size",)
+EPSILONS = ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps")
+LAYER = re.compile(r"\.layers?\.\d+\.")
+WIDTHS = ("hidden_size", "n_embd", "d_model", "dim")
+"""Names of the width of a model's states, which is a dimension of its tensors."""
+AT_MOST = ("intermediate_size", "vocab_size")
+"""Names of sizes that the largest dimension of the tensors reaches."""
+POSITIONS = "position_embeddings"
+FLOATING = ("F", "BF")
+"""How safetensors' names of floating-point formats begin."""
+
+
+def check_sizes(config: Mapping[str, Any], checkpoint: str | Path) -> None:
+    """Check the sizes in a configuration. Raises ArtefactError for one that no model has."""
+    for name, limit in LIMITS.items():
+        size, least = config.get(name), int(name not in MAY_BE_ZERO)
+        if isinstance(size, str | int | float) and not (isinstance(size, int) and least <= size <= limit):
+            raise _config_error(checkpoint, name, size, f"a whole number from {least} to {limit}")
+    for name in EPSILONS:
+        value = config.get(name, 1e-12)
+        if not (isinstance(value, int | float) and 0 <= value < math.inf):
+            raise _config_error(checkpoint, name, value, "a number of at least 0")
+
+
+def _config_error(checkpoint: str | Path, name: str, value: object, expected: str) -> ArtefactError:
+    return ArtefactError(
+        f"{checkpoint}/config.json: invalid {name} (got {format_value(value)}, expected {expected}). Restore the "
+        "checkpoint."
+    )
+
+
+def check_tensors(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
+    """Compare the formats and shapes of a folder's tensors with its configuration, by the headers of their files.
+
+    Without this, transformers would fill memory with random weights of the configuration's shapes before it compares
+    them. Quantised weights, which have formats and shapes of their own, are not checked.
+
+    Raises:
+        ArtefactError: a weight is no floating-point number, or a size does not occur among the shapes.
+    """
+    paths = () if config.get("quantization_config") else sorted(Path(checkpoint).glob("*.safetensors"))
+    shapes = {name: shape for path in paths for name, shape in _read_shapes(path).items()}
+    sizes = {size for shape in shapes.values() for size in shape}
+    has_positions = any(POSITIONS in name for name in shapes)
+    for name in (*WIDTHS, *AT_MOST, *(("max_position_embeddings",) if has_positions else ())):
+        size = config.get(name)
+        if isinstance(size, int) and sizes and (size not in sizes if name in WIDTHS else size > max(sizes)):
+            raise _config_error(checkpoint, name, size, "a size that the tensors of the weights have")
+
+
+def _read_shapes(path: Path) -> dict[str, list[int]]:
+    """The shape of each tensor of a file. Raises ArtefactError for weights that are no floating-point numbers."""
+    from safetensors import safe_open
+
+    shapes = {}
+    with safe_open(path, "pt") as tensors:
+        for name in tensors.keys():  # noqa: SIM118  (no dictionary)
+            tensor = tensors.get_slice(name)
+            if name.endswith((".weight", ".bias")) and not tensor.get_dtype().startswith(FLOATING):
+                raise ArtefactError(
+                    f"{path}: the tensor {format_value(name)} has the format {tensor.get_dtype()} (expected "
+                    "floating-point numbers). Restore the checkpoint."
+                )
+            shapes[name] = tensor.get_shape()
+    return shapes
+
+
+def check_finite(model: Any, checkpoint: str | Path) -> None:
+    """Check that a model's weights are finite. Raises ArtefactError."""
+    for name, values in model.named_parameters():
+        if not math.isfinite(values.detach().sum()) and not values.isfinite().all():
+            raise ArtefactError(
+                f"{checkpoint}: the weights {name} contain NaN or infinity. Restore the checkpoint, or train it again."
+            )
+
+
+def check_no_layer_unread(names: Iterable[str], checkpoint: str | Path) -> None:
+    """Check that a model has all layers of its file: `names` are the weights without a place in the model."""
+    if layers := sorted(name for name in names if LAYER.search(name)):
+        raise ArtefactError(
+            f"{checkpoint}: config.json has no place for the layers of {format_names(layers, 3)}. Correct "
+            "num_hidden_layers, or restore the checkpoint."
+        )
+
+
+def check_complete(model: Any, missing: Iterable[str], checkpoint: str | Path) -> None:
+    """Check that an encoder is not random in parts: `missing` are weights that its file lacks or has in another shape.
+
+    Outputs on top of the encoder and its pooler may be missing, because training makes new ones.
+    """
+    encoder = f"{model.base_model_prefix}." if model.base_model is not model else ""
+    if random := sorted(name for name in missing if name.startswith(encoder) and "pooler" not in name):
+        raise ArtefactError(
+            f"{checkpoint}: the weights {format_names(random, 3)} are missing or have another shape than config.json "
+            "says. Restore the checkpoint."
+        )
