@@ -111,7 +111,7 @@ def test_scripts_are_there_and_know_the_options_that_are_shown(page: Path) -> No
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_is_made_has_a_rule(page: Path) -> None:
-    rules = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert {command.split()[1] for command in commands(page, "make")} <= rules
 
 
