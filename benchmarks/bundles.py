@@ -20,7 +20,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 
 QUESTIONS = 5
@@ -47,6 +47,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark."""
+    check_figures(arguments)
     facts, asked = machine(arguments.threads), read_asked(arguments.data)
     documents = read_documents(arguments.data, 500, partial=False)
     pairs = make_pairs(asked, documents, arguments.pairs)

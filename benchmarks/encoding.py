@@ -27,7 +27,7 @@ from workload import read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.models.checkpoint import open_checkpoint
 from mpir.text.split import sentences
@@ -58,6 +58,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A table for each kind of text. Raises ArtefactError for a checkpoint that is none, before anything is read."""
+    check_figures(arguments)
     open_checkpoint(arguments.checkpoint, None)
     facts = machine(arguments.threads)
     documents = read_documents(arguments.data, arguments.documents, partial=False)

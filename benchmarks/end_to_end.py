@@ -33,7 +33,7 @@ from workload import corpus_files, make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.corpora import read_corpus
 from mpir.errors import MpirError
 from mpir.io.write import write_json
@@ -54,6 +54,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
+    check_figures(arguments)
     found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     questions = read_asked(arguments.data)
     with TemporaryDirectory(prefix="mpir-end-to-end-") as folder:

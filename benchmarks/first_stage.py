@@ -23,7 +23,7 @@ from workload import corpus_files, read_asked
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.corpora import read_corpus
 from mpir.io.write import write_json
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
@@ -41,6 +41,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
+    check_figures(arguments)
     found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
     queries = [question.body for question in read_asked(arguments.data)][: arguments.queries]
     with TemporaryDirectory(prefix="mpir-first-stage-") as folder:

@@ -25,7 +25,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.types import F64
 
@@ -49,6 +49,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """One table for all contenders."""
+    check_figures(arguments)
     before = machine(arguments.threads)
     questions = [one.body for one in read_asked(arguments.data)[: arguments.questions]]
     texts = [one.text for one in read_documents(arguments.data, arguments.documents, partial=False)]

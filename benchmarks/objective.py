@@ -23,7 +23,7 @@ import numpy as np
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.evaluate import evaluate
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
@@ -50,6 +50,7 @@ def main() -> int:
     parser.add_argument("--measure", default="snippet-map", choices=["snippet-map", "document-map"])
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
+    check_figures(arguments)
     pairs = make_questions(arguments.questions)
     scored = Dataset.collect(pairs)
     objective, space = Objective(scored, arguments.measure), Space.of(scored.columns)

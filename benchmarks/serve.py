@@ -41,7 +41,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences
@@ -70,6 +70,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All loads on both servers, or one of them for a long time."""
+    check_figures(arguments)
     documents = [shortened(document, arguments.sentences) for document in read_documents(arguments.data)]
     asked, measure = read_asked(arguments.data), all_loads if arguments.memory is None else memory
     found = {"machine": machine(arguments.threads), **measure(arguments, asked, documents)}

@@ -27,8 +27,9 @@ from typing import Any
 
 from tabulate import tabulate
 
+from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import write_json
 
@@ -38,7 +39,7 @@ KEPT, BAND = 100, 200
 """The most frequent words stay; the others change places with some that are about as frequent."""
 
 
-def main() -> None:
+def main() -> int:
     """Make the rows, measure every size, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--qasc", type=file_path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
@@ -48,10 +49,17 @@ def main() -> None:
     parser.add_argument("--rows", type=positive, nargs="+", default=[3000, 10_000, 30_000])
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
+    return guarded("sia", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A row of figures for each number of rows."""
+    check_figures(arguments)
     found = [measured(arguments, rows) for rows in arguments.rows]
     print(tabulate(found, headers="keys", tablefmt="github", floatfmt=".0f", intfmt=","))
     if arguments.json:
         write_json(arguments.json, found)
+    return 0
 
 
 def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
@@ -109,4 +117,4 @@ def _changed(value: Any, exchange: Callable[[str], str]) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

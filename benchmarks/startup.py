@@ -29,7 +29,7 @@ from workload import read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import text_path
+from mpir.cli.path_options import check_figures, text_path
 from mpir.io.write import write_json
 from mpir.text.split import sentences
 
@@ -66,6 +66,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
+    check_figures(arguments)
     found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
     with TemporaryDirectory(prefix="mpir-startup-") as folder:
         with Worker(helper, threads=arguments.threads) as aside:

@@ -21,7 +21,7 @@ from workload import make_pairs, read_asked, read_documents
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
 from mpir.train.settings import TrainingSettings
@@ -56,6 +56,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark."""
+    check_figures(arguments)
     facts = machine(arguments.threads)
     opened = open_bundle(arguments.bundle)
     checkpoint = str(opened.folder / opened.manifest["perspectives"][0]["checkpoint"])

@@ -22,7 +22,7 @@ from measure import Worker, describe, machine, table
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.io.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
@@ -39,6 +39,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A row for each length."""
+    check_figures(arguments)
     facts, found = machine(arguments.threads), []
     with TemporaryDirectory() as folder:
         os.environ["MPIR_CACHE"] = folder  # the database of texts goes there

@@ -27,7 +27,7 @@ from measure import Worker, describe, helper, machine, table
 
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.io.write import write_json
 from mpir.retrieve.dense import DenseIndex, from_vectors
 from mpir.retrieve.dense import faiss_backend as engine
@@ -58,6 +58,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A row for each size and kind."""
+    check_figures(arguments)
     facts, found = machine(arguments.threads), []
     base = np.concatenate([part for folder in arguments.indexes for part in stored(folder)])
     queries = with_noise(base[:: max(1, len(base) // QUERIES)][:QUERIES], 0)

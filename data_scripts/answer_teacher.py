@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
-from training_data import BioASQ, Example, load, row, whole_sentences, write
+from training_data import BioASQ, Example, check_outputs, load, row, whole_sentences, write
 
 from mpir.cli import guarded
 from mpir.cli.path_options import file_path, text_path
@@ -142,6 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.rows:
         if not path.name.endswith(".train.jsonl"):
             raise InputError(f"{path}: is no training file; expected a name that ends in .train.jsonl.")
+    names = [*(path.name.removesuffix(".train.jsonl") for path in arguments.rows), SEARCHED]
+    outputs = [arguments.output / f"{name}.answered.train.jsonl" for name in names]
+    check_outputs(outputs, [("--rows", path) for path in arguments.rows])
     files = {path: rows_of_questions(path) for path in arguments.rows}
     bioasq = load(arguments.data, arguments.seed)
     known = {question.id for question in bioasq.train}

@@ -11,6 +11,7 @@ import sys
 from mpir.annotate.chexpert import read_chexpert
 from mpir.cli import guarded
 from mpir.cli.path_options import file_path
+from mpir.io.output_checks import check_files, check_replaceable_file
 
 
 def main() -> int:
@@ -19,6 +20,8 @@ def main() -> int:
     parser.add_argument("phrases", type=file_path, metavar="FOLDER", help="with mention/*.txt and unmention/*.txt")
     parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
     arguments = parser.parse_args()
+    check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
+    check_replaceable_file("--output", arguments.output, lambda head: b"\t" in head.split(b"\n")[0])
     lexicon = read_chexpert(arguments.phrases)
     lexicon.save(arguments.output)
     print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")

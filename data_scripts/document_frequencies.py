@@ -29,9 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from mpir.corpora import read_corpus
+    from mpir.io.output_checks import check_files, check_replaceable_file
+    from mpir.io.read import GZIP, STDIN
     from mpir.io.write import atomic_write
     from mpir.text.background import Background
 
+    check_files([("--output", arguments.output)], [("PATH", path) for path in arguments.corpus if path != STDIN])
+    check_replaceable_file("--output", arguments.output, lambda head: head.startswith(GZIP))
     documents = tqdm(read_corpus(arguments.corpus), unit="document", disable=not sys.stderr.isatty())
     background = Background.of((document.text for document in documents), arguments.least)
     with atomic_write(arguments.output, binary=True) as stream:

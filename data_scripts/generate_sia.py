@@ -121,7 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.sia.filters import Filters
     from mpir.sia.pipeline import Generation
     from mpir.sia.settings import GenerationSettings
+    from mpir.sia.workspace import check_inputs
 
+    names = ("qasc", "bioasq", "exclude", "corpus", "sources", "vectors", "writer", "bundle")
+    lists = {name: value if isinstance(value := getattr(arguments, name), list) else [value] for name in names}
+    check_inputs(arguments.output, [(f"--{name}", path) for name, paths in lists.items() for path in paths])
     for name in ("limit", "sentences"):
         optional_whole_number(f"--{name}", getattr(arguments, name))
     same = ["entities", "threshold", "probability", "bundle", "device", "precision"]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
-from training_data import POSITIVES, BioASQ, Example, golden_sentences, load, row, write
+from training_data import POSITIVES, BioASQ, Example, check_outputs, golden_sentences, load, row, write
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options
@@ -66,6 +66,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole round."""
+    check_outputs([arguments.output], [("--data", arguments.data / name) for name in SOURCES])
     perspective = find(arguments)
     bioasq = load(arguments.data, arguments.seed)
     settings = {"perspective": perspective.fingerprint, "documents": arguments.documents, "seed": arguments.seed}

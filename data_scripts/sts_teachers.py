@@ -32,7 +32,7 @@ from language_model import LanguageModel
 from scipy.stats import pearsonr
 from torch.nn import functional
 from tqdm import tqdm
-from training_data import Example, row, sts_rows, write
+from training_data import Example, check_outputs, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.cli import guarded
@@ -195,6 +195,8 @@ def rows_of(pairs: Pairs, labels: F64, kind: str) -> Iterator[Example]:
 def run(arguments: argparse.Namespace) -> int:
     """Blend the teachers, label, write."""
     check_folder(arguments.output)
+    outputs = [arguments.output / f"sts.{name}.train.jsonl" for name in ("augmented", "biomedical", "questions")]
+    check_outputs(outputs, [("--question-rows", arguments.rows / arguments.question_rows)])
     generator, folder = random.Random(arguments.seed), arguments.data / "sts"
     train, train_labels = read_stsb(folder / "stsb/sts-train.csv")
     dev, dev_labels = read_stsb(folder / "stsb/sts-dev.csv")

@@ -28,7 +28,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from mined_negatives import may_be_golden
-from training_data import BioASQ, Example, candidate_rows, complete_groups, golden_sentences, load, row, write
+from training_data import (
+    BioASQ,
+    Example,
+    candidate_rows,
+    check_outputs,
+    complete_groups,
+    golden_sentences,
+    load,
+    row,
+    write,
+)
 
 from mpir.cli import guarded
 from mpir.cli.path_options import file_path, text_path
@@ -217,6 +227,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Build the files."""
     check_folder(arguments.output)
+    check_outputs([arguments.output / f"{name}.jsonl" for name in ("topics.train", "titles.train", "titles.dev")])
     bioasq, encoder = load(arguments.data, arguments.seed), Encoder(arguments.encoder)
     topics = complete_groups(topic_rows(bioasq, encoder, arguments))
     write(arguments.output / "topics.train.jsonl", topics, bioasq.evaluation)

@@ -31,6 +31,7 @@ from mpir.cli import guarded
 from mpir.cli.path_options import file_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
+from mpir.io.output_checks import check_files, check_replaceable_file
 from mpir.io.read import read_json, read_json_lines
 from mpir.io.write import atomic_write
 from mpir.perspectives import Perspective
@@ -305,6 +306,35 @@ def complete_groups(rows: Iterable[Example]) -> list[Example]:
     return [r for group in groups.values() if len({r["label"] > 0 for r in group}) == 2 for r in group]
 
 
+FILES = (
+    "in_document.train",
+    "shared.train",
+    "relevance.train",
+    "relevance.dev",
+    "relevance.search.dev",
+    "pubmedqa.train",
+    "medquad.train",
+    "sts.train",
+    "sts.dev",
+    "sia.train",
+    "sia.dev",
+    "sia.coverage",
+    "sia.qasc",
+)
+"""The training files, without .jsonl."""
+
+
+def check_outputs(paths: Sequence[Path], read: Iterable[tuple[str, Path]] = ()) -> None:
+    """Refuse, before any work, training files that could not be written, are read, or would replace something else.
+
+    Raises:
+        OutputError: that is so.
+    """
+    check_files([("--output", path) for path in paths], read)
+    for path in paths:
+        check_replaceable_file("--output", path, lambda head: head.startswith(b'{"id":'))
+
+
 def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions | None = None) -> None:
     """Write rows as JSON lines, atomically, and print how many of each kind there are.
 
@@ -336,6 +366,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build all files."""
+    check_outputs([arguments.output / f"{name}.jsonl" for name in FILES])
     bioasq, output = load(arguments.data, arguments.seed), arguments.output
     evaluation = bioasq.evaluation
     in_document = [r for q in bioasq.train for r in document_rows(bioasq, q)]

@@ -23,9 +23,8 @@ from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
 from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError
-from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.train.examples import Example, read_rows
@@ -60,7 +59,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The measurement."""
-    check_file("--json", arguments.json)
+    check_figures(arguments)
     sources = read_sources(arguments)
     perspectives = open_bundle(arguments.bundle).perspectives()
     if "sia" not in [perspective.name for perspective in perspectives]:

@@ -43,12 +43,11 @@ from experiments.ranking.sentences import average_precision, check_whole, golden
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.corpora import read_jsonl
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.evaluate.bioasq import question_measures
 from mpir.io.hash import fingerprint
-from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
@@ -115,7 +114,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Every yardstick that is asked for, each printed when it is done."""
-    check_file("--json", arguments.json)
+    check_figures(arguments)
     job = Job(
         load_reranker(arguments),
         Start(arguments.start, arguments.vectors),

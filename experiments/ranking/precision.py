@@ -23,9 +23,8 @@ from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, golden_questions, known_documents, relevant
 from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError, format_names
-from mpir.io.output_checks import check_file
 from mpir.io.write import write_json
 from mpir.rank.reranker import Reranker
 from mpir.tasks.bioasq import systems
@@ -55,7 +54,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
-    check_file("--json", arguments.json)
+    check_figures(arguments)
     ways = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
     if len(ways) < 2:
         raise InputError(f"there is nothing to compare with {' '.join(ways[0])}; give another precision or bundle.")

@@ -27,11 +27,10 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.io.output_checks import check_file
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
@@ -61,7 +60,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
-    check_file("--json", arguments.json)
+    check_figures(arguments)
     reranker = load_reranker(arguments)
     kept = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
     figures = {

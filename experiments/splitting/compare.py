@@ -18,11 +18,10 @@ from pathlib import Path
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.path_options import file_path
+from mpir.cli.path_options import check_figures, file_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.jsonl import read_jsonl
 from mpir.extras import needs
-from mpir.io.output_checks import check_file
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.text.split import split
@@ -159,7 +158,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, and write it as JSON where asked."""
     real_number("--seconds", arguments.seconds, "a number above 0", lambda one: one > 0)
-    check_file("--json", arguments.json)
+    check_figures(arguments)
     golden = list(golden_spans(arguments.data, arguments.group))
     splitters = {name: make() for name, make in SPLITTERS.items()}  # one that is missing is told before any is timed
     abstracts = list(dict.fromkeys(text for section, text, _ in golden if section == ABSTRACT))

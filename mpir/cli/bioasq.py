@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_paths(arguments: argparse.Namespace) -> None:
     """Use the sample where there are no questions, and refuse outputs that would replace an input."""
-    from mpir.io.output_checks import check_files
+    from mpir.io.output_checks import check_files, check_replaceable_file
 
     if arguments.questions is None:
         if arguments.corpus or arguments.index or arguments.gold:
@@ -155,8 +155,18 @@ def _check_paths(arguments: argparse.Namespace) -> None:
         arguments.corpus = [str(sample / "documents.jsonl")]
     check_files(
         [("--output", arguments.output), ("--run-file", arguments.run_file)],
-        [("--questions", arguments.questions), ("--gold", arguments.gold)],
+        [
+            *(
+                (f"--{name}", getattr(arguments, name))
+                for name in ("questions", "gold", "weights", "bundle", "lexicon")
+            ),
+            *(("--corpus", path) for path in arguments.corpus or []),
+            *(("--triggers", path) for path in arguments.triggers or []),
+            ("--index", arguments.index),
+        ],
     )
+    check_replaceable_file("--output", arguments.output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
+    check_replaceable_file("--run-file", arguments.run_file, lambda head: head.split(maxsplit=2)[1:2] == [b"Q0"])
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mpir.errors import InputError
+from mpir.io.output_checks import check_files, check_replaceable_file
 from mpir.io.paths import path_text
 
 
@@ -20,3 +21,16 @@ def text_path(text: str) -> str:
 def file_path(text: str) -> Path:
     """A path, for argparse."""
     return Path(text_path(text))
+
+
+def check_figures(arguments: argparse.Namespace) -> None:
+    """Refuse, before any work, a `--json` that could not be written, is read, or is of another format.
+
+    Raises:
+        OutputError: that is so.
+    """
+    options = {f"--{name.replace('_', '-')}": value for name, value in vars(arguments).items() if name != "json"}
+    lists = {option: value if isinstance(value, list) else [value] for option, value in options.items()}
+    read = [(option, path) for option, paths in lists.items() for path in paths if isinstance(path, str | Path)]
+    check_files([("--json", arguments.json)], read)
+    check_replaceable_file("--json", arguments.json, lambda head: head.lstrip().startswith((b"{", b"[")))

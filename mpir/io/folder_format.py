@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mpir.errors import OutputError, format_names
 from mpir.io.paths import checked_path
-from mpir.io.temporary import PATTERN
+from mpir.io.temporary import LEFTOVERS
 
 FILE_LIST = "files.json"
 """A list of the files in a folder, with their hashes. See `mpir.io.files.write_file_list`."""
@@ -72,8 +72,8 @@ class FolderFormat:
     def foreign_files(self, folder: Path) -> list[str]:
         """The names of the files in a folder that are not of the format, sorted."""
         listed = set(self.listed(folder))
-        names = (name for name in _files(folder) if name not in listed and not self._matches(name))
-        return sorted(name for name in names if not fnmatchcase(name.rpartition("/")[2], PATTERN))
+        names = (name for name in file_names(folder) if name not in listed and not self._matches(name))
+        return sorted(name for name in names if not _is_leftover(name))
 
     def _matches(self, name: str) -> bool:
         segments = name.split("/")
@@ -81,7 +81,12 @@ class FolderFormat:
         return any(len(pattern) == len(segments) and all(map(fnmatchcase, segments, pattern)) for pattern in patterns)
 
 
-def _files(folder: Path) -> Iterator[str]:
+def _is_leftover(name: str) -> bool:
+    """Whether a path is, or is in, what a killed process left."""
+    return any(fnmatchcase(component, pattern) for component in name.split("/") for pattern in LEFTOVERS)
+
+
+def file_names(folder: Path) -> Iterator[str]:
     """The paths in a folder of all that is no folder, and of links to folders."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]

@@ -36,20 +36,21 @@ def check_file(option: str, path: str | Path | None) -> None:
 
 
 def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
-    """`check_file` for all that is written; none of it may be another one, or read, by itself or in its folder.
+    """`check_file` for all that is written; none of it may be another one, or be read, by itself or in a folder.
 
     Raises:
         OutputError: that is so.
     """
-    inputs = {resolved(file): option for option, path in read if path for file in _files_of(checked_path(path))}
+    sources = [(option, resolved(path)) for option, path in read if path]
+    taken: dict[Path, str] = {}
     for option, path in written:
         check_file(option, path)
-        if (
-            path
-            and _is_kept(checked_path(path))
-            and (input_option := inputs.setdefault(resolved(path), option)) != option
-        ):
-            raise OutputError(f"{path}: is {input_option}, too, which would be lost; give {option} another name.")
+        if path is None or not _is_kept(checked_path(path)):
+            continue
+        target = resolved(path)
+        reader = next((name for name, source in sources if _is_within(target, source)), option)
+        if (user := taken.setdefault(target, reader)) != option:
+            raise OutputError(f"{path}: is {user}, too, which would be lost; give {option} another name.")
 
 
 def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
@@ -92,8 +93,9 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         inputs.append((option, folder))
 
 
-def _files_of(path: Path) -> Iterable[Path]:
-    return path.iterdir() if path.is_dir() else [path]
+def _is_within(target: Path, source: Path) -> bool:
+    """Whether a file is another one, or is there already in a folder."""
+    return target == source or (source in target.parents and target.exists())
 
 
 def _is_kept(path: Path) -> bool:

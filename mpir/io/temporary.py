@@ -17,7 +17,8 @@ except ImportError:  # Windows, which lets nobody remove a file that is open
 
 RANDOM = 12
 """Hexadecimal digits in the name of a temporary file."""
-PATTERN = f".*.{'[0-9a-f]' * RANDOM}.tmp"
+LEFTOVERS = tuple(f".*.{'[0-9a-f]' * RANDOM}{suffix}" for suffix in ("", ".lock", ".old", ".tmp"))
+"""Patterns of the names of temporary files and folders, which killed processes leave."""
 
 
 @contextmanager

@@ -21,8 +21,11 @@ from mpir.io.checksum import (
     read_json_with_checksum,
     write_json_with_checksum,
 )
+from mpir.io.folder_format import CHECKPOINT, FolderFormat, file_names, under
 from mpir.io.hash import fingerprint
+from mpir.io.output_checks import check_files, check_folders
 from mpir.io.write import atomic_write, write_json
+from mpir.retrieve.indexer import INDEX
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,6 +34,22 @@ Work = Callable[[Sequence[T]], tuple[Iterable[Record], Mapping[str, int]]]
 MARK = "sia.json"
 STEPS = ".steps"
 CHUNK = 1024
+FILES = ("train.jsonl", "dev.jsonl", "report.md", "report.json")
+_STEP = ("made.json", f"{'[0-9]' * 6}.jsonl", "state.pt", *under("model", ("made_by.json", *CHECKPOINT.names)))
+STEP = FolderFormat(names=_STEP)
+"""The files of a step: its chunks, or a language model and the state of its training."""
+
+
+def _index_files(steps: Path) -> Iterator[str]:
+    """The files of the indexes among the steps."""
+    for manifest in steps.glob(f"*/{INDEX.marker}"):
+        index = manifest.parent
+        foreign = set(INDEX.foreign_files(index))
+        yield from (f"{index.name}/{name}" for name in file_names(index) if name not in foreign)
+
+
+STEPS_FORMAT = FolderFormat(names=under("*", _STEP), listed=_index_files)
+"""The folders of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,12 @@ class Step:
                 yield record
 
 
+def check_inputs(folder: Path, read: Sequence[tuple[str, str | None]]) -> None:
+    """Refuse a generation whose files would replace what it reads. Raises OutputError."""
+    check_files([("--output", folder / name) for name in FILES], read)
+    check_folders([("--output", folder / STEPS), ("--output", folder / "dataset")], read)
+
+
 class Workspace:
     """The folder of a generation. Nothing in it is ever half-written."""
 
@@ -67,6 +92,7 @@ class Workspace:
             )
         write_json(self.folder / MARK, {"format": 1})
         if not resume:
+            STEPS_FORMAT.refuse_foreign_files(self.folder / STEPS)
             shutil.rmtree(self.folder / STEPS, ignore_errors=True)
 
     def path(self, name: str) -> Path:
@@ -100,6 +126,7 @@ class Workspace:
         remedy = f"remove {folder}, and the step starts anew"
         if mark.exists() and read_json_with_checksum(mark, remedy) != {"fingerprint": identity}:
             log.warning("%s: made with other settings or inputs, so the step starts anew", name)
+            STEP.refuse_foreign_files(folder)
             shutil.rmtree(folder)
         write_json_with_checksum(mark, {"fingerprint": identity})
         return folder

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mpir import Perspective
+from mpir.cli import main as mpir_main
 from mpir.cli.bioasq import main
 from mpir.corpora import read_questions, read_run
 from mpir.io.checksum import read_json_with_checksum
@@ -392,3 +393,22 @@ def test_a_hybrid_first_stage_finds_documents_by_vectors_too(
     assert (job["index"] / "dense/dense.json").is_file()
     lines = job["output"].with_name("submission.json.scores.jsonl").read_text().splitlines()
     assert all(chr(34) + "dense" + chr(34) in line for line in lines[1:])
+
+
+def test_no_output_replaces_an_input_or_a_file_of_another_format(
+    job: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("years of work")
+    options = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--bundle", job["bundle"]]
+    corpus = job["corpus.jsonl"].read_text()
+    for option, name, message in (
+        ("--output", "corpus.jsonl", "is --corpus, too, which would be lost; give --output another name"),
+        ("--run-file", "corpus.jsonl", "is --corpus, too, which would be lost; give --run-file another name"),
+        ("--output", "notes.txt", "is nothing that --output has written, so it is not replaced"),
+        ("--run-file", "notes.txt", "is nothing that --run-file has written, so it is not replaced"),
+    ):
+        outputs = ["--output", tmp_path / "submission.json", option, tmp_path / name]
+        assert mpir_main(["bioasq", *map(str, [*options, *outputs])]) == 2
+        assert message in capsys.readouterr().err
+    assert job["corpus.jsonl"].read_text() == corpus
+    assert (tmp_path / "notes.txt").read_text() == "years of work"

@@ -33,3 +33,76 @@ def test_a_place_for_nothing_is_refused_at_once(
     monkeypatch.syspath_prepend(str(FOLDER))
     assert runpy.run_path(str(FOLDER / f"{script}.py"))["main"]() == 2
     assert "taken: nothing can be written there, since" in capsys.readouterr().err
+
+
+ROW = '{"id": "q", "question": "Which?", "sentence": "This.", "label": 1}\n'
+DATA = ["--data", "data", "--encoder", "none"]
+INPUTS = [
+    ("document_frequencies", ["rows.jsonl"], "rows.jsonl", "PATH"),
+    ("chexpert_lexicon", ["data"], "data/mention/edema.txt", "PHRASES"),
+    ("mined_negatives", ["--data", "data", "--bundle", "none"], "data/pubmed/abstracts.jsonl", "--data"),
+    ("answer_teacher", [*DATA, "--rows", "data/a.answered.train.jsonl", "data/a.train.jsonl"], "data", "--rows"),
+    ("teacher_scores", ["rows.jsonl", "--encoders", "none"], "rows.jsonl", "ROWS"),
+]
+FOREIGN = [
+    ("document_frequencies", ["rows.jsonl"], "notes.txt", "notes.txt"),
+    ("chexpert_lexicon", ["data"], "notes.txt", "notes.txt"),
+    ("mined_negatives", ["--data", "data", "--bundle", "none"], "notes.txt", "notes.txt"),
+    ("training_data", ["--data", "data"], "data", "data/sts.dev.jsonl"),
+    ("topic_negatives", DATA, "data", "data/titles.dev.jsonl"),
+    ("sts_teachers", [*DATA, "--rows", "rows"], "data", "data/sts.questions.train.jsonl"),
+    ("answer_teacher", [*DATA, "--rows", "data/a.train.jsonl"], "data", "data/a.answered.train.jsonl"),
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files that some scripts read and others must not replace, as the working directory."""
+    for name in ("rows.jsonl", "data/a.train.jsonl", "data/a.answered.train.jsonl", "data/pubmed/abstracts.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(ROW)
+    (tmp_path / "data/mention").mkdir()
+    (tmp_path / "data/mention/edema.txt").write_text("edema\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return tmp_path
+
+
+def outcome(script: str, options: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """The exit status of a script, run as a user runs it."""
+    monkeypatch.setattr(sys, "argv", [script, *options])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(FOLDER / f"{script}.py"), run_name="__main__")
+    return ended.value.code
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("script", "options", "output", "option"), INPUTS)
+def test_an_input_is_never_replaced(
+    script: str,
+    options: list[str],
+    output: str,
+    option: str,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert outcome(script, [*options, "--output", output], monkeypatch) == 2
+    assert f"is {option}, too, which would be lost; give --output another name." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("script", "options", "output", "file"), FOREIGN)
+def test_a_file_of_another_format_is_never_replaced(
+    script: str,
+    options: list[str],
+    output: str,
+    file: str,
+    *,
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (files / file).write_text("years of work")
+    assert outcome(script, [*options, "--output", output], monkeypatch) == 2
+    assert f"{file}: exists and is nothing that --output has written, so it is not" in capsys.readouterr().err
+    assert (files / file).read_text() == "years of work"

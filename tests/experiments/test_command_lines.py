@@ -100,3 +100,39 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
     (sentence,) = done.stderr.splitlines()
     assert "nothing can be written there, since" in sentence and "thesis.tex is no folder" in sentence
     assert [path.name for path in Path.cwd().iterdir()] == ["thesis.tex"]
+
+
+FIGURES = [(f"experiments/{script}.py", options) for script, options, option in UNWRITABLE if option == "--json"] + [
+    *((f"benchmarks/{name}.py", []) for name in ("end_to_end", "first_stage", "late_interaction")),
+    *((f"benchmarks/{name}.py", []) for name in ("objective", "scoring", "serve", "startup", "training", "triples")),
+    ("benchmarks/bundles.py", ["nowhere"]),
+    ("benchmarks/encoding.py", ["--checkpoint", "nowhere"]),
+    ("benchmarks/sia.py", ["--vectors", "nowhere"]),
+    ("benchmarks/vector_growth.py", ["--indexes", "nowhere"]),
+]
+
+
+def test_every_script_with_figures_is_tested() -> None:
+    scripts = [path for folder in ("experiments", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    writers = {str(path.relative_to(ROOT)) for path in scripts if '"--json"' in path.read_text(encoding="utf-8")}
+    assert writers == {script for script, _ in FIGURES}
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("script", "options"), FIGURES)
+def test_figures_replace_no_file_of_another_format(run_script: RunScript, script: str, options: list[str]) -> None:
+    Path("thesis.tex").write_text("years of work")
+    done = run_script(script, *options, "--json", "thesis.tex")
+    assert done.returncode == 2
+    (sentence,) = done.stderr.splitlines()
+    assert "thesis.tex: exists and is nothing that --json has written, so it is not replaced" in sentence
+    assert Path("thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_figures_replace_no_input(run_script: RunScript) -> None:
+    Path("data/bioasq").mkdir(parents=True)
+    Path("data/bioasq/splits.json").write_text("{}")
+    done = run_script("benchmarks/first_stage.py", "--data", "data", "--json", "data/bioasq/splits.json")
+    assert (done.returncode, Path("data/bioasq/splits.json").read_text()) == (2, "{}")
+    assert "is --data, too, which would be lost; give --json another name" in done.stderr

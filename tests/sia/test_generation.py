@@ -165,6 +165,36 @@ def test_a_folder_of_something_else_is_not_replaced(generate: Run, tmp_path: Pat
     assert (tmp_path / "out/thesis.txt").exists()
 
 
+def test_files_of_the_users_among_the_steps_are_not_removed(tmp_path: Path) -> None:
+    step = Workspace(tmp_path / "w").run("step", [1], lambda _: ([], {}), depends={})
+    leftover = step.chunks[0].parent / ".model.0123456789ab"
+    leftover.mkdir()
+    (leftover / "config.json").write_text("of a killed process")
+    notes = step.chunks[0].parent / "notes.txt"
+    notes.write_text("years of work")
+    with pytest.raises(OutputError, match=r"is not replaced, since it also holds step/notes.txt; move that elsewhere"):
+        Workspace(tmp_path / "w")
+    again = Workspace(tmp_path / "w", resume=True)
+    with pytest.raises(OutputError, match=r"step: is not replaced, since it also holds notes.txt; move"):
+        again.run("step", [1], lambda _: ([], {}), depends={"x": 2})
+    assert notes.read_text() == "years of work"
+    notes.unlink()
+    Workspace(tmp_path / "w")
+    assert not leftover.exists()
+
+
+@pytest.mark.parametrize("name", ["train.jsonl", "report.json", ".steps/items/rows.jsonl", "dataset/rows.jsonl"])
+def test_an_input_is_not_replaced(
+    generate: Run, qasc: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    Workspace(tmp_path / "out")
+    (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+    source = (tmp_path / "out" / name).write_bytes(qasc.read_bytes())
+    assert generate(source=tmp_path / "out" / name) == 2
+    assert "--qasc, too, which would be lost" in capsys.readouterr().err
+    assert (tmp_path / "out" / name).stat().st_size == source
+
+
 def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path: Path) -> None:
     sample = ROOT / "mpir/sample"
     questions = json.loads((sample / "questions.json").read_text())["questions"]
