@@ -28,8 +28,8 @@ def test_a_file_is_read_and_written_back(tmp_path: Path) -> None:
 
 
 def test_the_fingerprint_is_that_of_the_content() -> None:
-    other = {"nodule": ["Lung-Nodule", "nodule"], "effusion": ["!pericardial effusion*", "effusion*"]}
-    assert Lexicon.of(PHRASES).fingerprint == Lexicon.of(other).fingerprint
+    second = {"nodule": ["Lung-Nodule", "nodule"], "effusion": ["!pericardial effusion*", "effusion*"]}
+    assert Lexicon.of(PHRASES).fingerprint == Lexicon.of(second).fingerprint
     assert Lexicon.of(PHRASES).fingerprint != Lexicon.of({"effusion": ["effusion"]}).fingerprint
 
 

@@ -51,8 +51,8 @@ TEXTS = st.one_of(
 
 def test_offsets_are_into_the_section() -> None:
     document = Document("7", "Old edema", "Clear.No pleural effusion. Edema may be seen.")
-    found = [mention for several in annotate(sentences(document, splitting="report"), LEXICON) for mention in several]
-    assert found == [
+    result = [mention for several in annotate(sentences(document, splitting="report"), LEXICON) for mention in several]
+    assert result == [
         Mention("edema", "edema", 4, 9, "affirmed", ""),
         Mention("effusion", "pleural effusion", 9, 25, "negated", "No"),
         Mention("edema", "edema", 27, 32, "affirmed", ""),
@@ -63,16 +63,16 @@ def test_offsets_are_into_the_section() -> None:
 @given(TEXTS)
 def test_a_mention_is_where_its_offsets_say(text: str) -> None:
     for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
-        (found,) = annotate([text], LEXICON, matcher=matcher)
-        for mention in found:
+        (result,) = annotate([text], LEXICON, matcher=matcher)
+        for mention in result:
             piece = text[mention.begin : mention.end]
             assert piece == piece.strip() != ""
             assert fold(mention.trigger) in fold(text)
             if matcher.name == "exact":
                 assert canonical(piece).startswith(mention.phrase.rstrip("*"))
-        assert [(m.begin, m.end) for m in found] == sorted((m.begin, m.end) for m in found)
+        assert [(m.begin, m.end) for m in result] == sorted((m.begin, m.end) for m in result)
         if matcher.name == "exact":
-            assert all(one.end <= other.begin for one, other in pairwise(found))
+            assert all(first.end <= second.begin for first, second in pairwise(result))
 
 
 @given(TEXTS)
@@ -92,8 +92,8 @@ def test_a_piece_is_folded_as_it_is_in_its_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["the ΑΣ:Β protein", "the ΑΣ", "the ας", "the ασ"])
 def test_sigma_at_the_end_of_a_word_is_sigma(phrase: str, text: str) -> None:
     for matcher in (ExactMatcher, PartialMatcher):
-        found = matcher(Lexicon.of({"sigma": [phrase]})).find(text)
-        assert [(one.entry.concept, one.begin, one.end) for one in found] == [("sigma", 4, 6)]
+        result = matcher(Lexicon.of({"sigma": [phrase]})).find(text)
+        assert [(item.entry.concept, item.begin, item.end) for item in result] == [("sigma", 4, 6)]
 
 
 LIGATURES = {"ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬆ"}
@@ -110,8 +110,8 @@ def test_ligatures_are_letters_and_offsets_stay(matcher: type[ExactMatcher | Par
     if printed:
         phrases = {name: [phrase.replace("fi", "ﬁ").replace("ff", "ﬀ") for phrase in phrases[name]] for name in phrases}
     lexicon = Lexicon.of(phrases)
-    (found,) = annotate([text], lexicon, matcher=matcher(lexicon), negation=NegEx([("without diﬃculty of a", "PREN")]))
-    assert [(text[one.begin : one.end], one.phrase, one.status, one.trigger) for one in found] == [
+    (result,) = annotate([text], lexicon, matcher=matcher(lexicon), negation=NegEx([("without diﬃculty of a", "PREN")]))
+    assert [(text[item.begin : item.end], item.phrase, item.status, item.trigger) for item in result] == [
         ("Cystic-ﬁbrosis", "cystic fibrosis", "affirmed", ""),
         ("eﬀusion", "effusion*", "affirmed", ""),
         ("ﬂail", "flail", "negated", "without difficulty of a"),
@@ -124,23 +124,25 @@ def test_a_text_with_ligatures_is_annotated_as_without(pieces: list[str]) -> Non
     for letters in sorted(LIGATURES, key=len, reverse=True):
         printed = printed.replace(letters, LIGATURES[letters])
     for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
-        (plain,), (found,) = (annotate([one], LEXICON, matcher=matcher) for one in (text, printed))
-        assert [(one.concept, one.status) for one in found] == [(one.concept, one.status) for one in plain]
-        assert [canonical(printed[m.begin : m.end]) for m in found] == [canonical(text[m.begin : m.end]) for m in plain]
+        (plain,), (result,) = (annotate([item], LEXICON, matcher=matcher) for item in (text, printed))
+        assert [(item.concept, item.status) for item in result] == [(item.concept, item.status) for item in plain]
+        assert [canonical(printed[m.begin : m.end]) for m in result] == [
+            canonical(text[m.begin : m.end]) for m in plain
+        ]
 
 
 @given(TEXTS)
 def test_sentences_alone_or_together_are_annotated_alike(text: str) -> None:
-    found = sentences(Document("1", "", text), splitting="report")
-    assert list(annotate(found, LEXICON)) == [next(annotate([one], LEXICON)) for one in found]
+    result = sentences(Document("1", "", text), splitting="report")
+    assert list(annotate(result, LEXICON)) == [next(annotate([item], LEXICON)) for item in result]
 
 
 def test_the_papers_example() -> None:
     lexicon = Lexicon.of({"vascular congestion": ["vascular congestion"], "pulmonary edema": ["edema"]})
     text = "lungs: central vascular congestion without overt edema."
     for matcher in (ExactMatcher(lexicon), PartialMatcher(lexicon)):
-        (found,) = annotate([text], lexicon, matcher=matcher)
-        assert [(m.status, m.concept) for m in found] == [
+        (result,) = annotate([text], lexicon, matcher=matcher)
+        assert [(m.status, m.concept) for m in result] == [
             ("affirmed", "vascular congestion"),
             ("negated", "pulmonary edema"),
         ]
@@ -177,8 +179,8 @@ def test_a_match_inside_a_wider_one_gives_way() -> None:
 def test_an_address_or_a_number_has_no_words_for_a_phrase_either() -> None:
     lexicon = Lexicon.of({"opacity": ["left lung opacities"], "grade": ["grade 2"]})
     text = "Left lung: https://example.org/opacities; grade 2.5. Grade (of) 2."
-    found = PartialMatcher(lexicon).find(text)
-    assert [text[m.begin : m.end] for m in found] == ["Grade (of) 2"]
+    result = PartialMatcher(lexicon).find(text)
+    assert [text[m.begin : m.end] for m in result] == ["Grade (of) 2"]
     assert PartialMatcher(lexicon).find("left https://example.org a b c lung opacity") == []  # which is four words
 
 

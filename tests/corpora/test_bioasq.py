@@ -41,8 +41,8 @@ def test_reads_a_test_file_without_gold(tmp_path: Path) -> None:
 
 def test_a_submission_needs_no_body_and_no_texts(tmp_path: Path) -> None:
     path = write(tmp_path, [{"id": "q1", "documents": [URL + "11"], "snippets": [snippet(text="absent")]}])
-    (found,) = read_questions(path, submission=True)
-    assert found == replace(ANSWERED, body="", type="", documents=("11",), snippets=(replace(SNIPPET, text=""),))
+    (result,) = read_questions(path, submission=True)
+    assert result == replace(ANSWERED, body="", type="", documents=("11",), snippets=(replace(SNIPPET, text=""),))
     with pytest.raises(InputError, match=r"has no body; add"):
         read_questions(path)
 
@@ -61,7 +61,7 @@ def test_reads_gold_with_either_scheme_and_old_names(tmp_path: Path) -> None:
 def test_odd_offsets_are_kept_as_the_file_has_them(tmp_path: Path, offsets: tuple[int, int]) -> None:
     odd = snippet(offsetInBeginSection=offsets[0], offsetInEndSection=offsets[1])
     (question,) = read_questions(write(tmp_path, [{"id": "q1", "body": "Why?", "snippets": [odd]}]))
-    assert [(one.begin, one.end) for one in question.snippets or ()] == [offsets]
+    assert [(item.begin, item.end) for item in question.snippets or ()] == [offsets]
 
 
 def test_keeps_empty_gold_apart_from_no_gold(tmp_path: Path) -> None:

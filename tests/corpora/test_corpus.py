@@ -73,8 +73,8 @@ def test_an_id_that_several_documents_have_is_named_with_its_places(tmp_path: Pa
     (tmp_path / "b.xml").write_text(XML.format("2"))
     with gzip.open(tmp_path / "c.jsonl.gz", "wt") as stream:
         stream.write('{"id": "3"}\n{"id": " 2 "}\n')
-    places = {"2": "a.jsonl:3 and .*b.xml, document 1: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
-    for identity, message in places.items():
+    positions = {"2": "a.jsonl:3 and .*b.xml, document 1: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
+    for identity, message in positions.items():
         with pytest.raises(RepeatedIdError, match=message), naming_places([tmp_path]):
             raise RepeatedIdError(identity, "twice")
 
@@ -91,9 +91,9 @@ def test_what_several_files_have_with_the_same_words_is_once_in_a_collection(
     }
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    found = [(one.id, one.text.strip()) for one in read_collection([tmp_path])]
+    result = [(item.id, item.text.strip()) for item in read_collection([tmp_path])]
     cells = [("8", "A cell."), ("9", "A cell."), ("8", "Others.")]
-    assert found == [("7", "The Heart."), *cells, ("c", "x"), ("c", "x")]
+    assert result == [("7", "The Heart."), *cells, ("c", "x"), ("c", "x")]
     assert caplog.messages == ["3 documents are in several files with the same id and words; each counts once"]
     assert len(ids(tmp_path)) == 9
 

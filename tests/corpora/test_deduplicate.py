@@ -39,19 +39,19 @@ def test_a_pmid_or_a_doi_tells_one_paper_in_whatever_words() -> None:
     pubmed = Document("7", "IL-1beta in sweat.", "IL-1beta is high.", metadata={"pmid": "7", "doi": "10.1/a"})
     scopus = replace(pubmed, title="IL-1β in sweat", abstract="(c) 2019. IL-1β is high in sweat.")
     embase = Document("10.1/A", "IL-1beta in sweat", "", metadata={"doi": "10.1/a"})
-    (kept,) = without_copies([embase, pubmed, scopus])
-    assert kept == replace(scopus, id="10.1/A")
-    assert kept.metadata == {"pmid": "7", "doi": "10.1/a"}  # which the first copy does not know
-    (kept,) = without_copies([pubmed, embase])
-    assert kept.metadata == {"pmid": "7", "doi": "10.1/a"}
+    (retained,) = without_copies([embase, pubmed, scopus])
+    assert retained == replace(scopus, id="10.1/A")
+    assert retained.metadata == {"pmid": "7", "doi": "10.1/a"}  # which the first copy does not know
+    (retained,) = without_copies([pubmed, embase])
+    assert retained.metadata == {"pmid": "7", "doi": "10.1/a"}
 
 
 def test_what_the_first_copy_says_of_a_paper_stays() -> None:
     first = Document("7", "Salt", "", metadata={"pmid": "7", "doi": "10.1/a"})
     copy = Document("x", "Salt", LONG, metadata={"pmid": "7", "doi": "10.1/b", "year": "2020"})
-    (found,) = without_copies([first, copy])
-    assert found == replace(copy, id="7")
-    assert found.metadata == {"pmid": "7", "doi": "10.1/a", "year": "2020"}
+    (result,) = without_copies([first, copy])
+    assert result == replace(copy, id="7")
+    assert result.metadata == {"pmid": "7", "doi": "10.1/a", "year": "2020"}
 
 
 def test_what_a_publisher_writes_before_an_abstract_makes_no_other_paper() -> None:
@@ -63,7 +63,10 @@ def test_papers_of_a_supplement_share_its_doi_and_are_told_apart() -> None:
     names = {"doi": "10.1/s"}
     papers = [Document("10.1/S", title, "It worked.", metadata=names) for title in ("Salt", "Sweat", "Salt")]
     papers[1] = replace(papers[1], abstract="It failed.")
-    assert [(one.id, one.title) for one in without_copies(papers)] == [("10.1/S", "Salt"), ("10.1/S:2", "Sweat")]
+    assert [(document.id, document.title) for document in without_copies(papers)] == [
+        ("10.1/S", "Salt"),
+        ("10.1/S:2", "Sweat"),
+    ]
 
 
 def test_every_reader_says_what_names_a_paper_everywhere(tmp_path: Path) -> None:
@@ -81,5 +84,5 @@ def test_every_reader_says_what_names_a_paper_everywhere(tmp_path: Path) -> None
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     pmid, doi = {"pmid": "7"}, {"doi": "10.1000/ab(1)"}
-    found = {name: next(read_corpus([tmp_path / name])).metadata for name in texts}
-    assert found == dict.fromkeys(texts, pmid | doi) | {"b.ris": doi}
+    result = {name: next(read_corpus([tmp_path / name])).metadata for name in texts}
+    assert result == dict.fromkeys(texts, pmid | doi) | {"b.ris": doi}

@@ -130,7 +130,7 @@ def test_several_papers_in_one_file_and_an_author_summary_alone(tmp_path: Path) 
     first = article('<abstract abstract-type="toc"><p>Short.</p></abstract>', "<p>One.</p>")
     restricted = "<article><front><article-meta/></front></article>"
     path = write(tmp_path / "a.xml", f"<pmc-articleset>{first}{restricted}</pmc-articleset>")
-    assert [(one.id, one.abstract) for one in read_papers(path)] == [("a.xml", "Short.\n\nOne."), ("a.xml:2", "")]
+    assert [(paper.id, paper.abstract) for paper in read_papers(path)] == [("a.xml", "Short.\n\nOne."), ("a.xml:2", "")]
 
 
 MATHS = '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mi>p</m:mi><m:annotation>q</m:annotation></m:math>'
@@ -139,10 +139,10 @@ MATHS = '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mi>p</m:mi><m:a
 @pytest.mark.parametrize("prefix", ["", "j:"])
 def test_a_namespace_changes_nothing(tmp_path: Path, prefix: str) -> None:
     name = ":j" if prefix else ""
-    given = PAPER.replace("It opens.", f"It opens{MATHS}.")
-    (plain,) = read_papers(write(tmp_path / "plain.nxml", given))
+    inputs = PAPER.replace("It opens.", f"It opens{MATHS}.")
+    (plain,) = read_papers(write(tmp_path / "plain.nxml", inputs))
     assert "It opensp." in plain.abstract
-    named = re.sub(r"<(/?)(?=[a-z])(?!m:)", rf"<\1{prefix}", given)
+    named = re.sub(r"<(/?)(?=[a-z])(?!m:)", rf"<\1{prefix}", inputs)
     declared = named.replace(
         "article xmlns:xlink", f'article xmlns{name}="https://jats.nlm.nih.gov/ns/1.3/" xmlns:xlink'
     )
@@ -157,7 +157,7 @@ def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) ->
     write(tmp_path / "a.xml", f"<PubmedArticleSet><PubmedArticle>{citation}</PubmedArticle></PubmedArticleSet>")
     write(tmp_path / "b.xml", PAPER)
     (tmp_path / "c.nxml.gz").write_bytes(gzip.compress(article("", "<p>x</p>").encode()))
-    assert [one.id for one in read_corpus([tmp_path])] == ["9", "7", "c.nxml.gz"]
+    assert [document.id for document in read_corpus([tmp_path])] == ["9", "7", "c.nxml.gz"]
 
 
 @pytest.mark.parametrize(

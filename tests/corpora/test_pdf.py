@@ -25,15 +25,15 @@ def make_pdf(path: Path, pages: list[list[str]]) -> Path:
         resources = "/Resources << /Font << /F1 3 0 R >> >>"
         objects.append(f"<< /Type /Page /Parent 2 0 R {resources} /Contents {5 + 2 * i} 0 R /MediaBox [0 0 612 792] >>")
         objects.append(f"<< /Length {len(text)} >>\nstream\n{text}\nendstream")
-    parts, places = ["%PDF-1.4\n"], []
-    for number, one in enumerate(objects, 1):
-        places.append(sum(map(len, parts)))
-        parts.append(f"{number} 0 obj\n{one}\nendobj\n")
-    begin = sum(map(len, parts))
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    parts.append(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}")
-    parts.append(f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{begin}\n%%EOF\n")
-    path.write_bytes("".join(parts).encode("latin-1"))
+    sections, positions = ["%PDF-1.4\n"], []
+    for number, item in enumerate(objects, 1):
+        positions.append(sum(map(len, sections)))
+        sections.append(f"{number} 0 obj\n{item}\nendobj\n")
+    begin = sum(map(len, sections))
+    table = "".join(f"{position:010} 00000 n \n" for position in positions)
+    sections.append(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}")
+    sections.append(f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{begin}\n%%EOF\n")
+    path.write_bytes("".join(sections).encode("latin-1"))
     return path
 
 

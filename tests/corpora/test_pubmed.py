@@ -90,13 +90,15 @@ def test_a_title_that_is_not_available_is_none(tmp_path: Path, title: str) -> No
 
 
 def test_another_abstract_stands_in_for_a_missing_one(tmp_path: Path) -> None:
-    others = "".join(
+    alternatives = "".join(
         f"<OtherAbstract Language='{language}'><AbstractText Label='AIM'>{text}</AbstractText></OtherAbstract>"
         for language, text in (("fre", ""), ("spa", "Vacunas."), ("ger", "Impfung."))
     )
-    without, own = (citation("1", "T", text) for text in ("", "<Abstract><AbstractText>A.</AbstractText></Abstract>"))
-    for record, expected in ((without, "AIM: Vacunas."), (own, "A.")):
-        (document,) = read(tmp_path, new(record.replace("</MedlineCitation>", others + "</MedlineCitation>")))
+    without, own_value = (
+        citation("1", "T", text) for text in ("", "<Abstract><AbstractText>A.</AbstractText></Abstract>")
+    )
+    for record, expected in ((without, "AIM: Vacunas."), (own_value, "A.")):
+        (document,) = read(tmp_path, new(record.replace("</MedlineCitation>", alternatives + "</MedlineCitation>")))
         assert document.abstract == expected
 
 
@@ -124,10 +126,10 @@ def test_names_of_nlm_say_what_is_older_in_whatever_order_folders_come(tmp_path:
         (tmp_path / folder / f"pubmed26{name}.xml").write_text(new(citation("1", title)))
     (tmp_path / "mine.xml").write_text(new(citation("1", "mine")))
     folders = [tmp_path / "updatefiles", tmp_path / "baseline"]
-    assert [one.title for one in read_corpus(folders)] == ["new"]
+    assert [document.title for document in read_corpus(folders)] == ["new"]
     mine = tmp_path / "mine.xml"  # stays where it is given, and they where they are, in their own order
-    assert [one.title for one in read_corpus([mine, *folders])] == ["new"]
-    assert [one.title for one in read_corpus([*folders, mine])] == ["mine"]
+    assert [document.title for document in read_corpus([mine, *folders])] == ["new"]
+    assert [document.title for document in read_corpus([*folders, mine])] == ["mine"]
 
 
 def test_the_highest_version_counts_inside_a_file(tmp_path: Path) -> None:

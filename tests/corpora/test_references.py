@@ -75,7 +75,7 @@ def test_pubmeds_own_format(tmp_path: Path) -> None:
 
 def test_a_title_that_is_not_available_is_none(tmp_path: Path) -> None:
     saved = "PMID- 1\nTI  - [Not Available].\nTT  - Ein Titel.\n\nPMID- 2\nTI  - [Not Available].\n"
-    assert [one.title for one in read_references(write(tmp_path / "a.nbib", saved))] == ["Ein Titel.", ""]
+    assert [document.title for document in read_references(write(tmp_path / "a.nbib", saved))] == ["Ein Titel.", ""]
 
 
 def test_an_abstract_that_is_not_available_is_none(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_a_line_of_an_abstract_in_ris_may_look_like_pubmeds_tags(tmp_path: Path,
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_byte_order_marks_and_line_ends_say_nothing(tmp_path: Path, end: str) -> None:
-    other = write(tmp_path / "a.nbib", "\ufeff" + PUBMED.lstrip().replace("\n", end))
+    second = write(tmp_path / "a.nbib", "\ufeff" + PUBMED.lstrip().replace("\n", end))
     plain = write(tmp_path / "b.nbib", PUBMED)
-    assert list(read_references(other)) == list(read_references(plain))
+    assert list(read_references(second)) == list(read_references(plain))
 
 
 def test_files_are_known_by_their_names_and_belong_to_a_corpus(tmp_path: Path) -> None:
@@ -143,6 +143,6 @@ def test_what_is_wrapped_is_read_whole(
         for number, (title, abstract) in enumerate(papers)
     ]
     path = write(tmp_path_factory.mktemp("corpus") / "a.nbib", "\n".join(lines))
-    assert [(one.title, one.abstract) for one in read_references(path)] == [
+    assert [(document.title, document.abstract) for document in read_references(path)] == [
         (" ".join(title), " ".join(abstract)) for title, abstract in papers
     ]

@@ -38,7 +38,7 @@ def test_a_row_without_an_id_has_its_number_as_a_spreadsheet_shows_it(tmp_path: 
         Document("a.csv:3", "Two", "Third"),
     ]
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"id,text\n1,packed\n"))
-    assert [one.id for one in read_corpus([tmp_path / "b.csv.gz"])] == ["1"]
+    assert [document.id for document in read_corpus([tmp_path / "b.csv.gz"])] == ["1"]
 
 
 @pytest.mark.parametrize(

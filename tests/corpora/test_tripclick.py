@@ -59,13 +59,13 @@ def test_ms_marcos_passages_and_queries(tmp_path: Path, name: str) -> None:
     expected = [Document("0", "", 'The "heart" pumps blood.'), Document("7", "", "Zinc  for colds.")]
     assert list(read_corpus([tmp_path])) == expected
     topics = read_topics(tmp_path / "queries.dev.small.tsv")
-    assert [(one.id, one.body) for one in topics] == [("1048585", "what does the heart do"), ("2", "zinc")]
+    assert [(topic.id, topic.body) for topic in topics] == [("1048585", "what does the heart do"), ("2", "zinc")]
 
 
 @pytest.mark.parametrize("name", ["docs_grp_00.txt", "docs_grp_15.txt.gz"])
 def test_documents_in_trecs_form(tmp_path: Path, name: str) -> None:
-    found = list(read_documents(written(tmp_path, name, DOCUMENTS)))
-    assert found == [
+    result = list(read_documents(written(tmp_path, name, DOCUMENTS)))
+    assert result == [
         Document("17", "Ginger for nausea", "Ginger was better than placebo.\nNobody was harmed."),
         Document("18", "", "Zinc for colds."),
     ]
@@ -94,8 +94,13 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
 
 
 def test_tuples(tmp_path: Path) -> None:
-    (one,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
-    assert (one.query_id, one.document_id, one.query, one.passage) == ("3", "17", "ginger nausea", "Ginger for nausea")
+    (item,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
+    assert (item.query_id, item.document_id, item.query, item.passage) == (
+        "3",
+        "17",
+        "ginger nausea",
+        "Ginger for nausea",
+    )
 
 
 @pytest.mark.parametrize(

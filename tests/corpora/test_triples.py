@@ -96,12 +96,12 @@ def test_the_texts_of_a_corpus_are_found_by_their_ids_and_kept(tmp_path: Path) -
     path = written(
         tmp_path / "docs.jsonl", "".join(json.dumps({"id": str(i), "text": f"t{i}"}) + "\n" for i in range(1200))
     )
-    found = Texts.of_corpus([path])
-    assert len(found) == 1200
-    assert found.find([str(i) for i in range(1300)]) == {str(i): f"t{i}" for i in range(1200)}
-    assert found.names([1199, 0, 7]) == ["0", "7", "1199"]
-    assert found.names(range(1200)) == [str(i) for i in range(1200)]
-    assert Texts.of_corpus([path]).identity == found.identity
+    result = Texts.of_corpus([path])
+    assert len(result) == 1200
+    assert result.find([str(i) for i in range(1300)]) == {str(i): f"t{i}" for i in range(1200)}
+    assert result.names([1199, 0, 7]) == ["0", "7", "1199"]
+    assert result.names(range(1200)) == [str(i) for i in range(1200)]
+    assert Texts.of_corpus([path]).identity == result.identity
     written(path, '{"id": "1", "title": "a gene", "text": "x"}\n')
     assert Texts.of_corpus([path]).find(["1", "2"]) == {"1": "a gene\nx"}
 

@@ -166,10 +166,10 @@ def test_an_omitted_question_is_skipped_and_zero_under_its_own_name():
     gold = [question("1", ["a"], [snippet("a", 0, 9)]), question("2", ["b"], [snippet("b", 0, 9)])]
     official = evaluate(gold, gold[:1])
     sane = evaluate(gold, gold[:1], omitted="zero")
-    for part in ("documents", "snippets"):
-        assert [official[part][name] for name in NAMES] == pytest.approx([1, 1, 1, 1, 1 + GMAP_EPSILON])
+    for section in ("documents", "snippets"):
+        assert [official[section][name] for name in NAMES] == pytest.approx([1, 1, 1, 1, 1 + GMAP_EPSILON])
         gmap = math.sqrt((1 + GMAP_EPSILON) * GMAP_EPSILON)
-        assert [sane[part][name] for name in NAMES] == pytest.approx([0.5, 0.5, 0.5, 0.5, gmap])
+        assert [sane[section][name] for name in NAMES] == pytest.approx([0.5, 0.5, 0.5, 0.5, gmap])
 
 
 def test_an_empty_answer_is_zero_and_not_skipped():
@@ -291,7 +291,7 @@ SNIPPETS = st.lists(
 @given(golden=SNIPPETS, returned=SNIPPETS)
 def test_precision_and_recall_are_those_of_sets_of_positions(golden, returned):
     def positions(items):
-        return {(s.document, s.begin_section, place) for s in items for place in range(s.begin, s.end + 1)}
+        return {(s.document, s.begin_section, position) for s in items for position in range(s.begin, s.end + 1)}
 
     shared = len(positions(golden) & positions(returned))
     precision, recall, _, _ = snippet_measures(golden, returned)

@@ -32,7 +32,7 @@ def by_hand(grades, scores):
     first = hits.index(True) + 1 if any(hits) else math.inf
 
     def dcg(values):
-        return sum(max(value, 0) / math.log2(place + 2) for place, value in enumerate(values[:10]))
+        return sum(max(value, 0) / math.log2(position + 2) for position, value in enumerate(values[:10]))
 
     return {
         "nDCG@10": dcg(gains) / dcg(ideal) if golden else 0,
@@ -51,14 +51,14 @@ def test_every_measure_ranks_equal_scores_as_trec_eval_does(levels):
     for _ in range(50):
         grades = {name: chance.randrange(-1, 3) for name in chance.sample(documents, chance.randint(1, 12))}
         run = {name: float(chance.randrange(levels)) for name in chance.sample(documents, chance.randint(1, 30))}
-        found = evaluate_queries({"q": grades}, {"q": run}, [*DEFAULT_MEASURES, "RR@10"])
-        assert {name: values["q"] for name, values in found.items()} == pytest.approx(by_hand(grades, run))
+        result = evaluate_queries({"q": grades}, {"q": run}, [*DEFAULT_MEASURES, "RR@10"])
+        assert {name: values["q"] for name, values in result.items()} == pytest.approx(by_hand(grades, run))
 
 
 @pytest.mark.parametrize("scores", [{"a": 1.00000001, "b": 1.0}, {"a": 2e300, "b": 1e300}])
 def test_scores_that_32_bits_do_not_tell_apart_are_equal(scores):
-    found = evaluate_run({"q": {"a": 1}}, {"q": scores}, ["RR", "RR@10", "P@1"])
-    assert found == {"RR": 0.5, "RR@10": 0.5, "P@1": 0.0}
+    result = evaluate_run({"q": {"a": 1}}, {"q": scores}, ["RR", "RR@10", "P@1"])
+    assert result == {"RR": 0.5, "RR@10": 0.5, "P@1": 0.0}
 
 
 def test_means_are_over_judged_queries():

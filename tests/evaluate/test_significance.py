@@ -35,10 +35,10 @@ def test_groups_of_one_question_are_scipys_paired_test():
 def test_groups_are_means_and_depend_on_the_seed():
     # Two groups of two: differences are (1 + 2)/2 and (3 + 4)/2, or in other pairs; t has one degree of freedom.
     first = np.array([1.0, 2.0, 3.0, 4.0])
-    found = {round(grouped_t_test(first, np.zeros(4), groups=2, seed=seed), 6) for seed in range(20)}
+    result = {round(grouped_t_test(first, np.zeros(4), groups=2, seed=seed), 6) for seed in range(20)}
     possible = [stats.ttest_1samp(pair, 0).pvalue for pair in ([1.5, 3.5], [2.0, 3.0])]
-    assert found <= {0.0, *(round(p, 6) for p in possible)}  # 0: both groups have 2.5
-    assert len(found) == 3
+    assert result <= {0.0, *(round(p, 6) for p in possible)}  # 0: both groups have 2.5
+    assert len(result) == 3
 
 
 def test_groups_that_do_not_vary():

@@ -28,42 +28,46 @@ WEIGHTS = Weights({"a": 0.5, "b": 0.25}, alpha_context=0.1, beta={"bm25": 0.2}, 
 
 
 def test_context_bm25_by_hand() -> None:
-    found = blend(THREE, WEIGHTS)
-    np.testing.assert_allclose(found.sentences, [0.7, 0.7, 1.7, 1.15])
+    result = blend(THREE, WEIGHTS)
+    np.testing.assert_allclose(result.sentences, [0.7, 0.7, 1.7, 1.15])
     np.testing.assert_allclose(
-        found.documents, [0.2 * 2 + 0.6 * (0.5 * 1.7 + 0.25 * 0.7), 0.2 * 4 + 0.6 * 0.5 * 1.15, 0.2]
+        result.documents, [0.2 * 2 + 0.6 * (0.5 * 1.7 + 0.25 * 0.7), 0.2 * 4 + 0.6 * 0.5 * 1.15, 0.2]
     )
-    assert found.best.tolist() == [[2, 0], [3, -1], [-1, -1]]
+    assert result.best.tolist() == [[2, 0], [3, -1], [-1, -1]]
 
 
 def test_what_is_no_evidence_orders_sentences_and_not_documents() -> None:
     columns = replace(THREE, layout=Layout.of(("bm25",), ("a", "b"), ordering={"b"}))
-    found = blend(columns, WEIGHTS)
-    np.testing.assert_allclose(found.sentences, [0.7, 0.7, 1.7, 1.15])
-    own = [0.5, 0.0, 0.5, 0.5]
+    result = blend(columns, WEIGHTS)
+    np.testing.assert_allclose(result.sentences, [0.7, 0.7, 1.7, 1.15])
+    own_value = [0.5, 0.0, 0.5, 0.5]
     np.testing.assert_allclose(
-        found.documents,
-        [0.4 + 0.6 * (0.5 * (own[0] + 0.2) + 0.25 * (own[2] + 0.2)), 0.8 + 0.6 * 0.5 * (own[3] + 0.4), 0.2],
+        result.documents,
+        [
+            0.4 + 0.6 * (0.5 * (own_value[0] + 0.2) + 0.25 * (own_value[2] + 0.2)),
+            0.8 + 0.6 * 0.5 * (own_value[3] + 0.4),
+            0.2,
+        ],
     )
-    assert found.best.tolist() == [[0, 2], [3, -1], [-1, -1]]
+    assert result.best.tolist() == [[0, 2], [3, -1], [-1, -1]]
 
 
 def test_context_document_by_hand() -> None:
-    found = blend(THREE, replace(WEIGHTS, context="document"))
+    result = blend(THREE, replace(WEIGHTS, context="document"))
     documents = [0.4 + 0.6 * (0.5 * 1.5 + 0.25 * 0.5), 0.8 + 0.6 * 0.5 * 0.75, 0.2]
-    np.testing.assert_allclose(found.documents, documents)
+    np.testing.assert_allclose(result.documents, documents)
     np.testing.assert_allclose(
-        found.sentences, np.array([0.5, 0.5, 1.5, 0.75]) + 0.1 * np.array(documents)[[0, 0, 0, 1]]
+        result.sentences, np.array([0.5, 0.5, 1.5, 0.75]) + 0.1 * np.array(documents)[[0, 0, 0, 1]]
     )
 
 
 def test_context_fixpoint_by_hand() -> None:
-    found = blend(THREE, replace(WEIGHTS, context="fixpoint"))
+    result = blend(THREE, replace(WEIGHTS, context="fixpoint"))
     first = (0.4 + 0.6 * (0.5 * 1.5 + 0.25 * 0.5)) / (1 - 0.1 * 0.6 * 0.75)
     second = (0.8 + 0.6 * 0.5 * 0.75) / (1 - 0.1 * 0.6 * 0.5)  # one sentence: only the first w
-    np.testing.assert_allclose(found.documents, [first, second, 0.2])
+    np.testing.assert_allclose(result.documents, [first, second, 0.2])
     np.testing.assert_allclose(
-        found.sentences, [0.5 + 0.1 * first, 0.5 + 0.1 * first, 1.5 + 0.1 * first, 0.75 + 0.1 * second]
+        result.sentences, [0.5 + 0.1 * first, 0.5 + 0.1 * first, 1.5 + 0.1 * first, 0.75 + 0.1 * second]
     )
 
 
@@ -74,34 +78,34 @@ def test_the_fixed_point_is_where_iterating_the_recursion_ends() -> None:
     for _ in range(500):
         sentences = plain + weights.alpha_context * documents[THREE.document_of]
         ranked = [np.sort(sentences[THREE.document_of == d])[::-1] for d in range(3)]
-        sums = [sum(w * s for w, s in zip(weights.w, part, strict=False)) for part in ranked]
+        sums = [sum(w * s for w, s in zip(weights.w, section, strict=False)) for section in ranked]
         documents = weights.beta["bm25"] * THREE.first_stage + weights.beta_sentences * np.array(sums)
-    found = blend(THREE, weights)
-    np.testing.assert_allclose(found.documents, documents, rtol=1e-9)
-    np.testing.assert_allclose(found.sentences, sentences, rtol=1e-9)
+    result = blend(THREE, weights)
+    np.testing.assert_allclose(result.documents, documents, rtol=1e-9)
+    np.testing.assert_allclose(result.sentences, sentences, rtol=1e-9)
 
 
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_document_shares_add_up(context: str) -> None:
-    found = blend(THREE, replace(WEIGHTS, context=context))
-    np.testing.assert_allclose(found.document_shares.sum(axis=1), found.documents)
+    result = blend(THREE, replace(WEIGHTS, context=context))
+    np.testing.assert_allclose(result.document_shares.sum(axis=1), result.documents)
 
 
 def test_several_document_columns_by_hand() -> None:
     columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
     weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0})
-    alone = blend(THREE, WEIGHTS)
-    found = blend(columns, weights)
-    np.testing.assert_allclose(found.documents, alone.documents + np.array([1.0, 0.2, 2.0]))
-    np.testing.assert_allclose(found.document_shares[:, :2], [[0.4, 1.0], [0.8, 0.2], [0.2, 2.0]])
-    np.testing.assert_allclose(found.sentences, alone.sentences)  # the context is still S_BM25
+    single = blend(THREE, WEIGHTS)
+    result = blend(columns, weights)
+    np.testing.assert_allclose(result.documents, single.documents + np.array([1.0, 0.2, 2.0]))
+    np.testing.assert_allclose(result.document_shares[:, :2], [[0.4, 1.0], [0.8, 0.2], [0.2, 2.0]])
+    np.testing.assert_allclose(result.sentences, single.sentences)  # the context is still S_BM25
 
 
 def test_the_context_may_be_any_document_column() -> None:
     columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
-    found = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
-    np.testing.assert_allclose(found.sentences, [0.55, 0.55, 1.55, 0.76])
-    np.testing.assert_allclose(found.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
+    result = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
+    np.testing.assert_allclose(result.sentences, [0.55, 0.55, 1.55, 0.76])
+    np.testing.assert_allclose(result.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
     with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
 
@@ -109,15 +113,15 @@ def test_the_context_may_be_any_document_column() -> None:
 def test_the_fixed_point_holds_with_more_document_columns() -> None:
     columns = THREE.with_columns({Column("dense", "document"): np.array([0.5, 0.1, 1.0])})
     weights = replace(WEIGHTS, beta={"bm25": 0.2, "dense": 2.0}, context="fixpoint")
-    found = blend(columns, weights)
+    result = blend(columns, weights)
     base = 0.2 * THREE.first_stage + 2.0 * columns.document("dense")
-    parts = [0.6 * (0.5 * found.sentences[2] + 0.25 * found.sentences[0]), 0.6 * 0.5 * found.sentences[3], 0.0]
-    np.testing.assert_allclose(found.documents, base + np.array(parts))
+    sections = [0.6 * (0.5 * result.sentences[2] + 0.25 * result.sentences[0]), 0.6 * 0.5 * result.sentences[3], 0.0]
+    np.testing.assert_allclose(result.documents, base + np.array(sections))
 
 
 def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_a_column_is_refused() -> None:
-    more = THREE.with_columns({Column("dense", "document"): np.array([9.0, 0.0, 0.0])})
-    np.testing.assert_array_equal(blend(more, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
+    extended = THREE.with_columns({Column("dense", "document"): np.array([9.0, 0.0, 0.0])})
+    np.testing.assert_array_equal(blend(extended, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
     with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25; use"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
 
@@ -136,21 +140,21 @@ SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, sentence_list_beta={"
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_single_sentences_are_ranked_as_sentences_by_hand(context: str) -> None:
     """They have no context, what only orders sentences counts, and so do columns of documents that single leaves."""
-    found = blend_queries(LIST, replace(SINGLE, context=context))
-    np.testing.assert_allclose(found.sentences, [0.75, 0.5])
-    np.testing.assert_allclose(found.documents, [0.1 + 0.3 * 0.75, 0.3 * 0.5, 0.3])
-    np.testing.assert_allclose(found.context, 0)
-    np.testing.assert_allclose(found.document_shares[:, :3], [[0, 0.1, 0.225], [0, 0, 0.15], [0, 0.3, 0]])
+    result = blend_queries(LIST, replace(SINGLE, context=context))
+    np.testing.assert_allclose(result.sentences, [0.75, 0.5])
+    np.testing.assert_allclose(result.documents, [0.1 + 0.3 * 0.75, 0.3 * 0.5, 0.3])
+    np.testing.assert_allclose(result.context, 0)
+    np.testing.assert_allclose(result.document_shares[:, :3], [[0, 0.1, 0.225], [0, 0, 0.15], [0, 0.3, 0]])
 
 
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
 def test_single_sentences_are_an_ordinary_blend_by_other_weights(context: str) -> None:
     weights = replace(SINGLE, context=context)
     plain = replace(LIST, layout=Layout.of(("bm25", "said"), ("a", "b")))
-    found, other = blend_queries(LIST, weights), blend(plain, weights.of_sentence_list())
-    np.testing.assert_allclose(found.documents, other.documents)
-    np.testing.assert_allclose(found.sentences, other.sentences)
-    np.testing.assert_allclose(found.document_shares, other.document_shares)
+    result, second = blend_queries(LIST, weights), blend(plain, weights.of_sentence_list())
+    np.testing.assert_allclose(result.documents, second.documents)
+    np.testing.assert_allclose(result.sentences, second.sentences)
+    np.testing.assert_allclose(result.document_shares, second.document_shares)
 
 
 @pytest.mark.parametrize(("two", "single"), [(1, True), (2, False)])
@@ -164,31 +168,31 @@ def test_a_list_of_sentences_may_have_some_that_are_parted(two: int, *, single: 
         question_of=np.zeros(5, np.int64),
         document_of=document_of,
     )
-    found = blend_queries(columns, replace(WEIGHTS, sentence_list_beta={"bm25": 0.0}))
-    assert bool((found.context == 0).all()) == single
-    assert bool((found.document_shares[:, 0] == 0).all()) == single
+    result = blend_queries(columns, replace(WEIGHTS, sentence_list_beta={"bm25": 0.0}))
+    assert bool((result.context == 0).all()) == single
+    assert bool((result.document_shares[:, 0] == 0).all()) == single
 
 
 def test_documents_of_more_sentences_are_no_list_of_sentences() -> None:
     ordering = replace(THREE, layout=Layout.of(("bm25",), ("a", "b"), ordering=frozenset({"b"})))
     weights = replace(WEIGHTS, sentence_list_beta={"bm25": 0.0})
     for columns in (THREE, ordering, replace(THREE, sentences=np.zeros((0, 2)), document_of=np.zeros(0, np.int64))):
-        found, other = blend_queries(columns, weights), blend(columns, WEIGHTS)
-        assert found.documents.tolist() == other.documents.tolist()
-        assert found.sentences.tolist() == other.sentences.tolist()
+        result, second = blend_queries(columns, weights), blend(columns, WEIGHTS)
+        assert result.documents.tolist() == second.documents.tolist()
+        assert result.sentences.tolist() == second.sentences.tolist()
 
 
 @pytest.mark.parametrize("normalise", ["zscore", "minmax"])
 def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
     said = np.array([-1.0, 0.0, 0.0])
     weights = replace(WEIGHTS, normalise=normalise)
-    more = replace(weights, beta={"bm25": 0.2, "said": 3.0})
-    alone = blend(THREE, weights).documents
-    added = blend(THREE.with_columns({Column("said", "document", signed=True): said}), more)
-    np.testing.assert_allclose(added.documents - alone, [-3.0, 0.0, 0.0])
+    extended = replace(weights, beta={"bm25": 0.2, "said": 3.0})
+    single = blend(THREE, weights).documents
+    added = blend(THREE.with_columns({Column("said", "document", signed=True): said}), extended)
+    np.testing.assert_allclose(added.documents - single, [-3.0, 0.0, 0.0])
     np.testing.assert_allclose(added.document_shares[:, 1], [-3.0, 0.0, 0.0])
     assert not np.allclose(
-        blend(THREE.with_columns({Column("said", "document"): said}), more).documents, added.documents
+        blend(THREE.with_columns({Column("said", "document"): said}), extended).documents, added.documents
     )
     by_sentence = THREE.with_columns({Column("said", "sentence", signed=True): np.array([-1.0, 0.0, 0.0, 1.0])})
     assert scaled(by_sentence, normalise).sentence("said").tolist() == [-1.0, 0.0, 0.0, 1.0]
@@ -196,8 +200,8 @@ def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
 
 def test_order_breaks_ties_by_bm25_then_by_the_input() -> None:
     even = replace(THREE, documents=np.array([[1.0], [3.0], [1.0]]), sentences=np.zeros((4, 2)))
-    found = blend(even, replace(WEIGHTS, beta={"bm25": 0.0}, alpha_context=0.0))
-    assert document_order(even, found.documents).tolist() == [1, 0, 2]
+    result = blend(even, replace(WEIGHTS, beta={"bm25": 0.0}, alpha_context=0.0))
+    assert document_order(even, result.documents).tolist() == [1, 0, 2]
 
 
 def test_weights_for_other_perspectives_are_refused() -> None:
@@ -216,7 +220,7 @@ def test_minmax_of_ties_and_of_a_single_value_is_the_middle() -> None:
 def test_zscores_do_not_depend_on_the_order_within_a_group(rows: list[tuple[float, float]], random: Random) -> None:
     order = random.sample(range(len(rows)), len(rows))
     values, groups = np.array([(9.0, 9.0), *rows]), np.array([0, *[1] * len(rows)])
-    shuffled = np.array([0, *(place + 1 for place in order)])
+    shuffled = np.array([0, *(position + 1 for position in order)])
     assert zscores(values[shuffled], groups, [True, False]).tolist() == (
         zscores(values, groups, [True, False])[shuffled].tolist()
     )
@@ -231,30 +235,30 @@ def test_zscores_by_hand() -> None:
 
 def test_few_values_of_bm25_deviate_by_no_less_than_the_usual_one_allows() -> None:
     values = np.array([[9.0, 9.0], [11.0, 11.0], [5.0, 5.0], [0.0, 0.0]])
-    found = zscores(values, np.array([0, 0, 1, 2]), [True, False])
+    result = zscores(values, np.array([0, 0, 1, 2]), [True, False])
     drawn = 1 / np.sqrt((2 * 1 + 5 * (0.133 * 11) ** 2) / 7)  # two values of deviation 1, and as if 5 more had 1.463
-    np.testing.assert_allclose(found, [[-drawn, -1], [drawn, 1], [0, 0], [0, 0]])
+    np.testing.assert_allclose(result, [[-drawn, -1], [drawn, 1], [0, 0], [0, 0]])
     further = np.array([5.0, 11.0, -8.0, -10.0])  # they deviate by more than 1.463, or are no BM25
     np.testing.assert_allclose(zscores(further, np.array([0, 0, 1, 1]), True), [-1, 1, 1, -1])
-    many = np.tile([9.0, 11.0], 10_000)
-    np.testing.assert_allclose(zscores(many, np.zeros(20_000, int), True), many - 10, atol=0.001)
+    large = np.tile([9.0, 11.0], 10_000)
+    np.testing.assert_allclose(zscores(large, np.zeros(20_000, int), True), large - 10, atol=0.001)
 
 
 def test_a_first_stage_counts_the_same_on_whatever_scale_it_scores() -> None:
     weights = replace(WEIGHTS, normalise="zscore")
-    found = blend(THREE, weights)
-    other = blend(replace(THREE, documents=THREE.documents * 40 - 700), weights)
-    np.testing.assert_allclose(other.documents, found.documents)
-    np.testing.assert_allclose(other.sentences, found.sentences)
+    result = blend(THREE, weights)
+    second = blend(replace(THREE, documents=THREE.documents * 40 - 700), weights)
+    np.testing.assert_allclose(second.documents, result.documents)
+    np.testing.assert_allclose(second.sentences, result.sentences)
     spread = np.sqrt(14 / 9)  # 2, 4 and 1 have the mean 7/3
-    np.testing.assert_allclose(found.context, np.array([-1, 5, -4]) / 3 / spread)
-    np.testing.assert_allclose(found.columns.sentences, THREE.sentences)
+    np.testing.assert_allclose(result.context, np.array([-1, 5, -4]) / 3 / spread)
+    np.testing.assert_allclose(result.columns.sentences, THREE.sentences)
 
 
 def test_minmax_of_both_levels_is_that_of_the_whole_question() -> None:
-    found = scaled(THREE, "minmax")
-    np.testing.assert_allclose(found.documents, [[1 / 3], [1], [0]])
-    np.testing.assert_allclose(found.sentences, [[1, 0], [0, 0.5], [1, 1], [1, 0.25]])
+    result = scaled(THREE, "minmax")
+    np.testing.assert_allclose(result.documents, [[1 / 3], [1], [0]])
+    np.testing.assert_allclose(result.sentences, [[1, 0], [0, 0.5], [1, 1], [1, 0.25]])
 
 
 @st.composite
@@ -298,9 +302,9 @@ def test_all_questions_at_once_as_one_by_one(
     weights = replace(WEIGHTS, context=context, normalise=normalise, sentence_list_beta=sentence_list_beta)
     stacked = Columns.stack(parts)
     together = blend_queries(stacked, weights)
-    alone = [blend_queries(part, weights) for part in parts]
-    np.testing.assert_allclose(together.documents, np.concatenate([one.documents for one in alone]))
-    np.testing.assert_allclose(together.sentences, np.concatenate([one.sentences for one in alone]))
-    first = np.cumsum([0, *(len(part.documents) for part in parts)])
-    expected = [document_order(p, one.documents) + n for p, one, n in zip(parts, alone, first, strict=False)]
+    single = [blend_queries(section, weights) for section in parts]
+    np.testing.assert_allclose(together.documents, np.concatenate([item.documents for item in single]))
+    np.testing.assert_allclose(together.sentences, np.concatenate([item.sentences for item in single]))
+    first = np.cumsum([0, *(len(section.documents) for section in parts)])
+    expected = [document_order(p, item.documents) + n for p, item, n in zip(parts, single, first, strict=False)]
     assert document_order(stacked, together.documents).tolist() == np.concatenate(expected).tolist()

@@ -41,9 +41,9 @@ def test_a_higher_score_is_never_less_probable(one: float, other: float) -> None
 
 
 def test_it_is_saved_and_read(tmp_path: Path) -> None:
-    found = Relevance.from_dict(FITTED)
-    assert Relevance.from_dict(json.loads(json.dumps(found.to_dict()))) == found
-    assert found.fitted
+    result = Relevance.from_dict(FITTED)
+    assert Relevance.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    assert result.fitted
     assert not Relevance().fitted
 
 
@@ -76,17 +76,17 @@ def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
 
 
 def test_a_bundle_keeps_it(fitted_bundle: Path, tiny_bundle: Path) -> None:
-    found = Reranker(fitted_bundle).relevance
-    assert (found.document, found.sentence) == (Logistic(2.0, -1.0), Logistic(0.5, 0.0))
+    result = Reranker(fitted_bundle).relevance
+    assert (result.document, result.sentence) == (Logistic(2.0, -1.0), Logistic(0.5, 0.0))
     assert not Reranker(tiny_bundle).relevance.fitted
 
 
 def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) -> None:
-    own = Weights.load(fitted_bundle / "weights.json")
-    assert Reranker(fitted_bundle, weights=own).relevance.fitted
-    assert not Reranker(fitted_bundle, weights=replace(own, alpha_context=0.0)).relevance.fitted
+    own_value = Weights.load(fitted_bundle / "weights.json")
+    assert Reranker(fitted_bundle, weights=own_value).relevance.fitted
+    assert not Reranker(fitted_bundle, weights=replace(own_value, alpha_context=0.0)).relevance.fitted
     assert not Reranker(fitted_bundle, context="document").relevance.fitted
-    replace(own, alpha_context=0.0).save(fitted_bundle / "weights.json")
+    replace(own_value, alpha_context=0.0).save(fitted_bundle / "weights.json")
     seal(fitted_bundle)
     assert not Reranker(fitted_bundle).relevance.fitted
 

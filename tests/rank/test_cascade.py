@@ -39,16 +39,16 @@ def test_the_most_promising_by_hand(wanted: int, kept: Any) -> None:
 def test_a_share_goes_on_but_at_least_a_hundred(share: float | None, count: int) -> None:
     random = np.random.default_rng(0)
     document_of = np.repeat(np.arange(50), 20)
-    kept = first_pass(random.random(1000), random.random(50), document_of, share)
-    assert len(kept) == count
-    assert set(document_of[kept]) == set(range(50))
+    retained = first_pass(random.random(1000), random.random(50), document_of, share)
+    assert len(retained) == count
+    assert set(document_of[retained]) == set(range(50))
 
 
 def test_documents_cut_to_a_sentence_each_are_no_list_of_sentences() -> None:
     random = np.random.default_rng(0)
     document_of = np.repeat(np.arange(150), 10)
-    kept = first_pass(random.random(1500), random.random(150), document_of, 0.01)
-    assert np.bincount(document_of[kept]).tolist() == [2] * 150
+    retained = first_pass(random.random(1500), random.random(150), document_of, 0.01)
+    assert np.bincount(document_of[retained]).tolist() == [2] * 150
     singles = np.arange(150)
     assert first_pass(random.random(150), random.random(150), singles, 0.01).tolist() == singles.tolist()
 
@@ -69,16 +69,16 @@ def test_a_hundred_sentences_all_go_on() -> None:
 def test_every_document_keeps_its_best_and_more_keep_the_same(
     parts: list[list[int]], bm25: list[int], wanted: int
 ) -> None:
-    document_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    lexical = np.array([value for part in parts for value in part], float)
+    document_of = np.repeat(np.arange(len(parts)), [len(section) for section in parts])
+    lexical = np.array([value for section in parts for value in section], float)
     values = promise(lexical, np.array(bm25[: len(parts)], float), document_of)
-    kept = most_promising(values, document_of, wanted)
-    with_text = {number for number, part in enumerate(parts) if part}
-    assert len(kept) == min(len(lexical), max(wanted, len(with_text)))
-    assert set(document_of[kept]) == with_text
+    retained = most_promising(values, document_of, wanted)
+    with_text = {number for number, section in enumerate(parts) if section}
+    assert len(retained) == min(len(lexical), max(wanted, len(with_text)))
+    assert set(document_of[retained]) == with_text
     for number in with_text:
-        assert lexical[kept][document_of[kept] == number].max() == max(parts[number])
-    assert set(kept) <= set(most_promising(values, document_of, wanted + 3))
+        assert lexical[retained][document_of[retained] == number].max() == max(parts[number])
+    assert set(retained) <= set(most_promising(values, document_of, wanted + 3))
 
 
 def test_scale_of_the_first_stage_does_not_matter() -> None:

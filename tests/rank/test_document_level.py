@@ -46,11 +46,11 @@ WEIGHTS = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0, "long": 0.5}
 
 def test_it_reads_title_and_abstract_and_has_its_share() -> None:
     long = Long()
-    best, other = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", DOCS).documents
+    best, second = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", DOCS).documents
     assert long.asked == ["One.", "T\nx. Second xx."]
     assert best.scores == {"bm25": 2.0, "long": 15.0}
     assert best.ranks == {"bm25": 1, "long": 1}
-    assert other.ranks == {"bm25": 2, "long": 2}
+    assert second.ranks == {"bm25": 2, "long": 2}
     assert best.shares == {"bm25": 2.0, "long": 7.5, "sentence 1": 2.0}
     assert best.score == sum(best.shares.values())
     assert best.bm25 == 2.0
@@ -59,7 +59,7 @@ def test_it_reads_title_and_abstract_and_has_its_share() -> None:
 def test_scores_that_documents_bring_are_columns_and_no_model_is_asked_for_them() -> None:
     """The score that a first stage ranked by, which fuses several perhaps, is none of them."""
     long = Long()
-    docs = [replace(one, score=0.03, scores={"bm25": one.score or 0.0, "dense": 0.1, "long": 3.0}) for one in DOCS]
+    docs = [replace(doc, score=0.03, scores={"bm25": doc.score or 0.0, "dense": 0.1, "long": 3.0}) for doc in DOCS]
     best = Reranker(perspectives=[Letters(), long], weights=WEIGHTS).rerank("q", docs).documents[0]
     assert long.asked == []
     assert best.scores == {"bm25": 2.0, "dense": 0.1, "long": 3.0}
@@ -92,11 +92,11 @@ def test_without_a_score_of_the_first_stage_bm25_is_computed_beside_the_others()
 def test_records_and_sets_keep_it(tmp_path: Path) -> None:
     reranker = Reranker(perspectives=[Letters(), Long()], weights=WEIGHTS)
     (scored,) = reranker.score(["q"], [DOCS])
-    again = Candidates.from_record(scored.to_record(), DOCS)
-    assert again.columns.documents.tolist() == scored.columns.documents.tolist() == [[2.0, 15.0], [1.0, 4.0]]
-    kept = Dataset.collect([(Question("1", "q", documents=("a",)), scored)]).save(tmp_path / "set")
-    assert kept.columns.layout == scored.columns.layout
-    assert kept.columns.document("long").tolist() == [15.0, 4.0]
+    repeated = Candidates.from_record(scored.to_record(), DOCS)
+    assert repeated.columns.documents.tolist() == scored.columns.documents.tolist() == [[2.0, 15.0], [1.0, 4.0]]
+    retained = Dataset.collect([(Question("1", "q", documents=("a",)), scored)]).save(tmp_path / "set")
+    assert retained.columns.layout == scored.columns.layout
+    assert retained.columns.document("long").tolist() == [15.0, 4.0]
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "both.json"
     path.write_text(text)
-    levels = {one.name: one.level for one in open_bundle(path).perspectives(device="cpu")}
+    levels = {perspective.name: perspective.level for perspective in open_bundle(path).perspectives(device="cpu")}
     assert levels["whole"] == "document"
     assert {levels[name] for name in levels if name != "whole"} == {"sentence"}
     weights = Weights.equal([name for name in levels if name != "whole"], ["bm25", "whole"])
-    found = Reranker(path, weights=weights).rerank("q", [Document("a", abstract="gene " * 900)])
-    assert found.documents[0].in_passages
+    result = Reranker(path, weights=weights).rerank("q", [Document("a", abstract="gene " * 900)])
+    assert result.documents[0].in_passages
     path.write_text(text.replace('"level": "document"', '"level": "page"'))
     with pytest.raises(ArtefactError, match="'whole' is 'page'; expected sentence or document"):
         open_bundle(path)
@@ -136,18 +136,18 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "ordering.json"
     path.write_text(text)
-    names = [one.name for one in open_bundle(path).perspectives(device="cpu")]
+    names = [item.name for item in open_bundle(path).perspectives(device="cpu")]
     docs = [Document("a", abstract="One gene. Two genes."), Document("b", abstract="Three. Four.")]
 
     def scores(answer: float) -> tuple[list[float], list[float]]:
         equal = Weights.equal(names)
-        found = Reranker(path, weights=replace(equal, alpha={**equal.alpha, "answer": answer})).rerank("q", docs)
-        sentences = sorted(found.sentences, key=lambda one: (one.document, one.begin))
-        return [one.score for one in sorted(found, key=lambda one: one.id)], [one.score for one in sentences]
+        result = Reranker(path, weights=replace(equal, alpha={**equal.alpha, "answer": answer})).rerank("q", docs)
+        sentences = sorted(result.sentences, key=lambda item: (item.document, item.begin))
+        return [item.score for item in sorted(result, key=lambda item: item.id)], [item.score for item in sentences]
 
-    without, much = scores(0.0), scores(9.0)
-    assert without[0] == much[0]
-    assert without[1] != much[1]
+    without, heavily = scores(0.0), scores(9.0)
+    assert without[0] == heavily[0]
+    assert without[1] != heavily[1]
     path.write_text(text.replace('"evidence": false', '"evidence": "no"'))
     with pytest.raises(ArtefactError, match="evidence of 'answer' is 'no'; expected true or false"):
         open_bundle(path)

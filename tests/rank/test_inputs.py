@@ -25,15 +25,15 @@ class Haystack:
 
 @pytest.mark.parametrize("key", ["abstract", "text", "contents", "content", "page_content", "body"])
 def test_the_body_goes_by_many_names(key: str) -> None:
-    (found,) = as_documents([{"id": 7, key: "Here.", "source": "web"}])
-    assert (found.id, found.key, found.abstract, found.metadata) == ("7", 7, "Here.", {"source": "web"})
+    (result,) = as_documents([{"id": 7, key: "Here.", "source": "web"}])
+    assert (result.id, result.key, result.abstract, result.metadata) == ("7", 7, "Here.", {"source": "web"})
 
 
 def test_every_key_that_is_not_read_is_metadata() -> None:
     both = {"pmid": 5, "id": "lib-7", "title": "T", "abstract": "Short.", "text": "Full.", "body": None}
-    (found,) = as_documents([both])
-    assert (found.key, found.title, found.abstract) == (5, "T", "Short.")
-    assert found.metadata == {"id": "lib-7", "text": "Full."}
+    (result,) = as_documents([both])
+    assert (result.key, result.title, result.abstract) == (5, "T", "Short.")
+    assert result.metadata == {"id": "lib-7", "text": "Full."}
     (scored,) = as_documents([{"text": "Here.", "score": 3.0}])
     (several,) = as_documents([{"text": "Here.", "score": 3.0, "scores": {"dense": 0.5}}])
     assert (scored.score, scored.metadata) == (3.0, {})
@@ -44,12 +44,12 @@ def test_other_libraries_objects_are_read_by_their_attributes() -> None:
     langchain = SimpleNamespace(page_content="Here.", metadata={"source": "web", "title": "T"}, id=None)
     node = SimpleNamespace(text="Here.", metadata={"page": 3}, node_id="n1", id_="n1")
     llama = SimpleNamespace(node=node, score=0.4)
-    found = as_documents([langchain, llama, Haystack("Here.", "h1", {"page": 4})])
-    assert [one.abstract for one in found] == ["Here."] * 3
-    assert [one.id for one in found] == ["0", "n1", "h1"]
-    assert [one.title for one in found] == ["T", "", ""]
-    assert [dict(one.metadata) for one in found] == [{"source": "web", "title": "T"}, {"page": 3}, {"page": 4}]
-    assert [one.score for one in found] == [None] * 3  # a similarity is no BM25
+    result = as_documents([langchain, llama, Haystack("Here.", "h1", {"page": 4})])
+    assert [item.abstract for item in result] == ["Here."] * 3
+    assert [item.id for item in result] == ["0", "n1", "h1"]
+    assert [item.title for item in result] == ["T", "", ""]
+    assert [dict(item.metadata) for item in result] == [{"source": "web", "title": "T"}, {"page": 3}, {"page": 4}]
+    assert [item.score for item in result] == [None] * 3  # a similarity is no BM25
 
 
 def test_rows_of_a_table_are_read_as_its_dictionaries_are() -> None:
@@ -76,15 +76,15 @@ def test_a_single_document_is_a_list_of_one(single: Any) -> None:
 
 
 def test_ids_and_metadata_may_come_beside_the_documents() -> None:
-    found = as_documents(["a", {"id": "x", "text": "b", "k": 1}], doc_ids=[5, "y"], metadata=[{"s": 1}, {"k": 2}])
-    assert [(one.id, one.key, dict(one.metadata)) for one in found] == [("5", 5, {"s": 1}), ("y", "y", {"k": 2})]
-    kept = as_documents(["a", {"id": "x", "text": "b"}], doc_ids=[None, "y"])
-    assert [one.id for one in kept] == ["0", "y"]
+    result = as_documents(["a", {"id": "x", "text": "b", "k": 1}], doc_ids=[5, "y"], metadata=[{"s": 1}, {"k": 2}])
+    assert [(item.id, item.key, dict(item.metadata)) for item in result] == [("5", 5, {"s": 1}), ("y", "y", {"k": 2})]
+    retained = as_documents(["a", {"id": "x", "text": "b"}], doc_ids=[None, "y"])
+    assert [item.id for item in retained] == ["0", "y"]
 
 
 def test_a_place_never_takes_an_id_that_another_document_has() -> None:
-    found = as_documents(["a", {"id": "0", "text": "b"}, {"id": "#0", "text": "c"}])
-    assert [one.id for one in found] == ["##0", "0", "#0"]
+    result = as_documents(["a", {"id": "0", "text": "b"}, {"id": "#0", "text": "c"}])
+    assert [item.id for item in result] == ["##0", "0", "#0"]
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,10 @@ def test_a_document_keeps_its_id_its_text_and_every_other_key(ranking: Ranking) 
 
 def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
     values = ranking.to_dict()
-    again = Ranking.from_dict(json.loads(json.dumps(values)))
-    assert again.to_dict() == values
-    assert again["9"] == ranking["9"]
-    assert [type(document.id) for document in again] == [str, int, int]
+    repeated = Ranking.from_dict(json.loads(json.dumps(values)))
+    assert repeated.to_dict() == values
+    assert repeated["9"] == ranking["9"]
+    assert [type(document.id) for document in repeated] == [str, int, int]
     assert values["documents"][0]["metadata"] == {"source": "b", "tags": ["k", 3], "vector": "[1. 1.]"}
     for broken in ({}, {**values, "documents": [{"id": 1}]}, {**values, "documents": 5}):
         with pytest.raises(InputError, match="not the form that to_dict gives"):
@@ -113,7 +113,7 @@ def test_single_sentences_say_so_and_have_no_context() -> None:
         "which x", [{"id": text, "text": text, "score": score} for score, text in enumerate(texts)]
     )
     assert listed.sentence_list
-    assert [one.score for one in listed] == [2.0, 1.0]
+    assert [item.score for item in listed] == [2.0, 1.0]
     assert listed[0].shares == {"bm25": 0.0, "sentence 1": 2.0}
     assert listed[0].sentences[0].shares == {"x": 2.0, "context": 0.0}
     assert "The candidates are single sentences, and ranked as such: they have no context." in listed.explain()
@@ -132,9 +132,9 @@ def test_metadata_of_any_kind_becomes_json(reranker: Reranker) -> None:
         "letters": (letter for letter in "ab"),
     }
     values = json.loads(reranker.rerank("which x", [{"text": "An x.", **metadata}]).to_json())
-    found = values["documents"][0]["metadata"]
-    assert [found.pop("lock")[:1], found.pop("letters")[:10]] == ["<", "<generator"]
-    assert found == {
+    result = values["documents"][0]["metadata"]
+    assert [result.pop("lock")[:1], result.pop("letters")[:10]] == ["<", "<generator"]
+    assert result == {
         "counts": {"a": 2, "b": 1},
         "lists": {"a": [0.5]},
         "place": {"page": 3, "parts": ["p", {"q": None}]},
@@ -159,10 +159,10 @@ def test_metadata_that_holds_itself_becomes_json(reranker: Reranker) -> None:
 
 
 def test_results_are_hashable(ranking: Ranking, reranker: Reranker) -> None:
-    again = reranker.rerank("which x", [Document("a", abstract="An x.")])
+    repeated = reranker.rerank("which x", [Document("a", abstract="An x.")])
     same = reranker.rerank("which x", [Document("a", abstract="An x.")])
-    assert hash(again) == hash(same)
-    assert len({again, same}) == len({again[0], same[0]}) == len({again.sentences[0], same.sentences[0]}) == 1
+    assert hash(repeated) == hash(same)
+    assert len({repeated, same}) == len({repeated[0], same[0]}) == len({repeated.sentences[0], same.sentences[0]}) == 1
     assert len(set(ranking)) == 3
 
 
@@ -191,14 +191,14 @@ def test_asyncio_waits_for_a_ranking(reranker: Reranker, ranking: Ranking) -> No
     async def both() -> list[Ranking]:
         return list(await asyncio.gather(*(reranker.arerank("which x", DOCS, top_k=k) for k in (1, 3))))
 
-    one, three = asyncio.run(both())
-    assert (one.documents, three.documents) == (ranking[:1], ranking[:])
+    item, three = asyncio.run(both())
+    assert (item.documents, three.documents) == (ranking[:1], ranking[:])
 
 
 def test_asyncio_waits_for_a_ranking_by_a_bundle(tiny_bundle: Path) -> None:
     question, docs = "does aspirin thin blood", ["Aspirin does.", "The heart."]
-    found = asyncio.run(mpir.arerank(question, docs, top_k=1, bundle=tiny_bundle))
-    assert found == mpir.rerank(question, docs, top_k=1, bundle=tiny_bundle)
+    result = asyncio.run(mpir.arerank(question, docs, top_k=1, bundle=tiny_bundle))
+    assert result == mpir.rerank(question, docs, top_k=1, bundle=tiny_bundle)
 
 
 def test_pairs_read_in_passages_are_reported(tiny_bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -211,9 +211,9 @@ def test_pairs_read_in_passages_are_reported(tiny_bundle: Path, caplog: pytest.L
 
 
 def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:
-    found = reranker.score_pairs(pair for pair in [("q", "xx"), ("r", ""), ("q", "x")])
-    assert list(found) == ["x"]
-    assert found["x"].tolist() == [2.0, 0.0, 1.0]
+    result = reranker.score_pairs(pair for pair in [("q", "xx"), ("r", ""), ("q", "x")])
+    assert list(result) == ["x"]
+    assert result["x"].tolist() == [2.0, 0.0, 1.0]
     for wrong in (["ab"], [("q", "a", "b")], [("q", 5)], [5]):
         with pytest.raises(InputError, match=r"pairs\[0\] is .*; expected a query and a text"):
             reranker.score_pairs(wrong)  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Rerank
     batch = reranker.rerank_batch((query for query in queries), (iter(DOCS) for _ in queries))
     streamed = list(reranker.stream(iter(queries), (iter(DOCS) for _ in queries), top_k=1))
     assert batch[0].documents == ranking.documents
-    assert [one.documents for one in streamed] == [one[:1] for one in batch]
+    assert [item.documents for item in streamed] == [item[:1] for item in batch]
     for call in (reranker.stream, reranker.rerank_batch, reranker.score, reranker.stream_scored):
         with pytest.raises(InputError, match="queries is 'Wh'; expected a list of several"):
             call("Wh", [["a"], ["b"]])

@@ -139,22 +139,22 @@ def test_a_reranker_with_a_cache_is_pickled_and_copied(
     first = Reranker(perspectives=[Known("x")], cache=ScoreCache("scores", limit=SMALLEST))
     docs = ["x and x", "y"]
     expected = first.rerank("x", docs)
-    other = made_again(first)
-    assert other.cache
-    assert other.cache is not first.cache
-    assert (other.cache.folder, other.cache.limit) == (tmp_path / "scores", SMALLEST)
-    assert other.rerank("x", docs).to_dict() == expected.to_dict()
-    assert (other.cache.hits, other.cache.misses) == (2, 0)
+    second = made_again(first)
+    assert second.cache
+    assert second.cache is not first.cache
+    assert (second.cache.folder, second.cache.limit) == (tmp_path / "scores", SMALLEST)
+    assert second.rerank("x", docs).to_dict() == expected.to_dict()
+    assert (second.cache.hits, second.cache.misses) == (2, 0)
     first.close()
-    assert other.rerank("x", docs).to_dict() == first.rerank("x", docs).to_dict()
+    assert second.rerank("x", docs).to_dict() == first.rerank("x", docs).to_dict()
 
 
 def test_another_process_takes_a_reranker_with_its_cache(tiny_bundle: Path, tmp_path: Path) -> None:
     docs = ["Aspirin thins the blood.", "Salt."]
     with Reranker(tiny_bundle, device="cpu", precision="fp32", cache=tmp_path / "scores") as reranker:
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            found = pool.submit(reranker.rerank, "aspirin", docs).result(timeout=120)
-        assert found.to_dict() == reranker.rerank("aspirin", docs).to_dict()
+            result = pool.submit(reranker.rerank, "aspirin", docs).result(timeout=120)
+        assert result.to_dict() == reranker.rerank("aspirin", docs).to_dict()
         assert reranker.cache
         assert reranker.cache.hits > 0
 
@@ -186,11 +186,11 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
     del manifest["files"]
     (folder / "bundle.json").write_text(json.dumps(manifest))
     before = mpir.rerank("does aspirin", docs, bundle=folder)
-    other = Weights(
+    second = Weights(
         {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
     )
-    other.save(folder / "weights.json")
-    assert mpir.rerank("does aspirin", docs, bundle=folder).weights == other != before.weights
+    second.save(folder / "weights.json")
+    assert mpir.rerank("does aspirin", docs, bundle=folder).weights == second != before.weights
     loaded = kept._reranker(folder)
     assert kept._reranker(folder) is loaded
     (folder / "model/model.safetensors").touch()
@@ -304,7 +304,7 @@ def test_top_k_keeps_the_best(reranker: Reranker) -> None:
 def test_a_batch_ranks_as_single_calls_do(reranker: Reranker) -> None:
     queries, docs = ["a x", "b y", "c"], [["An x.", "A y."], [], ["yy", "A x.", "b y"]]
     together = reranker.rerank_batch(queries, docs)
-    assert together == [reranker.rerank(query, part) for query, part in zip(queries, docs, strict=True)]
+    assert together == [reranker.rerank(query, doc) for query, doc in zip(queries, docs, strict=True)]
 
 
 def test_what_pandas_and_numpy_hand_over(reranker: Reranker) -> None:
@@ -382,11 +382,11 @@ def test_forms_of_the_result(reranker: Reranker) -> None:
 
 def test_a_part_of_the_ranking_knows_of_the_whole(reranker: Reranker) -> None:
     docs = [Document("a", abstract="Nothing.", score=2.0), Document("b", abstract="xxx.", score=1.0)]
-    whole, part = reranker.rerank("q", docs), reranker.rerank("q", docs, top_k=1)
-    assert part.documents == whole.documents[:1]
-    assert part.candidates == part.to_dict()["candidates"] == len(docs)
-    assert "b is ranked 1 of 2" in part.explain()
-    assert "bm25 gave it 1.000, which would be rank 2." in part.explain()
+    complete, section = reranker.rerank("q", docs), reranker.rerank("q", docs, top_k=1)
+    assert section.documents == complete.documents[:1]
+    assert section.candidates == section.to_dict()["candidates"] == len(docs)
+    assert "b is ranked 1 of 2" in section.explain()
+    assert "bm25 gave it 1.000, which would be rank 2." in section.explain()
 
 
 def test_explain_names_the_sentence_whose_share_it_is() -> None:
@@ -401,7 +401,7 @@ def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -
     weights = Weights({"x": 1.0, "y": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5))
     reranker = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights)
     ranking = reranker.rerank("q", ["An x. Here yyy."])
-    assert [one.text for one in ranking[0].sentences] == ["Here yyy.", "An x."]
+    assert [sentence.text for sentence in ranking[0].sentences] == ["Here yyy.", "An x."]
     assert ranking[0].best == (1, 0)
     assert "Sentence 1 (abstract 0-5): An x." in ranking.explain()
 
@@ -418,8 +418,8 @@ def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> N
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_explain_names_what_orders_sentences_where_it_weighs(weight: float) -> None:
     weights = Weights({"x": 1.0, "y": weight})
-    found = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights).rerank("q", ["x."])
-    assert ("Y orders sentences, and is no part of a document's score." in found.explain()) is bool(weight)
+    result = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights).rerank("q", ["x."])
+    assert ("Y orders sentences, and is no part of a document's score." in result.explain()) is bool(weight)
 
 
 def test_explain_says_why(reranker: Reranker) -> None:
@@ -473,19 +473,19 @@ class Asked(Count):
 def test_of_a_question_far_too_long_the_beginning_is_read_and_the_ranking_says_so(
     word: str, read: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one, whole = Asked("x"), Asked("y")
-    whole.level = "document"
-    reranker = Reranker(perspectives=[one, whole])
+    item, complete = Asked("x"), Asked("y")
+    complete.level = "document"
+    reranker = Reranker(perspectives=[item, complete])
     question = word * 6_000
     ranking = reranker.rerank(question, ["a x. It is y."])
-    assert one.question == whole.question == question[:read]
+    assert item.question == complete.question == question[:read]
     assert ranking.query == question
     assert ranking.unread == ranking.to_dict()["unread"] == 30_000 - read
     assert f"a question has 30000 characters, and only the first {read} are read" in caplog.text
     assert f"The last {30_000 - read} characters of the question were not read" in ranking.explain()
     caplog.clear()
     shorter = reranker.rerank("what " * 800, ["a x."])
-    assert (shorter.unread, one.question, caplog.text) == (0, "what " * 800, "")
+    assert (shorter.unread, item.question, caplog.text) == (0, "what " * 800, "")
     assert "not read" not in shorter.explain()
 
 
@@ -527,44 +527,44 @@ class Seen(Count):
 
 
 def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
-    seen = Seen("x")
-    ranking = Reranker(perspectives=[seen, Count("y")], weights=LETTERS, cascade=0.5).rerank("the cat", many(20))
-    assert sorted(seen.sentences) == sorted(sentence.text for sentence in ranking.sentences)
-    assert len(seen.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
+    recorded = Seen("x")
+    ranking = Reranker(perspectives=[recorded, Count("y")], weights=LETTERS, cascade=0.5).rerank("the cat", many(20))
+    assert sorted(recorded.sentences) == sorted(sentence.text for sentence in ranking.sentences)
+    assert len(recorded.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
     assert "left out by the first pass, in all documents: 200." in ranking.explain()
     assert len(ranking) == 20
     assert all(document.sentences for document in ranking.documents)
 
 
 def test_a_cascade_changes_no_score_of_what_it_keeps(reranker: Reranker) -> None:
-    whole = {(s.document, s.begin): s for s in reranker.rerank("the cat", many(20)).sentences}
+    complete = {(s.document, s.begin): s for s in reranker.rerank("the cat", many(20)).sentences}
     assert "left out" not in reranker.rerank("the cat", many(20)).explain()
     cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
-    some = cascade.rerank("the cat", many(20))
-    assert all(whole[s.document, s.begin] == s for s in some.sentences)
-    best = some.documents[0]
+    sample = cascade.rerank("the cat", many(20))
+    assert all(complete[s.document, s.begin] == s for s in sample.sentences)
+    best = sample.documents[0]
     assert sum(best.shares.values()) == pytest.approx(best.score)
-    assert len([s for s in some.sentences if " cat" in s.text]) == 100
+    assert len([s for s in sample.sentences if " cat" in s.text]) == 100
 
 
 def test_a_cascade_does_not_change_what_it_is() -> None:
     text = "A case is seen by patients. CFTR costs little. It is caused by patients."
-    others = [" ".join(f"Patients {number} of part {part}." for number in range(10)) for part in range(15)]
-    docs = [{"id": number, "text": body, "score": 1.0} for number, body in enumerate([text, *others])]
-    whole, some = (
-        {one.text: one.scores["words"] for one in ranking["0"].sentences}
+    alternatives = [" ".join(f"Patients {number} of part {section}." for number in range(10)) for section in range(15)]
+    docs = [{"id": number, "text": body, "score": 1.0} for number, body in enumerate([text, *alternatives])]
+    complete, sample = (
+        {sentence.text: sentence.scores["words"] for sentence in ranking["0"].sentences}
         for ranking in (
             Reranker(perspectives=[Words()], cascade=share).rerank("patients", docs) for share in (None, 0.6)
         )
     )
-    assert "CFTR costs little." not in some  # which is what "It" is
-    assert whole["It is caused by patients."] == some["It is caused by patients."] == 0.5
-    assert some.items() < whole.items()
+    assert "CFTR costs little." not in sample  # which is what "It" is
+    assert complete["It is caused by patients."] == sample["It is caused by patients."] == 0.5
+    assert sample.items() < complete.items()
 
 
 def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> None:
-    one = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=1)
-    assert one.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
+    item = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=1)
+    assert item.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
 
 
 def test_a_cascade_out_of_bounds_is_refused() -> None:
@@ -578,9 +578,9 @@ def test_a_record_keeps_what_was_left_out() -> None:
     cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
     documents = many(20)
     (scored,) = cascade.score(["the cat"], [documents])
-    again = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
-    assert again.left_out == 200
-    assert rank(again, LETTERS).sentences == rank(scored, LETTERS).sentences
+    repeated = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
+    assert repeated.left_out == 200
+    assert rank(repeated, LETTERS).sentences == rank(scored, LETTERS).sentences
 
 
 class Length(Perspective):
@@ -594,10 +594,10 @@ class Length(Perspective):
 
 def lengths(document_weight: float | None, sentence_weight: float | None) -> tuple[Length, Length]:
     """A document and a sentence perspective of the lengths of texts, with default weights."""
-    whole, each = Length(), Length()
-    whole.level, each.name = "document", "each"
-    whole.default_weight, each.default_weight = document_weight, sentence_weight
-    return whole, each
+    complete, each = Length(), Length()
+    complete.level, each.name = "document", "each"
+    complete.default_weight, each.default_weight = document_weight, sentence_weight
+    return complete, each
 
 
 def test_default_weights_count_where_weights_name_no_such_column() -> None:
@@ -635,12 +635,12 @@ def test_perspectives_are_added_to_a_named_bundle(
     manifest = json.loads((bundle / "bundle.json").read_text()) | {"weights": "w.json", "files": {}}
     (bundle / "bundle.json").write_text(json.dumps({k: value for k, value in manifest.items() if k != "checksum"}))
     Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}).save(bundle / "w.json")
-    alone, both = Reranker(bundle), Reranker(bundle, perspectives=[*lengths(0.25, None), Count("x")])
+    single, both = Reranker(bundle), Reranker(bundle, perspectives=[*lengths(0.25, None), Count("x")])
     assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
     assert both.weights.beta == {"length": 0.25, "bm25": 0.2}
     assert both.weights.alpha["each"] == pytest.approx(0.5)  # the mean of 1, 0.5 and 0
     assert "no weight is tuned for each; it has the mean of its level, 0.5" in caplog.text
-    (added,), (bare,) = (one.rerank("q", ["A gene, x."])[0].sentences for one in (both, alone))
+    (added,), (bare,) = (item.rerank("q", ["A gene, x."])[0].sentences for item in (both, single))
     assert added.scores.items() > bare.scores.items()
 
 
@@ -648,17 +648,22 @@ def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundl
     clean, page = "It is rare. A significant effect.", "It is rare. A signiﬁ-\ncant eﬀect."
     of_clean, of_page = (mpir.rerank("effects", [text], bundle=tiny_bundle).documents[0] for text in (clean, page))
     assert of_page.scores == of_clean.scores
-    assert sorted(one.score for one in of_page.sentences) == sorted(one.score for one in of_clean.sentences)
-    assert {page[one.begin : one.end] for one in of_page.sentences} == {"It is rare.", "A signiﬁ-\ncant eﬀect."}
+    assert sorted(sentence.score for sentence in of_page.sentences) == sorted(
+        sentence.score for sentence in of_clean.sentences
+    )
+    assert {page[sentence.begin : sentence.end] for sentence in of_page.sentences} == {
+        "It is rare.",
+        "A signiﬁ-\ncant eﬀect.",
+    }
 
 
 def test_documents_are_split_as_asked() -> None:
     text = "The apex.There is x. 1. Y"
     rerankers = [Reranker(perspectives=[Count("x")], splitting=splitting) for splitting in ("abstract", "report")]
-    found = [one.rerank("q", [text]).documents[0].sentences for one in rerankers]
+    result = [item.rerank("q", [text]).documents[0].sentences for item in rerankers]
     assert rerankers[0].identity != rerankers[1].identity
-    assert [len(sentences) for sentences in found] == [2, 3]
-    assert {one.text for one in found[1]} == {"The apex.", "There is x.", "1. Y"}
+    assert [len(sentences) for sentences in result] == [2, 3]
+    assert {item.text for item in result[1]} == {"The apex.", "There is x.", "1. Y"}
 
 
 def test_few_bundles_stay_loaded(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -682,8 +687,8 @@ def test_a_sentence_that_begins_with_it_counts_with_what_it_adds_to_the_sentence
     document = "A case of cystic fibrosis. It is caused by CFTR. It is cystic. CFTR is long. It has 27 exons."
     expected = [0.25, 0.5 + (0.75 - 0.5), 0.25, 0.25, 0]
     reranker = Reranker(perspectives=[Words()])
-    found = sorted(reranker.rerank("q", [document]).documents[0].sentences, key=lambda one: one.begin)
-    assert [one.scores["words"] for one in found] == expected
+    result = sorted(reranker.rerank("q", [document]).documents[0].sentences, key=lambda item: item.begin)
+    assert [item.scores["words"] for item in result] == expected
     assert reranker.score_pairs([("q", "It is caused by CFTR.")])["words"].tolist() == [0.5]
 
 
@@ -691,8 +696,8 @@ def test_the_sentence_before_says_it_already_or_nothing_is_added_to_what_has_a_s
     both = "CFTR is rare and caused by what is cystic. It is caused by CFTR."
     for document, signed, expected in ((both, False, 0.5), ("A cystic one. It is caused.", True, 0.25)):
         ranking = Reranker(perspectives=[Words(signed=signed)]).rerank("q", [document])
-        found = [one for one in ranking.documents[0].sentences if one.begin]
-        assert [one.scores["words"] for one in found] == [expected]
+        result = [item for item in ranking.documents[0].sentences if item.begin]
+        assert [item.scores["words"] for item in result] == [expected]
 
 
 def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
@@ -701,4 +706,6 @@ def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
             return super().score(question, sentences) / [len(text.split()) for text in sentences]
 
     ranking = Reranker(perspectives=[OfLength()]).rerank("q", ["A case of cystic fibrosis. It is caused by CFTR."])
-    assert {one.text: one.scores["words"] for one in ranking[0].sentences}["It is caused by CFTR."] == 0.5 / 5
+    assert {sentence.text: sentence.scores["words"] for sentence in ranking[0].sentences}[
+        "It is caused by CFTR."
+    ] == 0.5 / 5

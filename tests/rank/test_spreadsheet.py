@@ -42,8 +42,8 @@ def _table(tiny_bundle: Path, tmp_path: Path, *options: str) -> list[dict[str, s
 def test_documents_have_titles_names_and_best_sentences(tiny_bundle: Path, tmp_path: Path) -> None:
     rows = _table(tiny_bundle, tmp_path)
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
-    found = {row["document"]: (row["pmid"], row["doi"], row["title"]) for row in rows}
-    assert found == {"7": ("7", "10.1000/a", "Sweat, salt; and β-cells"), "8": ("8", "", "Heart"), "9": ("9", "", "")}
+    result = {row["document"]: (row["pmid"], row["doi"], row["title"]) for row in rows}
+    assert result == {"7": ("7", "10.1000/a", "Sweat, salt; and β-cells"), "8": ("8", "", "Heart"), "9": ("9", "", "")}
     best = {row["document"]: row["best sentence"] for row in rows}
     assert best["7"] in REFERENCES
     assert (best["8"], best["9"]) == ("Heart", "")

@@ -76,8 +76,8 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
 
 def test_documents_may_be_strings_and_dictionaries() -> None:
     documents = [["A heart is big.", {"id": "x", "abstract": "A gene."}], [Document("y", abstract="A cell.")]]
-    found = Reranker(perspectives=[Length()]).stream_scored(QUERIES[:2], documents)
-    assert [[document.id for document in one.documents] for one in found] == [["0", "x"], ["y"]]
+    result = Reranker(perspectives=[Length()]).stream_scored(QUERIES[:2], documents)
+    assert [[document.id for document in one.documents] for one in result] == [["0", "x"], ["y"]]
 
 
 def test_uneven_and_impossible_streams_are_refused() -> None:
@@ -110,15 +110,17 @@ def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision
     reference = Reranker(**options)
     expected = reference.score(QUERIES, DOCUMENTS)
     small = Reranker(**options, tokens_per_batch=64, pairs_at_once=7)
-    backwards = Reranker(**options, tokens_per_batch=200).score(QUERIES[::-1], [part[::-1] for part in DOCUMENTS[::-1]])
-    alone = [small.score([query], [documents])[0] for query, documents in zip(QUERIES, DOCUMENTS, strict=True)]
-    turned = [np.concatenate(np.split(part, 3)[::-1]) for part in values(backwards[::-1])]
-    for other in (values(small.score(QUERIES, DOCUMENTS)), values(alone), turned):
+    backwards = Reranker(**options, tokens_per_batch=200).score(
+        QUERIES[::-1], [section[::-1] for section in DOCUMENTS[::-1]]
+    )
+    single = [small.score([query], [documents])[0] for query, documents in zip(QUERIES, DOCUMENTS, strict=True)]
+    turned = [np.concatenate(np.split(section, 3)[::-1]) for section in values(backwards[::-1])]
+    for other in (values(small.score(QUERIES, DOCUMENTS)), values(single), turned):
         for one, two in zip(values(expected), other, strict=True):
             np.testing.assert_allclose(one, two, rtol=0, atol=TOLERANCE[precision])
     if precision == "fp32":
         rankings = [r.rerank_batch(QUERIES, DOCUMENTS) for r in (reference, small)]
-        order = [[[document.id for document in ranking.documents] for ranking in part] for part in rankings]
+        order = [[[document.id for document in ranking.documents] for ranking in section] for section in rankings]
         assert order[0] == order[1]
 
 

@@ -22,7 +22,7 @@ def job(number: int) -> tuple[str, list[str]]:
 
 
 def flat(ranking: Ranking) -> list[float]:
-    return [score for one in ranking.documents for s in one.sentences for score in s.scores.values()]
+    return [score for document in ranking.documents for s in document.sentences for score in s.scores.values()]
 
 
 def together(call: Callable[[int], list[float]]) -> list[list[float]]:
@@ -34,16 +34,16 @@ def together(call: Callable[[int], list[float]]) -> list[list[float]]:
         return [call(thread * CALLS + number) for number in range(CALLS)]
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return [found for part in pool.map(some, range(THREADS)) for found in part]
+        return [result for section in pool.map(some, range(THREADS)) for result in section]
 
 
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
 def test_many_threads_share_one_reranker(tiny_bundle: Path, tmp_path: Path, device: str, cached: bool) -> None:
     jobs = [job(number) for number in range(THREADS * CALLS)]
-    alone = Reranker(tiny_bundle, device="cpu", precision="fp32")
-    expected = [flat(alone.rerank(*one)) for one in jobs]
+    single = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    expected = [flat(single.rerank(*item)) for item in jobs]
     shared = Reranker(tiny_bundle, device=device, precision="fp32", cache=tmp_path / "cache" if cached else None)
     for _ in ("cold", "warm"):
-        for found, wanted in zip(together(lambda number: flat(shared.rerank(*jobs[number]))), expected, strict=True):
-            np.testing.assert_allclose(found, wanted, atol=1e-5)
+        for result, required in zip(together(lambda number: flat(shared.rerank(*jobs[number]))), expected, strict=True):
+            np.testing.assert_allclose(result, required, atol=1e-5)

@@ -135,8 +135,8 @@ def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> No
     ordered = Layout.of(("bm25",), ("a", "agreement"), ordering=frozenset({"agreement"}))
     assert weights.align_to(ordered).alpha == {"a": 1.0, "agreement": 0.0}
     assert weights.align_to(plain) == weights
-    nothing = Weights({"a": 1.0, "b": 0.0})
-    assert nothing.align_to(Layout.of(("bm25",), ("b", "a"))) == nothing
+    empty = Weights({"a": 1.0, "b": 0.0})
+    assert empty.align_to(Layout.of(("bm25",), ("b", "a"))) == empty
     named = Weights({"a": 1.0, "agreement": 2.0})
     assert named.align_to(ordered) == named
     assert Weights({"a": 1.0, "agreement": 0.0}).align_to(plain) == weights
@@ -145,11 +145,11 @@ def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> No
 
 
 def test_equal_weights_are_equal_whatever_the_order_and_have_equal_hashes() -> None:
-    one = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
-    other = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
-    assert one == other
-    assert len({one, other, replace(one, beta={"bm25": 2.0}), replace(one, sentence_list_beta={})}) == 3
-    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+    first = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
+    second = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
+    assert first == second
+    assert len({first, second, replace(first, beta={"bm25": 2.0}), replace(first, sentence_list_beta={})}) == 3
+    assert pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) == first
 
 
 def test_what_was_handed_over_can_be_changed_without_changing_them() -> None:

@@ -44,9 +44,9 @@ class Words(Perspective):
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> LuceneIndex:
     texts = [
-        f"The {word} is in a {other}. No {word} of patients {other} is."
+        f"The {word} is in a {second}. No {word} of patients {second} is."
         for word in SUBJECTS
-        for other in ("placebo", "attack")
+        for second in ("placebo", "attack")
     ]
     folder = tmp_path_factory.mktemp("corpus") / "index"
     build_index([Document(str(number), abstract=text) for number, text in enumerate(texts)], folder)
@@ -62,20 +62,20 @@ def score(
 
 
 def test_questions_together_and_one_by_one_give_the_same(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
-    found = {}
+    result = {}
     for at_once in (1, 3 * SENTENCES, 1000):
         reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", pairs_at_once=at_once)
         journal = Journal(tmp_path / str(at_once), {})
-        found[at_once] = list(score_questions(QUESTIONS, index, reranker, journal, candidates=2))
-        assert [question for question, _ in found[at_once]] == QUESTIONS
+        result[at_once] = list(score_questions(QUESTIONS, index, reranker, journal, candidates=2))
+        assert [question for question, _ in result[at_once]] == QUESTIONS
         assert list(journal.records) == [question.id for question in QUESTIONS]
     for at_once in (3 * SENTENCES, 1000):
-        for (question, together), (_, alone) in zip(found[at_once], found[1], strict=True):
+        for (question, together), (_, single) in zip(result[at_once], result[1], strict=True):
             assert together.query == question.body
-            assert together.documents == alone.documents
-            assert together.sentences == alone.sentences
+            assert together.documents == single.documents
+            assert together.sentences == single.sentences
             assert len(together.sentences) == SENTENCES
-            np.testing.assert_allclose(together.columns.sentences, alone.columns.sentences, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(together.columns.sentences, single.columns.sentences, rtol=0, atol=1e-5)
 
 
 def test_a_result_comes_as_soon_as_its_questions_are_scored(index: LuceneIndex, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_result_comes_as_soon_as_its_questions_are_scored(index: LuceneIndex, 
 
 
 def test_an_interrupt_loses_only_the_questions_in_flight(index: LuceneIndex, tmp_path: Path) -> None:
-    whole = score(index, tmp_path / "whole", Words())
+    complete = score(index, tmp_path / "whole", Words())
     with pytest.raises(KeyboardInterrupt):
         score(index, tmp_path / "journal", Words(stop_at="cell"))
     with Journal(tmp_path / "journal", {}) as journal:
@@ -96,33 +96,35 @@ def test_an_interrupt_loses_only_the_questions_in_flight(index: LuceneIndex, tmp
     with open(tmp_path / "journal", "a") as stream:
         stream.write('{"id": "q2", "query"')  # killed in the middle of a line
     words = Words()
-    again = score(index, tmp_path / "journal", words)
+    repeated = score(index, tmp_path / "journal", words)
     assert sorted(words.asked) == sorted(question.body for question in QUESTIONS[2:])
-    assert [(question, one.to_record()) for question, one in again] == [(q, one.to_record()) for q, one in whole]
+    assert [(question, item.to_record()) for question, item in repeated] == [
+        (q, item.to_record()) for q, item in complete
+    ]
 
 
 def test_questions_in_the_journal_are_not_scored_wherever_they_stand(index: LuceneIndex, tmp_path: Path) -> None:
     score(index, tmp_path / "journal", Words(), [QUESTIONS[4], QUESTIONS[1]])
     changed = [*QUESTIONS[:4], Question("q4", "is placebo in a cell"), QUESTIONS[5]]
     words = Words()
-    found = score(index, tmp_path / "journal", words, changed, at_once=100)
-    assert [question for question, _ in found] == changed
-    assert [one.query for _, one in found] == [question.body for question in changed]
+    result = score(index, tmp_path / "journal", words, changed, at_once=100)
+    assert [question for question, _ in result] == changed
+    assert [item.query for _, item in result] == [question.body for question in changed]
     assert sorted(words.asked) == sorted(question.body for question in changed if question.id != "q1")
 
 
 def test_what_the_journal_gives_back_is_what_was_scored(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
-    found = []
+    result = []
     for _ in range(2):
         with Journal(tmp_path / "journal", {}) as journal:
-            found.append(list(score_questions(QUESTIONS, index, reranker, journal, candidates=2)))
-    first, again = found
-    for (_, one), (_, other) in zip(first, again, strict=True):
-        assert one.sentences == other.sentences
-        assert one.columns.sentences.tobytes() == other.columns.sentences.tobytes()
-        assert one.lexical.tobytes() == other.lexical.tobytes()
-        assert one.columns.documents.tobytes() == other.columns.documents.tobytes()
+            result.append(list(score_questions(QUESTIONS, index, reranker, journal, candidates=2)))
+    first, repeated = result
+    for (_, item), (_, second) in zip(first, repeated, strict=True):
+        assert item.sentences == second.sentences
+        assert item.columns.sentences.tobytes() == second.columns.sentences.tobytes()
+        assert item.lexical.tobytes() == second.lexical.tobytes()
+        assert item.columns.documents.tobytes() == second.columns.documents.tobytes()
 
 
 def test_every_changed_byte_of_the_journal_is_computed_anew(index: LuceneIndex, tmp_path: Path) -> None:
@@ -131,9 +133,9 @@ def test_every_changed_byte_of_the_journal_is_computed_anew(index: LuceneIndex, 
 
     def read() -> list[Any]:
         before = path.read_bytes()
-        found = [(question, one.to_record()) for question, one in score(index, path, Words())]
+        result = [(question, item.to_record()) for question, item in score(index, path, Words())]
         path.write_bytes(before)
-        return found
+        return result
 
     check_flips([path], read)
 
@@ -185,7 +187,7 @@ def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents()
 def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None:
     """Equal sentences come in the order of their documents, and inside one in that of its text."""
     documents = [Document(name, abstract="One. Two.") for name in "abc"]
-    sentences = [Sentence(one.id, "abstract", *place, "") for one in documents for place in ((0, 4), (5, 9))]
+    sentences = [Sentence(item.id, "abstract", *position, "") for item in documents for position in ((0, 4), (5, 9))]
     scores = np.array([[1.0, 1.0, 2.0, 1.0, 9.0, 9.0]]).T  # of a, b and c
     columns = Columns(
         layout=Layout.of(("bm25",), ("o",)),
@@ -196,9 +198,9 @@ def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
     by_first = System("first", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0))
-    found = answer(Question("q", "?"), scored, by_first, documents=2, snippets=3)
-    assert found.documents == ("b", "a")
-    assert [(one.document, one.begin, one.end) for one in found.snippets or ()] == [
+    result = answer(Question("q", "?"), scored, by_first, documents=2, snippets=3)
+    assert result.documents == ("b", "a")
+    assert [(item.document, item.begin, item.end) for item in result.snippets or ()] == [
         ("b", 0, 4),
         ("b", 5, 9),
         ("a", 0, 4),

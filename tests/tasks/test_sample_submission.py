@@ -20,14 +20,14 @@ def test_the_main_job_answers_as_before(tmp_path: Path) -> None:
     output = tmp_path / "submission.json"
     options = ["--precision", "fp32", "--candidates", "5", "--no-cache", "--quiet", "--output", str(output)]
     subprocess.run([sys.executable, str(ROOT / "experiments/bioasq.py"), *options], check=True, capture_output=True)
-    found = {one["id"]: one for one in json.loads(output.read_text(encoding="utf-8"))["questions"]}
-    assert set(found) == set(EXPECTED)
+    result = {item["id"]: item for item in json.loads(output.read_text(encoding="utf-8"))["questions"]}
+    assert set(result) == set(EXPECTED)
     for name, expected in EXPECTED.items():
         snippets = [
-            [_id(one["document"]), one["beginSection"], one["offsetInBeginSection"], one["offsetInEndSection"]]
-            for one in found[name]["snippets"][:3]
+            [_id(item["document"]), item["beginSection"], item["offsetInBeginSection"], item["offsetInEndSection"]]
+            for item in result[name]["snippets"][:3]
         ]
-        assert [_id(url) for url in found[name]["documents"]] == expected["documents"], name
+        assert [_id(url) for url in result[name]["documents"]] == expected["documents"], name
         assert snippets == expected["snippets"], name
 
 

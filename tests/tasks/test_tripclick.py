@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_groups_and_their_judgements(folder: Path) -> None:
     head, torso, tail = read_groups(folder, "val")
-    assert [(one.id, one.body) for one in tail.queries] == [("21", "query 21"), ("22", "query 22")]
+    assert [(query.id, query.body) for query in tail.queries] == [("21", "query 21"), ("22", "query 22")]
     assert head.qrels == {"01": {"d1": 3, "d3": 1}}  # by DCTR
     assert torso.qrels["12"] == {"d1": 1, "d2": 0}
     (folder / "qrels/qrels.dctr.head.val.txt").unlink()
@@ -36,15 +36,15 @@ def test_groups_and_their_judgements(folder: Path) -> None:
     (folder / "topics/topics.tail.val.txt").unlink()
     (folder / "topics/topics.tail.val.tsv").write_text("21\tquery 21\n")
     tail = read_group(folder, "tail", "val")
-    assert ([one.id for one in tail.queries], set(tail.qrels)) == (["21"], {"21"})
+    assert ([query.id for query in tail.queries], set(tail.qrels)) == (["21"], {"21"})
 
 
 def test_judged_at_10_by_hand() -> None:
     """Three of four, and one of ten: what is judged irrelevant counts, too; an unanswered query is 0."""
     qrels = {"a": {"x": 1, "y": 0, "z": 2}, "b": {"x": 1}, "c": {"x": 1}}
     run = {"a": {"x": 4.0, "y": 3.0, "z": 2.0, "w": 1.0}, "b": {f"d{i}": -i for i in range(9)} | {"x": -9.5, "y": -10}}
-    found = evaluate_run(qrels, run, ["Judged@10"])
-    assert found == {"Judged@10": pytest.approx((3 / 4 + 1 / 10 + 0) / 3)}
+    result = evaluate_run(qrels, run, ["Judged@10"])
+    assert result == {"Judged@10": pytest.approx((3 / 4 + 1 / 10 + 0) / 3)}
 
 
 def test_a_table_has_a_row_for_each_system_and_three_measures_of_each_group(folder: Path) -> None:
@@ -87,9 +87,9 @@ def put(name: str, text: str) -> Callable[[Path], None]:
 )  # fmt: skip
 def test_what_is_missing_or_wrong_is_one_sentence(folder: Path, fault: Callable[[Path], None], message: str) -> None:
     fault(folder)
-    with pytest.raises(InputError, match=message) as found:
+    with pytest.raises(InputError, match=message) as result:
         read_groups(folder, "val")
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)
 
 
 def test_a_run_of_other_queries(folder: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_run_of_other_queries(folder: Path) -> None:
 def test_half_a_gzip(folder: Path) -> None:
     import gzip
 
-    whole = gzip.compress((folder / "qrels/qrels.raw.tail.val.txt").read_bytes())
+    complete = gzip.compress((folder / "qrels/qrels.raw.tail.val.txt").read_bytes())
     (folder / "qrels/qrels.raw.tail.val.txt").unlink()
-    (folder / "qrels/qrels.raw.tail.val.txt.gz").write_bytes(whole[: len(whole) // 2])
+    (folder / "qrels/qrels.raw.tail.val.txt.gz").write_bytes(complete[: len(complete) // 2])
     with pytest.raises(InputError, match=r"qrels\.raw\.tail\.val\.txt\.gz.*"):
         read_groups(folder, "val")

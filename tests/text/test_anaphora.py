@@ -46,21 +46,23 @@ def test_what_does_not(text: str) -> None:
 
 
 def rows(*documents: Document) -> list[int]:
-    split = [(number, one) for number, document in enumerate(documents) for one in sentences(document)]
-    return antecedents([one for _, one in split], np.array([number for number, _ in split], np.int64)).tolist()
+    split = [(number, sentence) for number, document in enumerate(documents) for sentence in sentences(document)]
+    return antecedents(
+        [sentence for _, sentence in split], np.array([number for number, _ in split], np.int64)
+    ).tolist()
 
 
 def test_the_nearest_sentence_that_names_something_or_the_title() -> None:
     first = Document("1", "Cystic fibrosis", "It is rare. It is caused by CFTR. CFTR is a gene. Its length is known.")
-    other = Document("2", "", "It has no title. They do not help.")
+    second = Document("2", "", "It has no title. They do not help.")
     titled = Document("3", "It is a title", "The drug works.")
-    assert rows(first, other, titled) == [0, 0, 0, 3, 3, 5, 6, 7, 7]
+    assert rows(first, second, titled) == [0, 0, 0, 3, 3, 5, 6, 7, 7]
 
 
 @given(st.lists(st.sampled_from(["It is rare.", "CFTR is long.", "They work.", "Adults came."])))
 def test_an_antecedent_is_earlier_of_the_same_document_and_names_something(texts: list[str]) -> None:
     abstract = " ".join(texts)
-    split = [one for number in "12" for one in sentences(Document(number, "", abstract))]
+    split = [sentence for number in "12" for sentence in sentences(Document(number, "", abstract))]
     document_of = np.repeat([0, 1], len(split) // 2)
     for row, named in enumerate(antecedents(split, document_of).tolist()):
         if named != row:

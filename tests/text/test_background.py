@@ -40,7 +40,7 @@ def test_shipped_frequencies_know_rare_words_from_common_ones() -> None:
 def test_a_rare_word_of_the_query_counts_though_every_candidate_but_one_has_it() -> None:
     docs = ["Patients with cystic fibrosis.", "Fibrosis of the cystic duct.", "Patients of another study."]
     ranked = rerank("cystic fibrosis patients", docs)
-    scores = {one.id: one.scores["bm25"] for one in ranked}
+    scores = {item.id: item.scores["bm25"] for item in ranked}
     assert scores["1"] > 2 * scores["2"]
 
 

@@ -47,8 +47,8 @@ def test_other_texts_are_as_they_are(text: str) -> None:
 
 @given(st.text("ab-‐\nﬁ\u00ad \u200b"))
 def test_no_letter_is_lost(text: str) -> None:
-    letters = [one for one in text.replace("ﬁ", "fi") if one.isalpha()]
-    assert [one for one in legible(text) if one.isalpha()] == letters
+    letters = [item for item in text.replace("ﬁ", "fi") if item.isalpha()]
+    assert [item for item in legible(text) if item.isalpha()] == letters
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ def test_spans_are_ordered_and_lose_no_character(text: str) -> None:
 @given(ANY_TEXT, ANY_TEXT)
 def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
     document = Document("7", title, abstract)
-    found = sentences(document)
-    assert all(document.sections[s.section][s.begin : s.end] == s.text for s in found)
-    assert all(s.document == "7" for s in found)
-    assert [s.section for s in found] == sorted((s.section for s in found), reverse=True)  # title, then abstract
+    result = sentences(document)
+    assert all(document.sections[s.section][s.begin : s.end] == s.text for s in result)
+    assert all(s.document == "7" for s in result)
+    assert [s.section for s in result] == sorted((s.section for s in result), reverse=True)  # title, then abstract
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_cut_is_behind_a_pause_where_one_is_near() -> None:
 )
 def test_paragraphs_end_where_their_tags_say(expected: list[str]) -> None:
     text = "".join(expected)
-    assert pieces(text) == [one.strip() for one in expected]
+    assert pieces(text) == [item.strip() for item in expected]
 
 
 def test_a_report_keeps_what_never_ends_whole() -> None:
@@ -188,9 +188,9 @@ def test_long_texts_take_seconds_at_most(text: str) -> None:
 )
 def test_a_reports_spans_lose_no_character_either(text: str) -> None:
     spans = split(text, splitting="report")
-    assert all(one[1] <= other[0] for one, other in pairwise(spans))
-    found = [text[begin:end] for begin, end in spans]
-    assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    result = [text[begin:end] for begin, end in spans]
+    assert re.sub(r"\s", "", "".join(result)) == re.sub(r"\s", "", text)
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,10 @@ def _gold(generator: np.random.Generator, name: str, documents: int) -> Question
         for _ in range(int(generator.integers(0, 3))):
             sections = generator.choice(["title", "abstract", "abstract"], 2).tolist()
             begin = int(generator.integers(0, 50))
-            place: Any = (None, None) if generator.random() < 0.05 else (begin, begin + int(generator.integers(-1, 20)))
-            snippets.append(Snippet(document, *sections, *place, "text"))
+            position: Any = (
+                (None, None) if generator.random() < 0.05 else (begin, begin + int(generator.integers(-1, 20)))
+            )
+            snippets.append(Snippet(document, *sections, *position, "text"))
     return Question(name, f"body of {name}", "list", tuple(golden), tuple(snippets))
 
 
@@ -72,11 +74,11 @@ def learnable() -> Dataset:
     """Sixty questions in which column a says what is golden, column b and BM25 say nothing."""
     pairs = random_pairs(7, 60, documents=12, touching=False)
     generator = np.random.default_rng(1)
-    found = []
+    result = []
     for question, scored in pairs:
         golden = set(question.documents or ())
         helpful = np.array([float(sentence.document in golden) for sentence in scored.sentences])
         noise = generator.random((len(helpful), 2))
         scores = np.column_stack([helpful * 0.4 + noise[:, 0] * 0.6, noise[:, 1] * 5])
-        found.append((question, replace(scored, columns=replace(scored.columns, sentences=scores))))
-    return Dataset.collect(found, {"perspectives": {"a": "1", "b": "2"}})
+        result.append((question, replace(scored, columns=replace(scored.columns, sentences=scores))))
+    return Dataset.collect(result, {"perspectives": {"a": "1", "b": "2"}})

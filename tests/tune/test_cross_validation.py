@@ -36,9 +36,9 @@ QUICK = replace(PLAN, calls=2)
 
 
 def test_folds_hold_every_question_once() -> None:
-    parts = split(11, 3, seed=0)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(11))
-    assert {len(part) for part in parts} == {3, 4}
+    sections = split(11, 3, seed=0)
+    assert sorted(np.concatenate(sections).tolist()) == list(range(11))
+    assert {len(section) for section in sections} == {3, 4}
     with pytest.raises(InputError, match="1 question cannot be held out in 5 folds"):
         split(1, 5, 0)
     with pytest.raises(InputError, match="the number of folds is 1"):
@@ -57,9 +57,13 @@ def test_weights_that_saw_one_of_the_sets_have_seen_the_questions(learnable: Dat
     first, second = replace(learnable, data="one"), replace(learnable.subset(range(0, 60, 2)), data="two")
     objective = Objective(Dataset.concat([first, second]))
     space = Space.of(objective.scored.columns)
-    for made_by, seen in [({"data": "one"}, True), ({"data": "x", "sets": ["y", "two"]}, True), ({"data": "z"}, False)]:
+    for made_by, recorded in [
+        ({"data": "one"}, True),
+        ({"data": "x", "sets": ["y", "two"]}, True),
+        ({"data": "z"}, False),
+    ]:
         old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, made_by=made_by)
-        assert cross_validate(objective, space, PLAN, old, folds=2).was_seen is seen
+        assert cross_validate(objective, space, PLAN, old, folds=2).was_seen is recorded
 
 
 def test_a_question_counts_with_its_mean_by_hand() -> None:
@@ -69,15 +73,15 @@ def test_a_question_counts_with_its_mean_by_hand() -> None:
 
 def test_every_question_is_measured_by_weights_tuned_without_it(learnable: Dataset) -> None:
     objective = Objective(learnable)
-    parts = split(60, 3, seed=0)
-    seen = []
+    sections = split(60, 3, seed=0)
+    recorded = []
 
     def fit(part: Objective, number: int) -> Weights:
-        seen.append({question.id for question in part.scored.questions})
+        recorded.append({question.id for question in part.scored.questions})
         return Weights({"a": 1.0, "b": float(number)})
 
-    values, weights = held_out(objective, parts, fit)
-    for part, ids, tuned in zip(parts, seen, weights, strict=True):
+    values, weights = held_out(objective, sections, fit)
+    for part, ids, tuned in zip(sections, recorded, weights, strict=True):
         assert ids.isdisjoint(learnable.questions[number].id for number in part)
         assert len(ids) + len(part) == 60
         np.testing.assert_allclose(values[part], objective.per_question(tuned)[part])
@@ -86,8 +90,8 @@ def test_every_question_is_measured_by_weights_tuned_without_it(learnable: Datas
 @pytest.mark.parametrize(("change", "version"), [({"documents": (), "snippets": ()}, 8), ({"documents": ()}, 9)])
 def test_a_question_without_gold_may_be_a_fold(learnable: Dataset, change: dict[str, tuple[()]], version: int) -> None:
     """Alone it cannot be judged, or counts for nothing; among the others it is measured as ever."""
-    first, *rest = learnable.subset(range(12, 20)).questions
-    scored = replace(learnable.subset(range(12, 20)), questions=(replace(first, **change), *rest))
+    first, *remainder = learnable.subset(range(12, 20)).questions
+    scored = replace(learnable.subset(range(12, 20)), questions=(replace(first, **change), *remainder))
     objective = Objective(scored, version=version)
     weights = Weights({"a": 1.0, "b": 0.5})
     values, _ = held_out(objective, split(8, 8, seed=0), lambda *_: weights)
@@ -102,9 +106,9 @@ def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
     """Gold in one fold alone, of the plan's seed, leaves nothing to tune on where that fold is held out."""
     scored, seed = learnable.subset(np.flatnonzero(reachable(Objective(learnable, measure)))[:8]), 3
     fold = folds_of(scored, 2, seed)[1]
-    assert not any(np.array_equal(fold, other) for other in folds_of(scored, 2, seed=0))
-    bare = [replace(one, documents=(), snippets=()) for one in scored.questions]
-    questions = tuple(scored.questions[number] if number in fold else one for number, one in enumerate(bare))
+    assert not any(np.array_equal(fold, second) for second in folds_of(scored, 2, seed=0))
+    bare = [replace(first, documents=(), snippets=()) for first in scored.questions]
+    questions = tuple(scored.questions[number] if number in fold else first for number, first in enumerate(bare))
     objective = Objective(replace(scored, questions=questions), measure)
     with pytest.raises(InputError) as caught:
         check_folds(objective, 2, 0.05, seed)
@@ -149,12 +153,12 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
     wrong = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})
     evidence = cross_validate(objective, space, PLAN, wrong, folds=3)
     assert evidence.better
-    found = search(objective, space, PLAN)
+    result = search(objective, space, PLAN)
     path = tmp_path / "weights.json"
     wrong.save(path)
-    assert adopt(path, signed(found, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
+    assert adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
     weights = Weights.load(path)
-    assert weights == found.weights
+    assert weights == result.weights
     assert weights.made_by["measure"] == ["document-map", 9]
     assert weights.made_by["perspectives"] == {"a": "1", "b": "2"}
     assert weights.made_by["held_out"]["better"] is True
@@ -197,11 +201,11 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
     objective, space = Objective(scored), Space.of(scored.columns)
     old = Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})
     quick = replace(PLAN, calls=2, loops=1)
-    for data, seen in (("0123", True), ("4567", False)):
+    for data, recorded in (("0123", True), ("4567", False)):
         fitted = replace(old, made_by={"data": data})
         evidence = cross_validate(objective, space, quick, fitted, folds=2)
-        assert evidence.was_seen is evidence.to_dict()["seen"] is seen
-        assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is seen
+        assert evidence.was_seen is evidence.to_dict()["seen"] is recorded
+        assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is recorded
 
 
 def calibrated(tiny_bundle: Path, folder: Path, weights: Weights) -> Path:

@@ -103,8 +103,8 @@ def test_every_changed_byte_is_refused_or_changes_nothing(scored_set: Dataset, t
         return loaded.columns.layout, loaded.made_by, loaded.data, loaded.questions
 
     assert check_flips([tmp_path / "scored/manifest.json"], read) > 80
-    others = [path for path in sorted((tmp_path / "scored").iterdir()) if path.name != "manifest.json"]
-    assert check_flips(others, read) == FLIPS
+    alternatives = [path for path in sorted((tmp_path / "scored").iterdir()) if path.name != "manifest.json"]
+    assert check_flips(alternatives, read) == FLIPS
 
 
 def test_a_subset_is_what_scoring_those_questions_gives(scored_set: Dataset) -> None:
@@ -113,21 +113,21 @@ def test_a_subset_is_what_scoring_those_questions_gives(scored_set: Dataset) -> 
 
 
 def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
-    parts = []
+    sections = []
     for number, name in enumerate(("a", "b")):
         both = scored_set.columns
         columns = replace(both, layout=Layout.of(("bm25",), (name,)), sentences=both.sentences[:, [number]])
-        parts.append(replace(scored_set, columns=columns, made_by={"perspectives": {name: f"f{number + 1}"}}))
-    joined = parts[0].join_columns(parts[1])
+        sections.append(replace(scored_set, columns=columns, made_by={"perspectives": {name: f"f{number + 1}"}}))
+    joined = sections[0].join_columns(sections[1])
     weights = Weights({"a": 0.3, "b": 0.7})
     assert np.array_equal(blend(joined.columns, weights).documents, blend(scored_set.columns, weights).documents)
     assert joined.made_by["perspectives"] == scored_set.made_by["perspectives"]
     with pytest.raises(InputError, match=r"different question sets \('empty' is in one of them only\)"):
-        parts[0].join_columns(parts[1].subset([0, 2]))
+        sections[0].join_columns(sections[1].subset([0, 2]))
     with pytest.raises(InputError, match="different candidates or sentences"):
-        parts[0].join_columns(replace(parts[1], begin=parts[1].begin + 1))
+        sections[0].join_columns(replace(sections[1], begin=sections[1].begin + 1))
     with pytest.raises(InputError, match="both sets have the perspective 'a'"):
-        parts[0].join_columns(parts[0])
+        sections[0].join_columns(sections[0])
 
 
 def test_a_document_column_of_both_sets_is_one_column_or_refused(scored_set: Dataset) -> None:
@@ -150,15 +150,15 @@ def test_a_document_column_of_both_sets_is_one_column_or_refused(scored_set: Dat
         joined.columns.first_stage.tolist() == scored_set.columns.first_stage.tolist()
     )  # other first stages may find the same
     assert joined.made_by["perspectives"] == {"a": "f", "dense": "1", "c": "f"}
-    for other in (theirs(dense, "2"), theirs(dense + 1, "1")):
+    for second in (theirs(dense, "2"), theirs(dense + 1, "1")):
         with pytest.raises(InputError, match=r"both sets have the document column 'dense', .* give each column once"):
-            mine.join_columns(other)
+            mine.join_columns(second)
 
 
 def test_what_made_columns_that_are_not_there_is_left_out(scored_set: Dataset) -> None:
     columns = replace(scored_set.columns, layout=Layout.of(("bm25",), ("c", "d")))
-    other = replace(scored_set, columns=columns, made_by={"perspectives": {"c": "f3", "d": "f4", "a": "f5"}})
-    joined = scored_set.join_columns(other)
+    second = replace(scored_set, columns=columns, made_by={"perspectives": {"c": "f3", "d": "f4", "a": "f5"}})
+    joined = scored_set.join_columns(second)
     assert joined.made_by["perspectives"] == {"a": "f1", "b": "f2", "c": "f3", "d": "f4"}
 
 
@@ -167,8 +167,8 @@ def test_what_either_set_read_in_passages_is_so_in_both(scored_set: Dataset) -> 
     first, second = (np.arange(10) == row for row in (2, 7))
     of_documents = [np.arange(5) == row for row in (0, 4)]
     mine = replace(scored_set, in_passages=first, documents_in_passages=of_documents[0])
-    other = replace(scored_set, columns=columns, in_passages=second, documents_in_passages=of_documents[1])
-    joined = mine.join_columns(other)
+    alternative = replace(scored_set, columns=columns, in_passages=second, documents_in_passages=of_documents[1])
+    joined = mine.join_columns(alternative)
     assert np.flatnonzero(joined.in_passages).tolist() == [2, 7]
     assert np.flatnonzero(joined.documents_in_passages).tolist() == [0, 4]
 
@@ -176,9 +176,9 @@ def test_what_either_set_read_in_passages_is_so_in_both(scored_set: Dataset) -> 
 def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Callable[..., Any]) -> None:
     first, second = (Dataset.collect(make_pairs(seed), {"perspectives": {"a": "1", "b": "2"}}) for seed in (1, 2))
     both, weights = Dataset.concat([first, second]), Weights({"a": 0.3, "b": 0.7})
-    apart = [Objective(one, "document-sentence-map").per_question(weights) for one in (first, second)]
+    separated = [Objective(item, "document-sentence-map").per_question(weights) for item in (first, second)]
     assert np.array_equal(
-        Objective(both, "document-sentence-map").per_question(weights), np.concatenate(apart), equal_nan=True
+        Objective(both, "document-sentence-map").per_question(weights), np.concatenate(separated), equal_nan=True
     )
     assert Dataset.concat([first]) is first
     assert both.data not in {first.data, second.data}

@@ -26,17 +26,17 @@ def test_the_curve_that_made_the_labels_is_found() -> None:
     generator = np.random.default_rng(0)
     scores = generator.normal(3.0, 5.0, 20_000)
     relevant = generator.random(20_000) < expit(0.7 * scores - 1.5)
-    found = platt(scores, relevant)
-    assert found.slope == pytest.approx(0.7, abs=0.05)
-    assert found.intercept == pytest.approx(-1.5, abs=0.1)
+    result = platt(scores, relevant)
+    assert result.slope == pytest.approx(0.7, abs=0.05)
+    assert result.intercept == pytest.approx(-1.5, abs=0.1)
 
 
 def test_the_mean_probability_is_the_share_of_relevant_ones() -> None:
     scores = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     relevant = np.array([False, False, True, False, True, True])
-    found = platt(scores, relevant)
+    result = platt(scores, relevant)
     # at the optimum the probabilities add up to Platt's targets: 3·4/5 + 3·1/5
-    assert sum(map(found, scores.tolist())) == pytest.approx(3.0, abs=1e-6)
+    assert sum(map(result, scores.tolist())) == pytest.approx(3.0, abs=1e-6)
 
 
 def test_scores_that_separate_keep_a_finite_slope() -> None:
@@ -62,24 +62,24 @@ def rising(seed: int = 1) -> Dataset:
 
 
 def test_both_maps_and_what_they_were_fitted_on() -> None:
-    found = fit_relevance(rising(), Weights.equal(["a", "b"]))
-    assert found.fitted
-    assert found.made_by["questions"] == 40
+    result = fit_relevance(rising(), Weights.equal(["a", "b"]))
+    assert result.fitted
+    assert result.made_by["questions"] == 40
     for level in ("document", "sentence"):
-        assert 0 < found.made_by[level]["golden"] < found.made_by[level]["judged"]
-        assert found.made_by[level]["recall at 0.5"] > 0.5
-    assert found.document.slope > 0
+        assert 0 < result.made_by[level]["golden"] < result.made_by[level]["judged"]
+        assert result.made_by[level]["recall at 0.5"] > 0.5
+    assert result.document.slope > 0
 
 
 def test_precision_and_recall_at_half_by_their_definitions() -> None:
     scored, weights = rising(), Weights.equal(["a", "b"])
-    found, blended, judged = fit_relevance(scored, weights), blend(scored.columns, weights), judge(scored)
+    result, blended, judged = fit_relevance(scored, weights), blend(scored.columns, weights), judge(scored)
     for name, curve, scores, golden in (
-        ("document", found.document, blended.documents, judged.relevant),
-        ("sentence", found.sentence, blended.sentences, judged.overlaps),
+        ("document", result.document, blended.documents, judged.relevant),
+        ("sentence", result.sentence, blended.sentences, judged.overlaps),
     ):
         above = np.array([curve(score) >= 0.5 for score in scores.tolist()])
-        hits, said = np.count_nonzero(above & golden), found.made_by[name]
+        hits, said = np.count_nonzero(above & golden), result.made_by[name]
         assert said["precision at 0.5"] == pytest.approx(hits / np.count_nonzero(above))
         assert said["recall at 0.5"] == pytest.approx(hits / np.count_nonzero(golden))
 

@@ -27,8 +27,8 @@ def test_a_question_is_answered_alone_as_among_others(learnable: Dataset, learne
     ranker = LearnedRanker.fit(objective, learner)
     together = objective.per_question(ranker.answers(objective))
     for number in np.flatnonzero(together > 0):
-        alone = objective.restricted([int(number)])
-        np.testing.assert_allclose(alone.per_question(ranker.answers(alone)), together[[number]])
+        single = objective.restricted([int(number)])
+        np.testing.assert_allclose(single.per_question(ranker.answers(single)), together[[number]])
 
 
 def test_features_of_sentences_by_hand() -> None:

@@ -75,8 +75,8 @@ def test_equal_to_the_official_measures(
     expected = question_measures(gold, submission, version=version)
     scored_set = Dataset.collect(pairs)
     for name, (level, field) in OFFICIAL.items():
-        found = Objective(scored_set, name, version=version).per_question(weights)
-        counts = dict(zip([question.id for question in gold], found, strict=True))
+        result = Objective(scored_set, name, version=version).per_question(weights)
+        counts = dict(zip([question.id for question in gold], result, strict=True))
         official = dict(zip(expected[level].questions, getattr(expected[level], field), strict=True))
         assert {name for name, value in counts.items() if not np.isnan(value)} == set(official)
         np.testing.assert_allclose([counts[name] for name in official], [*official.values()], rtol=0, atol=1e-9)
@@ -99,16 +99,16 @@ def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any]
         qrels[question.id] = {
             f"{s.document} {s.section} {s.begin}": 1
             for s in scored.sentences
-            if any((s.document, s.section) == place[:2] and s.begin < place[3] and place[2] < s.end for place in spans)
+            if any((s.document, s.section) == span[:2] and s.begin < span[3] and span[2] < s.end for span in spans)
         }
         submitted = answer(question, scored, System("blend", weights)).snippets or ()
         names = [f"{item.document} {item.begin_section} {item.begin}" for item in submitted]
-        run[question.id] = {name: 1.0 - place / 100 for place, name in enumerate(names)}
+        run[question.id] = {name: 1.0 - span / 100 for span, name in enumerate(names)}
     if not any(qrels.values()):
         return
     expected = evaluate_queries(qrels, run, ["AP@10"])["AP@10"]
-    found = Objective(Dataset.collect(pairs), "sentence-map").per_question(weights)
-    np.testing.assert_allclose(found, [expected[question.id] for question, _ in pairs], rtol=0, atol=1e-9)
+    result = Objective(Dataset.collect(pairs), "sentence-map").per_question(weights)
+    np.testing.assert_allclose(result, [expected[question.id] for question, _ in pairs], rtol=0, atol=1e-9)
 
 
 @pytest.fixture
@@ -139,18 +139,18 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
 
 
 def test_all_relevant_sentences_count_in_sentence_map_also_beyond_ten(six: Dataset) -> None:
-    ones, begin = np.ones(12), np.arange(12) * 10
-    columns = replace(six.columns, sentences=ones[:, None], document_of=np.zeros(12, np.int64))
+    items, begin = np.ones(12), np.arange(12) * 10
+    columns = replace(six.columns, sentences=items[:, None], document_of=np.zeros(12, np.int64))
     question = replace(six.questions[0], documents=("x",), snippets=(Snippet("x", "title", "title", 0, 120, ""),))
-    places = {"begin": begin, "end": begin + 8, "sections": np.repeat("title", 12)}
-    twelve = replace(six, questions=(question,), columns=columns, **places, lexical=ones, in_passages=ones < 0)
+    positions = {"begin": begin, "end": begin + 8, "sections": np.repeat("title", 12)}
+    twelve = replace(six, questions=(question,), columns=columns, **positions, lexical=items, in_passages=items < 0)
     assert Objective(twelve, "sentence-map")(Weights({"a": 1.0})) == pytest.approx(10 / 12)
 
 
 def test_clusters_join_what_touches_directly_or_through_others(six: Dataset) -> None:
-    found = clusters(six)
-    assert found[0] == found[1] >= 0
-    assert found[2:].tolist() == [-1, -1, -1, -1]
+    result = clusters(six)
+    assert result[0] == result[1] >= 0
+    assert result[2:].tolist() == [-1, -1, -1, -1]
 
 
 def test_a_sentence_that_only_touches_a_snippet_is_no_hit(six: Dataset) -> None:
@@ -166,11 +166,11 @@ def test_documents_without_a_sentence_are_measured_by_their_columns(learnable: D
     """As `blend` does: no sentence adds nothing, and none is a snippet."""
     columns, none = learnable.columns, np.zeros(0, np.int64)
     bare = replace(columns, sentences=np.zeros((0, 2)), document_of=none)
-    rest = {name: np.zeros(0, getattr(learnable, name).dtype) for name in ("sections", "lexical", "in_passages")}
-    objective = Objective(replace(learnable, columns=bare, begin=none, end=none, **rest))
+    remainder = {name: np.zeros(0, getattr(learnable, name).dtype) for name in ("sections", "lexical", "in_passages")}
+    objective = Objective(replace(learnable, columns=bare, begin=none, end=none, **remainder))
     weights = Weights({"a": 1.0, "b": 0.0})
-    alone = Weights({"a": 0.0, "b": 0.0}, alpha_context=0.0, beta_sentences=0.0)
-    assert objective(weights) == Objective(learnable)(alone) > 0
+    single = Weights({"a": 0.0, "b": 0.0}, alpha_context=0.0, beta_sentences=0.0)
+    assert objective(weights) == Objective(learnable)(single) > 0
     assert (objective.answers(weights).snippets == -1).all()
 
 
@@ -206,8 +206,8 @@ def test_what_is_refused(learnable: Dataset) -> None:
 def test_documents_and_sentences_count_alike_in_their_common_measure(make_pairs: Callable[..., Any]) -> None:
     scored = Dataset.collect(make_pairs(4, 9))
     weights = Weights.equal(scored.columns.layout.sentences)
-    found = {
+    result = {
         name: Objective(scored, name).per_question(weights)
         for name in ("document-map", "sentence-map", "document-sentence-map")
     }
-    np.testing.assert_allclose(found["document-sentence-map"], (found["document-map"] + found["sentence-map"]) / 2)
+    np.testing.assert_allclose(result["document-sentence-map"], (result["document-map"] + result["sentence-map"]) / 2)

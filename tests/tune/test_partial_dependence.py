@@ -33,10 +33,10 @@ def test_dependence_passes_through_the_best_point(learnable: Dataset) -> None:
 def test_the_band_of_random_points_is_between_their_quartiles(learnable: Dataset) -> None:
     """Each number of samples has one point more than the one before it, whose values the means give away."""
     objective, space = Objective(learnable), Space.of(learnable.columns)
-    found = [dependence(objective, space, space.equal(), steps=3, samples=number)[0] for number in range(1, 6)]
-    sums = np.array([number * one.mean for number, one in enumerate(found, 1)])
+    result = [dependence(objective, space, space.equal(), steps=3, samples=number)[0] for number in range(1, 6)]
+    sums = np.array([number * item.mean for number, item in enumerate(result, 1)])
     values = np.diff(sums, axis=0, prepend=0.0)
-    np.testing.assert_allclose([found[-1].low, found[-1].high], np.quantile(values, [0.25, 0.75], axis=0))
+    np.testing.assert_allclose([result[-1].low, result[-1].high], np.quantile(values, [0.25, 0.75], axis=0))
 
 
 @pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
@@ -45,7 +45,7 @@ def test_the_parts_of_a_score_add_up(learnable: Dataset, context: str) -> None:
     shares = top_shares(Objective(learnable), space.weights(space.equal()))
     assert set(shares) == {"bm25", "a", "b", "context"}
     np.testing.assert_allclose(sum(shares.values())[:5], 1)
-    assert all((part >= -1e-12).all() for part in shares.values())
+    assert all((share >= -1e-12).all() for share in shares.values())
 
 
 def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> None:
@@ -66,13 +66,13 @@ def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: s
 
 def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
     objective, space = Objective(learnable), Space.of(learnable.columns)
-    found = search(objective, space, Plan(calls=4, loops=1, optimiser=RandomSearch))
-    plots.best_so_far(tmp_path / "best", {"one": [found.best_so_far] * 2, "two": [found.best_so_far]}, "MAP")
-    plots.weight_paths(tmp_path / "paths", space, found)
+    result = search(objective, space, Plan(calls=4, loops=1, optimiser=RandomSearch))
+    plots.best_so_far(tmp_path / "best", {"one": [result.best_so_far] * 2, "two": [result.best_so_far]}, "MAP")
+    plots.weight_paths(tmp_path / "paths", space, result)
     plots.partial_dependence(
-        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+        tmp_path / "dependence", dependence(objective, space, result.point, steps=2, samples=1), "MAP"
     )
-    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, result.weights))
     plots.bars(tmp_path / "bars", {"a": (0.1, -0.1, 0.2), "b": (0.0, -0.1, 0.1)}, "difference", zero=True)
     plots.learning_curve(tmp_path / "curve", [5, 10], {"tuned": np.ones((2, 3)), "equal": np.ones(1)}, "MAP")
     for name in ("best", "paths", "dependence", "shares", "bars", "curve"):
@@ -85,15 +85,15 @@ def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
 
 def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path: Path) -> None:
     generator, count = np.random.default_rng(0), len(learnable.columns.sentences)
-    more = {Column(f"p{number}", "sentence"): generator.random(count) for number in range(7)}
-    scored = replace(learnable, columns=learnable.columns.with_columns(more))
+    extended = {Column(f"p{number}", "sentence"): generator.random(count) for number in range(7)}
+    scored = replace(learnable, columns=learnable.columns.with_columns(extended))
     objective, space = Objective(scored), Space.of(scored.columns)
     assert len(space.alpha.names) == 10  # nine perspectives, and context
-    found = search(objective, space, Plan(calls=2, loops=1, optimiser=RandomSearch))
-    plots.weight_paths(tmp_path / "paths", space, found)
-    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, found.weights))
+    result = search(objective, space, Plan(calls=2, loops=1, optimiser=RandomSearch))
+    plots.weight_paths(tmp_path / "paths", space, result)
+    plots.shares_at_the_top(tmp_path / "shares", top_shares(objective, result.weights))
     plots.partial_dependence(
-        tmp_path / "dependence", dependence(objective, space, found.point, steps=2, samples=1), "MAP"
+        tmp_path / "dependence", dependence(objective, space, result.point, steps=2, samples=1), "MAP"
     )
     assert all((tmp_path / f"{name}.png").is_file() for name in ("paths", "shares", "dependence"))
     for look in (plots.look, plots.fill):

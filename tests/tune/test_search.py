@@ -58,29 +58,29 @@ def test_grid_search_visits_every_point_once() -> None:
 
 
 def test_alternation_finds_the_column_that_helps(objective: Objective, space: Space) -> None:
-    found = search(objective, space, QUICK)
-    assert found.value == max(trial.value for trial in found.trials) == found.best_so_far[-1]
-    assert found.value > found.trials[0].value + 0.03
-    assert objective(found.weights) == pytest.approx(found.value)
-    assert len(found.trials) == QUICK.budget == 41
-    assert [trial.half for trial in found.trials[1:21]] == ["beta"] * 10 + ["alpha"] * 10
-    shares = dict(zip(space.names, space.shares(found.point), strict=True))
+    result = search(objective, space, QUICK)
+    assert result.value == max(trial.value for trial in result.trials) == result.best_so_far[-1]
+    assert result.value > result.trials[0].value + 0.03
+    assert objective(result.weights) == pytest.approx(result.value)
+    assert len(result.trials) == QUICK.budget == 41
+    assert [trial.half for trial in result.trials[1:21]] == ["beta"] * 10 + ["alpha"] * 10
+    shares = dict(zip(space.names, space.shares(result.point), strict=True))
     assert shares["a"] > shares["b"]
 
 
 def test_a_half_moves_only_its_own_coordinates(objective: Objective, space: Space) -> None:
-    found = search(objective, space, QUICK)
+    result = search(objective, space, QUICK)
     blocks = space.blocks
-    for trial in found.trials[1:11]:
-        assert trial.point[blocks["alpha"]] == found.trials[0].point[blocks["alpha"]]
-    first_best = max(found.trials[:11], key=lambda trial: trial.value)
-    for trial in found.trials[11:21]:
+    for trial in result.trials[1:11]:
+        assert trial.point[blocks["alpha"]] == result.trials[0].point[blocks["alpha"]]
+    first_best = max(result.trials[:11], key=lambda trial: trial.value)
+    for trial in result.trials[11:21]:
         assert trial.point[blocks["beta"]] == first_best.point[blocks["beta"]]
 
 
 def test_it_ends_when_no_half_improves(objective: Objective, space: Space) -> None:
-    found = search(objective, space, replace(QUICK, loops=9, tolerance=10.0, optimiser=RandomSearch))
-    assert len(found.trials) == 1 + 2 * QUICK.calls
+    result = search(objective, space, replace(QUICK, loops=9, tolerance=10.0, optimiser=RandomSearch))
+    assert len(result.trials) == 1 + 2 * QUICK.calls
 
 
 class OnlyFirst(RandomSearch):
@@ -91,16 +91,16 @@ class OnlyFirst(RandomSearch):
 
 
 def test_it_goes_on_where_one_half_of_a_loop_improved(objective: Objective, space: Space) -> None:
-    found = search(objective, space, replace(QUICK, tolerance=1e-4, optimiser=OnlyFirst))
-    best = found.best_so_far
+    result = search(objective, space, replace(QUICK, tolerance=1e-4, optimiser=OnlyFirst))
+    best = result.best_so_far
     assert best[10] > best[0] + 1e-4
     assert best[20] == best[10]
-    assert len(found.trials) == QUICK.budget
+    assert len(result.trials) == QUICK.budget
 
 
 def test_where_all_weights_are_equally_good_the_first_ones_stay(learnable: Dataset, space: Space) -> None:
-    found = search(Objective(learnable, lambda answers: np.ones(60)), space, replace(QUICK, optimiser=RandomSearch))
-    assert found.point.tolist() == space.equal().tolist()
+    result = search(Objective(learnable, lambda answers: np.ones(60)), space, replace(QUICK, optimiser=RandomSearch))
+    assert result.point.tolist() == space.equal().tolist()
 
 
 class Stopping(Objective):
@@ -128,9 +128,9 @@ def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
     journal = Journal(tmp_path / "log", header)
     assert len(journal.records) == stop
     counting = Stopping(learnable)
-    found = search(counting, space, QUICK, journal=journal)
-    assert found.trials == expected.trials
-    assert found.weights == expected.weights
+    result = search(counting, space, QUICK, journal=journal)
+    assert result.trials == expected.trials
+    assert result.weights == expected.weights
     assert 10**9 - counting.left == QUICK.budget - stop  # nothing was evaluated twice
     assert search(counting, space, QUICK, journal=journal).trials == expected.trials
     assert 10**9 - counting.left == QUICK.budget - stop
@@ -138,33 +138,38 @@ def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
 
 def test_other_questions_or_limits_are_another_search(learnable: Dataset, space: Space) -> None:
     """A journal of the one is never taken for the other's."""
-    whole = replace(learnable, data="0123")
-    half = whole.subset(range(30))
-    objectives = [Objective(whole), Objective(half), Objective(whole, documents=3), Objective(whole, snippets=3)]
-    headers = [settings(one, space, QUICK) for one in objectives]
-    assert all(one != other for one, other in combinations(headers, 2))
+    complete = replace(learnable, data="0123")
+    half = complete.subset(range(30))
+    objectives = [
+        Objective(complete),
+        Objective(half),
+        Objective(complete, documents=3),
+        Objective(complete, snippets=3),
+    ]
+    headers = [settings(first, space, QUICK) for first in objectives]
+    assert all(first != second for first, second in combinations(headers, 2))
     assert {header["data"] for header in headers} == {"0123"}
-    assert headers[0] == settings(Objective(whole.subset(range(60))), space, QUICK)
+    assert headers[0] == settings(Objective(complete.subset(range(60))), space, QUICK)
 
 
 def test_the_same_questions_among_other_candidates_are_another_search(learnable: Dataset, space: Space) -> None:
     renamed = replace(learnable, documents=np.char.add(learnable.documents, "x"))
     twice = Dataset.concat([learnable, renamed])
-    one, other = (Objective(twice.subset(range(first, first + 60))) for first in (0, 60))
-    assert settings(one, space, QUICK) != settings(other, space, QUICK)
+    item, second = (Objective(twice.subset(range(first, first + 60))) for first in (0, 60))
+    assert settings(item, space, QUICK) != settings(second, space, QUICK)
 
 
 def test_another_seed_searches_elsewhere(objective: Objective, space: Space) -> None:
-    one, other = (search(objective, space, replace(QUICK, loops=1, seed=seed)) for seed in (0, 1))
-    assert one.trials[1:] != other.trials[1:]
+    first, second = (search(objective, space, replace(QUICK, loops=1, seed=seed)) for seed in (0, 1))
+    assert first.trials[1:] != second.trials[1:]
 
 
 def test_any_number_of_perspectives(learnable: Dataset) -> None:
     columns = learnable.columns
     for scores, names in ((columns.sentences[:, :1], ("a",)), (np.tile(columns.sentences, 3), tuple("abcdef"))):
         scored = replace(learnable, columns=replace(columns, sentences=scores, layout=Layout.of(("bm25",), names)))
-        found = search(Objective(scored), Space.of(scored.columns), replace(QUICK, optimiser=RandomSearch))
-        assert set(found.weights.alpha) == set(names)
+        result = search(Objective(scored), Space.of(scored.columns), replace(QUICK, optimiser=RandomSearch))
+        assert set(result.weights.alpha) == set(names)
 
 
 def test_what_is_refused(learnable: Dataset, space: Space) -> None:
@@ -175,9 +180,11 @@ def test_what_is_refused(learnable: Dataset, space: Space) -> None:
     with pytest.raises(InputError, match="the acquisition is 'UCB'; choose from EI, PI, LCB"):
         Bayesian(acquisition="UCB")  # type: ignore[arg-type]
     elsewhere = tuple(replace(question, documents=("99",), snippets=()) for question in learnable.questions)
-    for measure, what in (("document-map", "document"), ("snippet-f1", "snippet")):
+    for measure, description in (("document-map", "document"), ("snippet-f1", "snippet")):
         objective = Objective(replace(learnable, questions=elsewhere), measure)
-        with pytest.raises(InputError, match=f"none of the 60 questions has a golden {what} among its candidates"):
+        with pytest.raises(
+            InputError, match=f"none of the 60 questions has a golden {description} among its candidates"
+        ):
             search(objective, space, QUICK)
 
 
@@ -190,10 +197,10 @@ def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset)
         }
     )
     scored = replace(learnable, columns=columns)
-    found = search(Objective(scored, "document-map"), Space.of(columns), replace(QUICK, calls=20))
+    result = search(Objective(scored, "document-map"), Space.of(columns), replace(QUICK, calls=20))
     best = Objective(scored)(
         Weights(
             {"a": 0.0, "b": 0.0}, alpha_context=0.0, beta={"bm25": 0.0, "oracle": 1.0, "noise": 0.0}, beta_sentences=0.0
         )
     )
-    assert found.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))
+    assert result.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))

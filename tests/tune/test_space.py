@@ -34,8 +34,8 @@ def test_shares_add_up_and_keep_their_bounds(simplex: Simplex, coordinates: list
     assert shares.sum() == pytest.approx(1)
     assert (shares >= np.array(simplex.low) - 1e-9).all()
     assert (shares <= np.array(simplex.high) + 1e-9).all()
-    again = simplex.shares(simplex.coordinates(shares))
-    np.testing.assert_allclose(again, shares, atol=1e-6)
+    repeated = simplex.shares(simplex.coordinates(shares))
+    np.testing.assert_allclose(repeated, shares, atol=1e-6)
 
 
 def test_uniform_coordinates_give_uniform_mixtures() -> None:
@@ -48,8 +48,8 @@ def test_uniform_coordinates_give_uniform_mixtures() -> None:
 def test_shares_outside_the_bounds_are_moved_to_them() -> None:
     simplex = Simplex.of(("a", "b", "c"), {"a": (0.2, 0.5)})
     for share, moved in ((0.9, 0.5), (0.1, 0.2)):
-        found = simplex.shares(simplex.coordinates(np.array([share, 0.05, 0.95 - share])))
-        np.testing.assert_allclose(found, [moved, 0.05, 0.95 - moved])
+        result = simplex.shares(simplex.coordinates(np.array([share, 0.05, 0.95 - share])))
+        np.testing.assert_allclose(result, [moved, 0.05, 0.95 - moved])
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_factor_on_a_column_changes_no_ranking(learnable: Dataset) -> None:
     scaled = replace(columns, sentences=columns.sentences * [1.0, 100.0], documents=columns.documents * 7)
     for context in ("bm25", "document", "fixpoint"):
         orders = []
-        for one in (columns, scaled):
-            space = Space.of(one, context=context)
+        for item in (columns, scaled):
+            space = Space.of(item, context=context)
             point = np.linspace(0.2, 0.7, space.dimensions)
-            orders.append(document_order(one, blend(one, space.weights(point)).documents).tolist())
+            orders.append(document_order(item, blend(item, space.weights(point)).documents).tolist())
         assert orders[0] == orders[1]
 
 
@@ -129,7 +129,7 @@ def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dat
     weights = space.weights(space.equal())
     assert weights.beta["dense"] * space.units["dense"] == pytest.approx(weights.beta["bm25"] * space.units["bm25"])
     assert weights.context == "dense"
-    kept = Space.of(columns, sentence_list_beta={"dense": 0.0, "sparse": 0.0})
-    assert kept.weights(kept.equal()).sentence_list_beta == {"dense": 0.0}  # of the columns that there are
+    retained = Space.of(columns, sentence_list_beta={"dense": 0.0, "sparse": 0.0})
+    assert retained.weights(retained.equal()).sentence_list_beta == {"dense": 0.0}  # of the columns that there are
     with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
         Space.of(columns, context="sparse")
