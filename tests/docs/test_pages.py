@@ -99,10 +99,20 @@ def test_commands_have_the_options_that_are_shown(page: Path) -> None:
         make_parser().parse_args(shlex.split(command)[1:])
 
 
+def script_of(module: str) -> str:
+    """The path of a module of experiments/, or its own name for another module."""
+    path = module.replace(".", "/")
+    if not module.startswith("experiments."):
+        return module
+    return f"{path}/__main__.py" if (ROOT / path).is_dir() else f"{path}.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_scripts_are_there_and_know_the_options_that_are_shown(page: Path) -> None:
     for command in commands(page, "python"):
-        script, *inputs = command.split()[1:]
+        script, *given = command.split()[1:]
+        if script == "-m":
+            script = script_of(given.pop(0))
         if script.endswith(".py"):
             source = source_of(ROOT / script)
             for option in re.findall(r"(?<!\S)--[a-z-]+", " ".join(inputs)):
