@@ -14,7 +14,7 @@ TEXTS = [
 
 @pytest.fixture(scope="session")
 def url() -> str:
-    result = os.environ.get("MPIR_URL")
-    if not result:
+    found = os.environ.get("MPIR_URL")
+    if not found:
         pytest.skip("no server for the clients; run make clients")
-    return result
+    return found

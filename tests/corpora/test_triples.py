@@ -115,5 +115,5 @@ def test_a_corpus_on_standard_input_is_refused() -> None:
 def test_an_id_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "docs.jsonl", '{"id": "7", "text": "a"}\n{"id": "7", "text": "b"}\n')
     for _ in range(2):  # nothing half-written is taken for the whole
-        with pytest.raises(InputError, match=r"docs\.jsonl: the id '7' is there twice; keep one of them\."):
+        with pytest.raises(InputError, match=r"the id '7' is there twice; keep one of them\."):
             Texts.of_corpus([path])

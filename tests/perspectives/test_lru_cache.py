@@ -22,32 +22,32 @@ class Text(str):
 
 
 def test_what_is_at_hand_stays_within_bounds() -> None:
-    retained = LruCache[int](lambda _, size: size, limit=100)
-    retained.keep({"a": 40, "b": 40})
-    retained.look_up(["a"])
-    retained.keep({"c": 40})
-    assert retained.look_up(["a", "b", "c"]) == {"a": 40, "c": 40}  # b was asked for longest ago
-    retained.keep({"a": 80, "d": 400})
-    assert retained.look_up(["a", "c", "d"]) == {}
-    assert retained.bytes == 0
+    kept = LruCache[int](lambda _, size: size, limit=100)
+    kept.keep({"a": 40, "b": 40})
+    kept.look_up(["a"])
+    kept.keep({"c": 40})
+    assert kept.look_up(["a", "b", "c"]) == {"a": 40, "c": 40}  # b was asked for longest ago
+    kept.keep({"a": 80, "d": 400})
+    assert kept.look_up(["a", "c", "d"]) == {}
+    assert kept.bytes == 0
 
 
 def test_texts_that_a_lexicon_has_read_do_not_gather(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(negation, "BYTES", 50_000)
-    item = NegationPerspective(LEXICON)
+    one = NegationPerspective(LEXICON)
     alive: weakref.WeakSet[Text] = weakref.WeakSet()
     for number in range(20):
         text = Text(f"Report {number}. No effusion." + " Clear." * 1_000)
         alive.add(text)
-        assert item.score("effusion", [text, text]).tolist() == [-1.0, -1.0]
+        assert one.score("effusion", [text, text]).tolist() == [-1.0, -1.0]
     gc.collect()
     assert 1 <= len(alive) < 50_000 / 7_000
 
 
 @pytest.mark.parametrize("likeness", [None, 0.6])
-@pytest.mark.parametrize("made_again", [copy.copy, copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item))])
+@pytest.mark.parametrize("made_again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_a_lexicons_perspective_is_pickled_and_copied(likeness: float | None, made_again: Callable[[Any], Any]) -> None:
-    item = NegationPerspective(LEXICON, likeness=likeness)
+    one = NegationPerspective(LEXICON, likeness=likeness)
     texts = ["No effusion.", "Pleural effusions."]
-    expected = item.score("effusion", texts).tolist()
-    assert made_again(item).score("effusion", texts).tolist() == expected == [-1.0, 1.0]
+    expected = one.score("effusion", texts).tolist()
+    assert made_again(one).score("effusion", texts).tolist() == expected == [-1.0, 1.0]

@@ -56,9 +56,9 @@ def test_a_fact_as_relevant_as_the_whole_or_off_the_subject_is_passed_over() -> 
 
 
 def test_a_fact_that_names_the_answer_and_the_subject_answers_alone() -> None:
-    single = Item("x", "What does insulin lower?", WHOLE, ("Insulin acts on sugar.", "Sugar is sweet."), "sugar")
-    assert partial(single, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
-    assert partial(single, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
+    alone = Item("x", "What does insulin lower?", WHOLE, ("Insulin acts on sugar.", "Sugar is sweet."), "sugar")
+    assert partial(alone, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
+    assert partial(alone, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
     same = Item("x", "What does insulin lower?", WHOLE, ("insulin lowers sugar", "No."))
     assert partial(same, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
 

@@ -43,13 +43,11 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 
 def test_a_summary_question_by_hand() -> None:
     assert graded("summary") == {(4, "golden", GOLDEN), BESIDE, ZERO}  # its subject comes too late for an opening
-    message_text = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
-    query_text = Question(
-        "q", "What is cystic fibrosis?", "summary", ("1",), question("summary", message_text).snippets
-    )
-    rows = graded_rows(Evidence(query_text, [], []), seed=1)
-    section = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
-    assert {(row.sia_score, row.sentence) for row in rows} == {(4, message_text), (2, section)}
+    told = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
+    asked = Question("q", "What is cystic fibrosis?", "summary", ("1",), question("summary", told).snippets)
+    rows = graded_rows(Evidence(asked, [], []), seed=1)
+    part = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
+    assert {(row.sia_score, row.sentence) for row in rows} == {(4, told), (2, part)}
 
 
 @pytest.mark.parametrize(
@@ -100,10 +98,10 @@ def test_only_snippets_of_one_sentence_count() -> None:
 
 
 def test_the_most_relevant_golden_sentences_come_first() -> None:
-    second = "This one shares no term at all with that."
-    query_text = question("summary", second, GOLDEN)
-    assert best_sentences(Evidence(query_text, [], [])) == [GOLDEN, second]
-    assert best_sentences(Evidence(query_text, [], [], (), {second: 0.9, GOLDEN: 0.1})) == [second, GOLDEN]
+    other = "This one shares no term at all with that."
+    asked = question("summary", other, GOLDEN)
+    assert best_sentences(Evidence(asked, [], [])) == [GOLDEN, other]
+    assert best_sentences(Evidence(asked, [], [], (), {other: 0.9, GOLDEN: 0.1})) == [other, GOLDEN]
 
 
 def test_coverage_is_the_share_of_the_items() -> None:
@@ -132,16 +130,16 @@ def test_names_with_digits_are_not_nearly_the_same() -> None:
 
 
 def test_coverage_rows_by_hand() -> None:
-    item, both = "Ibrutinib was the first of the drugs for it.", "Ibrutinib and acalabrutinib are the drugs for it."
+    one, both = "Ibrutinib was the first of the drugs for it.", "Ibrutinib and acalabrutinib are the drugs for it."
     maybe = "Ibrutinib, and a second drug with another name, treat it."
-    query_text = Question("q", "Which drugs treat it?", "list", ("1",), question("list", item, both, maybe).snippets)
+    asked = Question("q", "Which drugs treat it?", "list", ("1",), question("list", one, both, maybe).snippets)
     answer = (("ibrutinib",), ("acalabrutinib",))
     wrong = Document("2", "", "Many other drugs were tried in other diseases.")
-    rows = coverage_rows(Evidence(query_text, [], [wrong], answer), seed=1)
-    expected = {(4, both), (2, item), (0, wrong.abstract)}
+    rows = coverage_rows(Evidence(asked, [], [wrong], answer), seed=1)
+    expected = {(4, both), (2, one), (0, wrong.abstract)}
     assert {(row.sia_score, row.sentence) for row in rows} == expected
-    assert may_hold_more(maybe, answer) and not may_hold_more(item, answer)
-    assert coverage_rows(Evidence(query_text, [], [wrong]), seed=1) == []
+    assert may_hold_more(maybe, answer) and not may_hold_more(one, answer)
+    assert coverage_rows(Evidence(asked, [], [wrong]), seed=1) == []
 
 
 def test_a_word_of_a_missing_item_may_be_that_item() -> None:
@@ -202,8 +200,8 @@ def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:
     ],
 )
 def test_answers_of_another_form_are_named(tmp_path: Path, record: object, message: str) -> None:
-    complete = {"id": "q", "body": "Which?", **record} if isinstance(record, dict) else record
-    (tmp_path / "q.json").write_text(json.dumps({"questions": [complete]}))
+    whole = {"id": "q", "body": "Which?", **record} if isinstance(record, dict) else record
+    (tmp_path / "q.json").write_text(json.dumps({"questions": [whole]}))
     with pytest.raises(InputError, match=message):
         read_answers(tmp_path / "q.json")
 

@@ -204,7 +204,7 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
     for data, recorded in (("0123", True), ("4567", False)):
         fitted = replace(old, made_by={"data": data})
         evidence = cross_validate(objective, space, quick, fitted, folds=2)
-        assert evidence.was_seen is evidence.to_dict()["seen"] is recorded
+        assert evidence.was_seen is evidence.to_dict()["was_seen"] is recorded
         assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is recorded
 
 
