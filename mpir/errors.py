@@ -45,6 +45,8 @@ def error_context(location: str) -> Iterator[None]:
 
 LONGEST = 80
 """The longest part of a value that a message shows, in characters."""
+PATH = 200
+"""The longest end of a path that a message shows, in characters."""
 
 
 def shortened(text: str, limit: int = LONGEST) -> str:
@@ -57,6 +59,13 @@ def format_names(names: Iterable[object], limit: int = 10) -> str:
     """Format names for an error message: the first `limit`, each cut to LONGEST characters, and how many there are."""
     known = list(names)
     shown = ", ".join(shortened(str(name)) for name in known[:limit])
+    return shown if len(known) <= limit else f"{shown}, … ({len(known):,} in all)"
+
+
+def format_paths(paths: Iterable[object], limit: int = 10) -> str:
+    """Format paths as `format_names` does names, but cut at their beginning: the name of a file is at its end."""
+    known = [" ".join(str(path).split()) for path in paths]
+    shown = ", ".join(path if len(path) <= PATH else f"…{path[1 - PATH :]}" for path in known[:limit])
     return shown if len(known) <= limit else f"{shown}, … ({len(known):,} in all)"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.errors import InputError, format_names
+from mpir.errors import InputError, format_names, format_paths
 from mpir.validation import check_choice, is_missing, optional_whole_number, real_number, whole_number
 
 
@@ -68,3 +68,9 @@ def test_of_many_names_ten_are_shown_and_all_are_counted() -> None:
 def test_what_stands_for_none() -> None:
     assert all(map(is_missing, (None, float("nan"), np.float32("nan"))))
     assert not any(map(is_missing, (0, "", False, 10**400)))
+
+
+def test_a_long_path_keeps_its_end() -> None:
+    path = "/folder" * 40 + "/corpus.jsonl"
+    assert format_paths([path, "b.xml"]) == f"…{path[-199:]}, b.xml"
+    assert format_paths(["x"] * 12).endswith("x, … (12 in all)")

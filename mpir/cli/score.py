@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
-from mpir.errors import InputError, format_names, format_value
+from mpir.errors import InputError, format_paths, format_value
 from mpir.validation import whole_number
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
         _add_gold(questions, path)
     if not any(question.documents or question.snippets for question in questions.values()):
         raise InputError(
-            f"{format_names(paths)}: none of the {len(questions)} questions has golden documents or snippets, which "
+            f"{format_paths(paths)}: none of the {len(questions)} questions has golden documents or snippets, which "
             "tuning needs; give training or golden files, not test files, or their judgements with --qrels."
         )
     return list(questions.values())

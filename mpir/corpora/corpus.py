@@ -17,7 +17,7 @@ from mpir.corpora.references import is_references, read_references
 from mpir.corpora.tables import TABLES, read_table
 from mpir.corpora.tripclick import is_documents, read_documents
 from mpir.corpora.xml import root_tag
-from mpir.errors import InputError, RepeatedIdError, format_names
+from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import STDIN, place_of, read_json_lines
 from mpir.text.normalise import normalise
@@ -134,7 +134,7 @@ def _checked(files: list[Path], documents: Iterable[Document]) -> Iterator[Docum
         empty = False
         yield document
     if empty:
-        raise InputError(f"{format_names(files)}: there is not one document; name a corpus that has some.")
+        raise InputError(f"{format_paths(files)}: there is not one document; name a corpus that has some.")
 
 
 def _documents(files: list[Path]) -> Iterator[Document]:

@@ -11,7 +11,7 @@ from typing import Any
 from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import read_topics
-from mpir.errors import InputError, MpirError, format_names, format_value
+from mpir.errors import InputError, MpirError, format_paths, format_value
 from mpir.io.files import check_file_list, write_file_list
 from mpir.io.folder_format import FILE_LIST, FolderFormat
 from mpir.io.hash import fingerprint, sha256
@@ -62,7 +62,7 @@ class Texts:
         if STDIN in map(str, paths):
             raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
         texts = ((document.id, document.text) for document in read_corpus(paths))
-        return cls(format_names(paths), fingerprint(corpus_fingerprint(paths)), texts)
+        return cls(format_paths(paths), fingerprint(corpus_fingerprint(paths)), texts)
 
     @classmethod
     def of_questions(cls, path: str | Path) -> Texts:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.errors import InputError, OutputError, format_names
+from mpir.errors import InputError, OutputError, format_paths
 from mpir.extras import needs
 from mpir.io.checksum import write_json_with_checksum
 from mpir.io.files import list_files
@@ -68,7 +68,7 @@ def train_vectors(
     model.build_vocab(progress(tokens) if progress else tokens)
     if not len(model.wv):
         raise InputError(
-            f"{format_names(tokens.paths)}: no word occurs {min_count} times; give a larger corpus or a lower --least."
+            f"{format_paths(tokens.paths)}: no word occurs {min_count} times; give a larger corpus or a lower --least."
         )
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:
