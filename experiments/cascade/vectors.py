@@ -24,7 +24,7 @@ from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import read_corpus
-from mpir.errors import InputError, format_names
+from mpir.errors import InputError, format_paths
 from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write, check_folder
@@ -88,7 +88,7 @@ def sentence_texts(scored: Dataset, corpus: Sequence[str]) -> list[str]:
     wanted = {str(name) for name in scored.documents}
     found = {document.id: document for document in read_corpus(corpus) if document.id in wanted}
     if absent := sorted(wanted - set(found)):
-        raise InputError(f"{format_names(corpus)}: has no document {absent[0]!r}, which was scored; name its corpus.")
+        raise InputError(f"{format_paths(corpus)}: has no document {absent[0]!r}, which was scored; name its corpus.")
     names = np.asarray(scored.documents)[np.asarray(scored.columns.document_of)]
     places = zip(names, scored.sections, scored.begin, scored.end, strict=True)
     return [found[str(name)].sections[str(section)][begin:end] for name, section, begin, end in places]

@@ -19,7 +19,7 @@ from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 
 AGREEMENT = Agreement.name
-SCRIPT = Path(__file__).parents[2] / "experiments/ranking/agreement.py"
+ROOT = Path(__file__).parents[2]
 TEXTS = ["Aspirin thins blood. No gene is in it.", "Aspirin does thin blood. A trial of placebo.", "The heart."]
 DOCUMENTS = [Document(f"d{i}", "", text, 3.0 - i) for i, text in enumerate(TEXTS)]
 GOLD = [
@@ -50,8 +50,18 @@ def scored(bundle: Path, folder: Path) -> Dataset:
 
 
 def run(folder: Path, corpus: Path, bundle: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(SCRIPT), "--scored", folder, "--corpus", corpus, "--bundle", bundle]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.ranking.agreement",
+        "--scored",
+        folder,
+        "--corpus",
+        corpus,
+        "--bundle",
+        bundle,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
 def write_corpus(path: Path, documents: list[Document]) -> Path:

@@ -23,8 +23,8 @@ def test_a_folder_that_is_not_there(run_script: RunScript, script: str, tmp_path
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """The system's own error closes standard output, so this has a process of its own."""
-    command = [sys.executable, ROOT / "experiments/perspectives/sts.py", "--data", tmp_path / "nowhere"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "experiments.perspectives.sts", "--data", tmp_path / "nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
     (sentence,) = done.stderr.splitlines()
     assert sentence.startswith(f"sts: {tmp_path / 'nowhere'}")
