@@ -3,7 +3,7 @@
 For each question, candidates are its golden snippet sentences and, of all golden sentences of other questions, `train`
 and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is golden for both is left
 out, and so is what contains, or is contained in, a golden sentence of the question. Some of what is left answers it all
-the same, since many questions ask much the same; `apart` leaves that out, too, as training's negatives do
+the same, since many questions ask much the same; `distinct_only` leaves that out, too, as training's negatives do
 (data_scripts/topic_negatives.py).
 """
 
@@ -41,7 +41,7 @@ def golden_sentences(question: Question) -> list[str]:
 
 
 def other_topics(
-    data: Path, split_name: str, start: Start, *, limit: int | None, seed: int, apart: bool = False
+    data: Path, split_name: str, start: Start, *, limit: int | None, seed: int, distinct_only: bool = False
 ) -> list[TestSet]:
     """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
     train = set(read_json(data / "bioasq/splits.json")["train"])
@@ -51,7 +51,7 @@ def other_topics(
     texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
     vectors, text_of = start.vectors(texts)
     cosines = start.to_vectors([q.body for q in kept], vectors, text_of)
-    if not apart:
+    if not distinct_only:
         return sets(kept, texts, cosines)
     everyone = [*others, *asked]
     asks = start.cosines([q.body for q in kept], [q.body for q in everyone])

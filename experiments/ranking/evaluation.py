@@ -164,12 +164,12 @@ def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Val
 
 def apart(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick f."""
-    return topics(job, "f", two_tower=True)
+    return topics(job, "f", distinct_only=True)
 
 
-def topics(job: Job, name: str, *, apart: bool = False) -> list[tuple[str, Values]]:
+def topics(job: Job, name: str, *, distinct_only: bool = False) -> list[tuple[str, Values]]:
     """The figures of both ways to find sentences of other questions."""
-    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed, apart=apart)
+    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed, distinct_only=distinct_only)
     return [(test.name.replace("other topics,", name), sentence_set(job, test)) for test in found]
 
 
