@@ -57,16 +57,18 @@ def shortened(text: str, limit: int = LONGEST) -> str:
 
 def format_names(names: Iterable[object], limit: int = 10) -> str:
     """Format names for an error message: the first `limit`, each cut to LONGEST characters, and how many there are."""
-    known = list(names)
-    shown = ", ".join(shortened(str(name)) for name in known[:limit])
-    return shown if len(known) <= limit else f"{shown}, … ({len(known):,} in all)"
+    return _join([shortened(str(name)) for name in names], limit)
 
 
 def format_paths(paths: Iterable[object], limit: int = 10) -> str:
     """Format paths as `format_names` does names, but cut at their beginning: the name of a file is at its end."""
-    known = [" ".join(str(path).split()) for path in paths]
-    shown = ", ".join(path if len(path) <= PATH else f"…{path[1 - PATH :]}" for path in known[:limit])
-    return shown if len(known) <= limit else f"{shown}, … ({len(known):,} in all)"
+    lines = [" ".join(str(path).split()) for path in paths]
+    return _join([line if len(line) <= PATH else f"…{line[1 - PATH :]}" for line in lines], limit)
+
+
+def _join(texts: list[str], limit: int) -> str:
+    joined = ", ".join(texts[:limit])
+    return joined if len(texts) <= limit else f"{joined}, … ({len(texts):,} in all)"
 
 
 def format_value(value: object) -> str:

@@ -25,7 +25,7 @@ EXCLUDED, COMMENT = "!", "#"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A phrase of a concept, in canonical form. `place` is where it stands, for messages only."""
+    """A phrase of a concept, in canonical form. `location` is its file and line, for messages."""
 
     concept: str
     phrase: str

@@ -10,7 +10,7 @@ from mpir.errors import format_value
 
 
 def at_least(minimum: int) -> Callable[[str], int]:
-    """What argparse makes whole numbers with, from `least` on."""
+    """Return a parser of whole numbers of at least `minimum`, for argparse."""
 
     def number(text: str) -> int:
         with suppress(ValueError):

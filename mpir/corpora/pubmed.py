@@ -60,7 +60,7 @@ def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
 
 
 def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Iterator[Document]:
-    """The file's documents that no later file replaces or deletes; `seen` and `deleted` take note of them."""
+    """The file's documents that no later file replaces or deletes; `read_pmids` and `deleted` record them."""
     records, gone = _read_file(file)
     latest: dict[int, tuple[int, Document]] = {}
     for (pmid, version), document in records.items():

@@ -101,7 +101,7 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_object(text: str, location: str) -> dict[str, Any]:
-    """Parse one JSON object; `place` (such as ``file:line``) begins the message of what goes wrong.
+    """Parse one JSON object; `location` (such as ``file:line``) begins an error's message.
 
     Raises:
         InputError: the text is not JSON, or JSON but not an object.

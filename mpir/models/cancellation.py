@@ -1,4 +1,4 @@
-"""Work that nobody waits for any more ends between two texts or batches: whoever starts it says how to tell."""
+"""Cancellation: work that nobody waits for ends between two texts or batches."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-_is_awaited: ContextVar[Callable[[], bool]] = ContextVar("wanted", default=lambda: True)
+_is_awaited: ContextVar[Callable[[], bool]] = ContextVar("is_awaited", default=lambda: True)
 
 
-class AbandonedError(Exception):
-    """What was computed is not wanted any more, and has been left unfinished."""
+class CancellationError(Exception):
+    """The work was cancelled and left unfinished."""
 
 
 @contextmanager
 def while_awaited(is_awaited: Callable[[], bool]) -> Iterator[None]:
-    """What this thread computes inside of the block raises AbandonedError soon after `wanted` has become false."""
+    """Cancel the work of this thread inside the block, by a CancellationError, soon after `is_awaited` turns false."""
     before = _is_awaited.set(is_awaited)
     try:
         yield
@@ -28,25 +28,25 @@ def while_awaited(is_awaited: Callable[[], bool]) -> Iterator[None]:
 
 
 def is_awaited() -> bool:
-    """Whether somebody still waits for what this thread computes."""
+    """Return whether somebody still waits for the work of this thread."""
     return _is_awaited.get()()
 
 
 def raise_if_cancelled() -> None:
-    """Raise AbandonedError where nobody waits any more for what this thread computes; for loops over many texts."""
+    """Raise CancellationError if nobody waits for the work of this thread; for loops over many texts."""
     if not is_awaited():
-        raise AbandonedError
+        raise CancellationError
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """The result of some work, in a thread of its own; where the task is cancelled, the work ends soon, too."""
+    """Run work in a thread of its own and return its result; cancelling the task cancels the work soon after."""
     waits = True
 
-    def all_of_it() -> Result:
+    def cancellable_work() -> Result:
         with while_awaited(lambda: waits):
             return work()
 
     try:
-        return await asyncio.to_thread(all_of_it)
+        return await asyncio.to_thread(cancellable_work)
     finally:
         waits = False

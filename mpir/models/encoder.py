@@ -261,7 +261,7 @@ class Encoder:
         """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
 
         Raises:
-            AbandonedError: nobody waits for them any more (cancellation.py).
+            CancellationError: nobody waits for them any more (cancellation.py).
         """
         row_batches = takewhile(lambda _: is_awaited(), batches(tokens.lengths, self.tokens_per_batch))
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)

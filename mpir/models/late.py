@@ -87,7 +87,7 @@ class LateInteraction:
     def read(
         self, tokenizer: Any, texts: Sequence[str], *, question: bool, max_length: int, spans: bool = False
     ) -> AloneTexts:
-        """Texts as sequences, longer ones as several: with marker and masks, at most as long as a model reads (`most`).
+        """Return texts as sequences, longer ones as several, with marker and masks: at most `max_length` tokens.
 
         With `spans`, begin and end of each token in its text, too, but for the masks.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
-from mpir.models.cancellation import AbandonedError
+from mpir.models.cancellation import CancellationError
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
 ADAPTER = "adapter_config.json"
@@ -53,7 +53,7 @@ def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkp
     """
     try:
         yield
-    except (MpirError, AbandonedError):
+    except (MpirError, CancellationError):
         raise
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of Rust, as in tokenizers

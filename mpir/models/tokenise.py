@@ -106,7 +106,7 @@ class PairTokenizer:
         return _tokenised(self._same, tuple(texts))
 
     def sequences(self, pair: Pair) -> list[TokenSequence]:
-        """All of `fitting`. Raises AbandonedError."""
+        """All of `fitting`. Raises CancellationError."""
         raise_if_cancelled()
         return list(self.fitting(*pair))
 
@@ -149,7 +149,7 @@ def _legible_pair(pair: Pair) -> Pair:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Texts in lists of some CHARACTERS or one text. Raises AbandonedError between them."""
+    """Texts in lists of some CHARACTERS or one text. Raises CancellationError between them."""
     chunk, size = list[str](), 0
     for text in texts:
         if chunk and size + len(text) > CHARACTERS:

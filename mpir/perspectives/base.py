@@ -204,7 +204,7 @@ _factories: dict[str, Factory] = {}
 
 
 def register(type_name: str) -> Callable[[Registered], Registered]:
-    """Decorate a Perspective class or a factory, so that bundles can name it as `kind`.
+    """Decorate a Perspective class or a factory, so that bundles can name it as their ``kind``.
 
     A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
     """
@@ -219,8 +219,8 @@ def register(type_name: str) -> Callable[[Registered], Registered]:
 def build(type_name: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective that a bundle declares.
 
-    `kind` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which is
-    imported, and so run, only where `loading` trusts code.
+    `type_name` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which
+    is imported, and so run, only where `loading` trusts code.
 
     Raises:
         InputError: nothing goes by that name, or code that is not trusted.

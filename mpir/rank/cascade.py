@@ -65,7 +65,7 @@ def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
 
 
 def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1) -> I64:
-    """The numbers (ascending) of the `wanted` sentences of highest value, the best `each` of a document among them."""
+    """The numbers (ascending) of the `count` sentences of highest value, the best `each` of a document among them."""
     by_document = np.lexsort((-values, document_of))
     first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
     counts = np.diff(first, append=len(by_document))

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from mpir.models.cancellation import AbandonedError, while_awaited
+from mpir.models.cancellation import CancellationError, while_awaited
 from mpir.rank.ranking import Ranking
 from mpir.serve.settings import ApiError, Limits
 from mpir.text import Document
@@ -140,7 +140,7 @@ class Scoring:
             job.waited = begin - job.since
         try:
             self._answer(jobs)
-        except AbandonedError:  # which says nothing of how fast this is
+        except CancellationError:  # which says nothing of how fast this is
             return
         took = time.perf_counter() - begin
         self._rate += 0.2 * (sum(job.tokens for job in jobs) / max(took, 1e-6) - self._rate)
@@ -166,7 +166,7 @@ class Scoring:
         """Score requests together or, where that fails, each alone: one request's fault is not the others'.
 
         Raises:
-            AbandonedError: nobody waits for any of them.
+            CancellationError: nobody waits for any of them.
             BaseException: what a request raised that is no Exception, once the others have been answered.
         """
         with while_awaited(lambda: any(job.is_awaited for job in jobs)):
@@ -174,7 +174,7 @@ class Scoring:
                 return
             try:
                 rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
-            except AbandonedError:
+            except CancellationError:
                 raise
             except BaseException as error:
                 if len(jobs) == 1:
@@ -199,7 +199,7 @@ class Scoring:
         for job in jobs:
             try:
                 self._answer([job])
-            except AbandonedError:
+            except CancellationError:
                 continue
             except BaseException as error:
                 fatal = error

@@ -26,7 +26,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """A checked request. `given` are the documents as the client sent them, `documents` as mpir reads them."""
+    """A checked request. `raw_documents` are the documents as the client sent them, `documents` as mpir reads them."""
 
     query: str
     raw_documents: tuple[Any, ...]

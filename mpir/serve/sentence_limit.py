@@ -20,7 +20,7 @@ def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitt
 
     Raises:
         ApiError: there are more than `limit` (413).
-        AbandonedError: nobody waits any more.
+        CancellationError: nobody waits any more.
     """
     if most_sentences(documents) <= limit:
         return

@@ -70,7 +70,7 @@ class Item:
         return asdict(self)
 
     def row(self, sentence: str, score: int, method: str, seed: int, *related: str) -> SiaRow:
-        """A row of this item's question; `others` are further sources' ids."""
+        """A row of this item's question; `related` are further sources' ids."""
         return SiaRow(self.question, sentence, score, self.origin + method, (self.id, *related), seed)
 
 

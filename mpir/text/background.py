@@ -46,7 +46,7 @@ class Background:
 
     @classmethod
     def of(cls, texts: Iterable[str], minimum: int = 1) -> Background:
-        """The frequencies in texts, without terms that fewer than `least` of them have."""
+        """The frequencies in texts, without terms that fewer than `minimum` of them have."""
         count, frequencies = 0, dict[str, int]()
         for text in texts:
             count += 1

@@ -64,7 +64,7 @@ def copy_output(checkpoint: str | Path, folder: str | Path, output: int) -> None
 
 
 def merge_outputs(checkpoint: str | Path, folder: str | Path, output: int, merged: int) -> None:
-    """Write the model whose output `kept` is the mean of what it was and of output `merged`, which is left out.
+    """Write the model whose output `output` is the mean of itself and of output `merged`, which is left out.
 
     Two outputs that learned the same thing from other rows become one, at no cost: they read the same states.
 

@@ -30,7 +30,7 @@ def triples_of(
     recipe: Recipe = "filtered",
     keep_judged: bool = False,
 ) -> list[tuple[int, str, str]]:
-    """(place, positive, negative) of one query: `place` is a random number of 63 bits by which triples are shuffled.
+    """Return (sort key, positive, negative) of one query; triples are shuffled by the key, a random number of 63 bits.
 
     They depend on the seed, the query, its candidates (best first) and its judgements alone, so that work can be done
     in any order and taken up anywhere. With `keep_judged`, documents that were judged and not clicked may be negatives.

@@ -22,7 +22,7 @@ ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
     """A checkpoint's model in single precision, as a bundle's may be half as precise as a run's.
 
-    It is loaded as `kind`, one of transformers' Auto classes, and by default with its outputs where it has any.
+    It is loaded as `model_class`, one of transformers' Auto classes, and by default with its outputs where it has any.
 
     Raises:
         ArtefactError: it cannot be loaded.

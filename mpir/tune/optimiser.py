@@ -37,7 +37,7 @@ class Optimiser(ABC):
         return self.propose(len(self.points) - self.known)
 
     def tell(self, point: F64, value: float, *, proposed: bool = True) -> None:
-        """Take the value of a point, or (not `asked`) of one that was known before."""
+        """Take the value of a point, or (not `proposed`) of one that was known before."""
         self.points.append(np.asarray(point, np.float64))
         self.values.append(float(value))
         self.known += not proposed

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mpir import Reranker
-from mpir.models.cancellation import AbandonedError, while_awaited
+from mpir.models.cancellation import CancellationError, while_awaited
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import PairTokenizer, forget, read_alone
 from mpir.perspectives import ScoreCache
@@ -37,7 +37,7 @@ def test_what_is_not_wanted_any_more_is_left_unfinished_and_the_next_is_whole(
     encoder = Encoder(tiny_checkpoint, device=device, precision="fp32", tokens_per_batch=128)
     expected = encoder.outputs(PAIRS)[0]
     before = [worker.process.pid for worker in encoder.workers.alive] if "," in device else []
-    with pytest.raises(AbandonedError), while_awaited(until(3)):
+    with pytest.raises(CancellationError), while_awaited(until(3)):
         encoder.outputs(PAIRS)
     np.testing.assert_allclose(encoder.outputs(PAIRS)[0], expected, atol=1e-5)
     if before:
@@ -56,7 +56,7 @@ def test_a_cancelled_ranking_frees_its_thread(tiny_bundle: Path) -> None:
 
 def stops(work: Callable[[], object]) -> bool:
     """Whether some work looks at its cancellation after its first step, and not at its end alone."""
-    with while_awaited(until(1)), contextlib.suppress(AbandonedError):
+    with while_awaited(until(1)), contextlib.suppress(CancellationError):
         work()
         return False
     return True
