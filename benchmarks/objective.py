@@ -91,7 +91,15 @@ def by_reranking(pairs: Pairs, weights: Weights, measure: str) -> float:
     for question, scored in pairs:
         ranking = rank(scored, weights, top_k=10)
         snippets = tuple(
-            Snippet(s.document, s.section, s.section, s.begin, s.end, s.text) for s in ranking.sentences[:10]
+            Snippet(
+                document=s.document,
+                begin_section=s.section,
+                end_section=s.section,
+                begin=s.begin,
+                end=s.end,
+                text=s.text,
+            )
+            for s in ranking.sentences[:10]
         )
         found = replace(question, documents=tuple(d.id for d in ranking.documents), snippets=snippets)
         figures.append(evaluate([question], [found])[level]["map"])
@@ -114,10 +122,13 @@ def make_questions(count: int) -> Pairs:
 def one_question(generator: np.random.Generator, number: int) -> tuple[Question, Candidates]:
     """One question with its candidates, their sentences and scores."""
     documents = tuple(
-        Document(f"{number}-{i}", "", "x" * 1000, float(generator.random() * 20)) for i in range(DOCUMENTS)
+        Document(f"{number}-{i}", "", "x" * 1000, score=float(generator.random() * 20)) for i in range(DOCUMENTS)
     )
     places = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
-    sentences = tuple(Sentence(d.id, "abstract", begin, begin + 90, d.abstract[:90]) for d, begin in places)
+    sentences = tuple(
+        Sentence(document=d.id, section="abstract", begin=begin, end=begin + 90, text=d.abstract[:90])
+        for d, begin in places
+    )
     columns = Columns(
         layout=Layout.of(("bm25",), NAMES),
         documents=np.array([[document.score] for document in documents]),
@@ -128,13 +139,13 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
     golden = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
     begins = generator.integers(0, 800, len(golden)).tolist()
     snippets = tuple(
-        Snippet(name, "abstract", "abstract", begin, begin + 150, "x")
+        Snippet(document=name, begin_section="abstract", end_section="abstract", begin=begin, end=begin + 150, text="x")
         for name, begin in zip(golden, begins, strict=True)
     )
     scored = Candidates.of(
         f"q{number}", documents, sentences=sentences, columns=columns, lexical=np.zeros(len(sentences))
     )
-    return Question(f"q{number}", "?", "list", tuple(golden), snippets), scored
+    return Question(f"q{number}", "?", type="list", documents=tuple(golden), snippets=snippets), scored
 
 
 if __name__ == "__main__":

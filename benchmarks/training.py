@@ -94,9 +94,12 @@ def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpa
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)
     chance = random.Random(1)
     chance.shuffle(pairs)
-    found = [Example(str(number), *pair, float(chance.random() < 0.5)) for number, pair in enumerate(pairs)]
-    task = Task("relevance", (LOSSES["bce"],), (([[row] for row in found], 1),), found[:1])
-    settings = TrainingSettings(checkpoint, batch_size=arguments.batch_size, precision=precision)
+    found = [
+        Example(group=str(number), question=question, sentence=sentence, label=float(chance.random() < 0.5))
+        for number, (question, sentence) in enumerate(pairs)
+    ]
+    task = Task(name="relevance", losses=(LOSSES["bce"],), train=(([[row] for row in found], 1),), dev=found[:1])
+    settings = TrainingSettings(checkpoint=checkpoint, batch_size=arguments.batch_size, precision=precision)
     tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
     if not unpadded:
         tuner.unpadded, tuner.tokens_per_chunk = None, PADDED_TOKENS

@@ -290,7 +290,9 @@ def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iter
 def evidence(bioasq: BioASQ, question: Question) -> Evidence:
     """What mpir.sia needs to know of a question."""
     known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
-    return Evidence(question, known, bioasq.near(question)[:NEAR], bioasq.answers.get(question.id, ()))
+    return Evidence(
+        question=question, golden=known, wrong=bioasq.near(question)[:NEAR], answer=bioasq.answers.get(question.id, ())
+    )
 
 
 def row(question: Question, sentence: str, label: float, kind: str) -> Example:

@@ -121,3 +121,15 @@ def assigned(statement: ast.stmt) -> list[ast.expr]:
 def test_public_names_say_what_they_name(module: str) -> None:
     vague = {name for name in public_names(MODULES[module]) if not name.startswith("_") and VAGUE.fullmatch(name)}
     assert not vague, f"{module}: {sorted(vague)} could stand for any value; say what they hold"
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_many_values_have_their_names_at_the_call(module: str) -> None:
+    """Dataclasses of more than four fields are keyword-only, and no call but a log's has six positional arguments."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and not ast.unparse(node.func).startswith("log."):
+            assert len(node.args) < 6, f"{module}:{node.lineno}: name the arguments"
+        elif isinstance(node, ast.ClassDef) and "dataclass" in "".join(map(ast.unparse, node.decorator_list)):
+            fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
+            named = "kw_only" in ast.unparse(node.decorator_list[0]) or "KW_ONLY" in "".join(map(ast.unparse, fields))
+            assert named or len(fields) <= 4, f"{module}: make {node.name} keyword-only"

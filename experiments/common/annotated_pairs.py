@@ -68,7 +68,9 @@ def labelled(item: Mapping[str, Any], place: str, asked: str, sentence: str, lab
     if item.get(label) not in grades:
         raise InputError(f"{place}: {label} is {item.get(label)!r}; expected one of {', '.join(grades)}.")
     question = text_of(item, asked, place)
-    return Example(question, question, text_of(item, sentence, place), grades[item[label]])
+    return Example(
+        group=question, question=question, sentence=text_of(item, sentence, place), label=grades[item[label]]
+    )
 
 
 def text_of(item: Mapping[str, Any], name: str, place: str) -> str:

@@ -121,7 +121,7 @@ def _split(data: Path) -> tuple[list[Question], list[Question]]:
 def _answered(questions: Iterable[Question], documents: Mapping[str, Document]) -> list[Question]:
     """The questions that some of the documents answer, with these alone."""
     there = {one.id: tuple(name for name in one.documents or () if name in documents) for one in questions}
-    return [Question(one.id, one.body, one.type, there[one.id]) for one in questions if there[one.id]]
+    return [Question(one.id, one.body, type=one.type, documents=there[one.id]) for one in questions if there[one.id]]
 
 
 def _write_documents(path: Path, documents: Iterable[Document]) -> None:

@@ -81,7 +81,7 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
         judged = _judged([entry for entry in entries if _fold(entry) != fold], texts)
         target = Target(tuple(judged), texts)
         mine = plan.drawn([entry for entry in entries if _fold(entry) == fold], seed)
-        settings = TrainingSettings(start.encoder.checkpoint, seed=seed, **plan.settings)
+        settings = TrainingSettings(checkpoint=start.encoder.checkpoint, seed=seed, **plan.settings)
         for name, ranked in chain(
             _free(start, target), _sampled(mine, plan.samplings, folder / fold, settings, target)
         ):

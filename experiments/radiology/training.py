@@ -37,7 +37,9 @@ def trained(
     """Train on the entries of some halves of OpenI's reports; the folder of the checkpoint."""
     examples = read_entries(data / "openi/indiana_reports.csv", lexicon, names)
     print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
-    return train(examples, sampling, folder, TrainingSettings(Start(checkpoint).encoder.checkpoint, **settings))
+    return train(
+        examples, sampling, folder, TrainingSettings(checkpoint=Start(checkpoint).encoder.checkpoint, **settings)
+    )
 
 
 def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> list[Example]:
@@ -55,7 +57,11 @@ def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> li
         for query in filter(None, map(_query, several)):
             found.setdefault(query, {})[text] = None
     kept = {query: found[query] for query in sorted(found) if len(found[query]) >= LEAST}
-    return [Example(query, query, text, 1.0) for query, answers in kept.items() for text in answers]
+    return [
+        Example(group=query, question=query, sentence=text, label=1.0)
+        for query, answers in kept.items()
+        for text in answers
+    ]
 
 
 def _query(mention: Mention) -> str | None:
@@ -67,9 +73,14 @@ def train(examples: Sequence[Example], sampling: Sampling, folder: Path, setting
     from mpir.train.trainer import FineTuner
 
     first, last = examples[0], examples[-1]
-    dev = [first, Example(first.group, first.question, last.sentence, 0.0)]  # a run wants some
+    dev = [
+        first,
+        Example(group=first.group, question=first.question, sentence=last.sentence, label=0.0),
+    ]  # a run wants some
     groups = [[example] for example in examples]
-    task = Task("polarity", (loss_named("triplet(margin=0.5)"),), ((groups, 1.0),), dev, sampling=sampling)
+    task = Task(
+        name="polarity", losses=(loss_named("triplet(margin=0.5)"),), train=((groups, 1.0),), dev=dev, sampling=sampling
+    )
     tuner = FineTuner(settings, [task], folder)
     best = tuner.run()
     print(f"{len(tuner.batches)} steps, {tuner.skipped} pairs without a negative", flush=True)

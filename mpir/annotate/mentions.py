@@ -13,7 +13,7 @@ from mpir.annotate.negation import NegEx, Status
 from mpir.text.types import Sentence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """A concept at ``text[begin:end]`` of a section (or of the string that was annotated).
 
@@ -54,7 +54,14 @@ def annotate(
         matches = matcher.find(text)
         verdicts = negation.judge(text, [(match.begin, match.end) for match in matches])
         yield [
-            Mention(m.entry.concept, m.entry.phrase, start + m.begin, start + m.end, v.status, v.trigger)
+            Mention(
+                concept=m.entry.concept,
+                phrase=m.entry.phrase,
+                begin=start + m.begin,
+                end=start + m.end,
+                status=v.status,
+                trigger=v.trigger,
+            )
             for m, v in zip(matches, verdicts, strict=True)
         ]
 

@@ -190,12 +190,12 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     calls = arguments.calls * (2 // len(halves))
     bayesian = Bayesian(arguments.initial, arguments.acquisition)
     return Plan(
-        halves,
-        calls,
-        arguments.loops,
-        arguments.tolerance,
-        arguments.seed,
-        RandomSearch if arguments.method == "random" else bayesian,
+        halves=halves,
+        calls=calls,
+        loops=arguments.loops,
+        tolerance=arguments.tolerance,
+        seed=arguments.seed,
+        optimiser=RandomSearch if arguments.method == "random" else bayesian,
     )
 
 

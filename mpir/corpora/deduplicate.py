@@ -13,7 +13,7 @@ _TELLING = 100
 """Characters of an abstract that stand in no other paper's of the same title."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Paper:
     """What tells a document's paper: its names, and its words without case and punctuation."""
 
@@ -64,7 +64,9 @@ def _merged(first: Document, copy: Document) -> Document:
 
 def _paper(document: Document) -> _Paper:
     pmid, doi = (str(document.metadata.get(id_type, "")) for id_type in ("pmid", "doi"))
-    return _Paper(document.id, pmid, doi, normalise(document.title), normalise(document.abstract))
+    return _Paper(
+        id=document.id, pmid=pmid, doi=doi, title=normalise(document.title), abstract=normalise(document.abstract)
+    )
 
 
 def _are_one(first: _Paper, second: _Paper) -> bool:

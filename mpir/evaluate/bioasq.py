@@ -37,7 +37,7 @@ GMAP_EPSILON = 0.00001
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionMeasures:
     """One array per measure, each (Q,), over the questions that count, in the golden file's order.
 
@@ -148,7 +148,14 @@ def _stack(rows: Iterable[tuple[str, Measured]], version: int) -> QuestionMeasur
     table = np.array([row for _, row in counted], dtype=float).reshape(-1, len(Measured._fields))
     precision, recall, f1, average_precision, golden = table.T
     questions = tuple(question for question, _ in counted)
-    return QuestionMeasures(questions, precision, recall, f1, average_precision, golden.astype(np.int64))
+    return QuestionMeasures(
+        questions=questions,
+        precision=precision,
+        recall=recall,
+        f1=f1,
+        average_precision=average_precision,
+        golden=golden.astype(np.int64),
+    )
 
 
 def _means(measures: QuestionMeasures, *, passes_over: bool) -> dict[str, float]:

@@ -23,7 +23,7 @@ TokenName = tuple[str, tuple[int, int]]
 NAMES = ("projected", "wide", "states", "words")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LateInteraction:
     """What a text's token vectors are. Texts beyond a length are read in passages that overlap by half.
 
@@ -82,7 +82,7 @@ class LateInteraction:
             raise InputError(
                 f"{format_value(sorted(unknown)[0])} is no part of a late interaction; choose from {known}."
             )
-        return replace(FORMS[form] if form in NAMES else cls(form), **options)
+        return replace(FORMS[form] if form in NAMES else cls(form=form), **options)
 
     def read(
         self, tokenizer: Any, texts: Sequence[str], *, question: bool, max_length: int, spans: bool = False
@@ -125,7 +125,7 @@ class LateInteraction:
 FORMS = {
     "projected": LateInteraction(),
     "wide": LateInteraction(
-        "wide",
+        form="wide",
         width=None,
         bias=True,
         normalise=False,
@@ -135,9 +135,9 @@ FORMS = {
         punctuation=True,
         markers=None,
     ),
-    "states": LateInteraction("states", width=0, query_length=30, masked=False, punctuation=False, markers=None),
+    "states": LateInteraction(form="states", width=0, query_length=30, masked=False, punctuation=False, markers=None),
     "words": LateInteraction(
-        "words", width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
+        form="words", width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
     ),
 }
 """The published forms of ColBERT, Stanford's and that of Hofstätter et al.; a plain encoder's states, which need no

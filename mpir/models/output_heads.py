@@ -72,7 +72,7 @@ class PooledVector:
         return weight.startswith(body) and not weight.startswith(f"{body}pooler.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenVectors:
     """A vector for every token: (T, W), sequence after sequence, and so as many rows as the sequences have tokens.
 
@@ -117,7 +117,12 @@ def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> T
     """How the token vectors of questions, or of other texts, are read. Raises InputError as `late.mask_token` does."""
     last = None if late.width is None else late.output + late.width
     outputs = None if late.width == 0 else (late.output, last)
-    return TokenVectors(outputs, late.normalise, late.bias, late.mask_token(tokenizer) if question else None)
+    return TokenVectors(
+        outputs=outputs,
+        normalise=late.normalise,
+        bias=late.bias,
+        unseen=late.mask_token(tokenizer) if question else None,
+    )
 
 
 _PROJECTION = ("classifier.weight", "classifier.bias", "classifier.out_proj.")

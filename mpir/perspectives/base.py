@@ -184,7 +184,7 @@ def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "share
     return "score"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Loading:
     """What a perspective may need while it is built: its bundle's folder, where and how precisely to compute."""
 

@@ -52,7 +52,7 @@ EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundl
 SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
     """A checked bundle. `weights` and `relevance` are the parsed files, {} where there are none.
 
@@ -98,7 +98,13 @@ class Bundle:
         import mpir.perspectives.late_interaction
         import mpir.perspectives.negation  # noqa: F401  (all register their kind)
 
-        loading = Loading(self.folder, device, precision, tokens_per_batch, trust_code=trust_code)
+        loading = Loading(
+            folder=self.folder,
+            device=device,
+            precision=precision,
+            tokens_per_batch=tokens_per_batch,
+            trust_code=trust_code,
+        )
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
@@ -137,12 +143,12 @@ def open_bundle(which: str | Path = "default") -> Bundle:
         _check_file(folder / name, expected, manifest_path)
     weights, card, relevance = (manifest.get(key) for key in ("weights", "card", "relevance"))
     return Bundle(
-        str(manifest.get("name", folder.name)),
-        manifest_path,
-        manifest,
-        read_json_with_checksum(folder / weights) if weights else {},
-        _read_card(folder / card) if card else "",
-        read_json_with_checksum(folder / relevance) if relevance else {},
+        name=str(manifest.get("name", folder.name)),
+        manifest_path=manifest_path,
+        manifest=manifest,
+        weights=read_json_with_checksum(folder / weights) if weights else {},
+        card=_read_card(folder / card) if card else "",
+        relevance=read_json_with_checksum(folder / relevance) if relevance else {},
     )
 
 

@@ -89,12 +89,12 @@ class NegationPerspective(Perspective):
         annotations = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
         return [
             Mention(
-                mention.concept,
-                mention.phrase,
-                start + mention.begin,
-                start + mention.end,
-                mention.status,
-                mention.trigger,
+                concept=mention.concept,
+                phrase=mention.phrase,
+                begin=start + mention.begin,
+                end=start + mention.end,
+                status=mention.status,
+                trigger=mention.trigger,
             )
             for (start, _), several in zip(spans, annotations, strict=True)
             for mention in several

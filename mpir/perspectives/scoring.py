@@ -72,7 +72,7 @@ def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
     return list(columns.values())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Table:
     """Scores and flags of U unique pairs by P perspectives, and which of them (U, P) the cache held."""
 
@@ -91,7 +91,14 @@ class _Table:
             (cache, perspective.fingerprint) if cache and perspective.has_identity else None
             for perspective in perspectives
         ]
-        table = cls(perspectives, pairs, caches, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool))
+        table = cls(
+            perspectives=perspectives,
+            pairs=pairs,
+            caches=caches,
+            values=np.zeros(shape),
+            in_passages=np.zeros(shape, bool),
+            is_known=np.zeros(shape, bool),
+        )
         for column, cache_entry in enumerate(caches):
             raise_if_cancelled()
             if cache_entry:

@@ -107,7 +107,13 @@ class Candidates:
         document_of = np.array(record["document_of"], np.int64)
         layout = Layout.from_dict(record["columns"])
         sentences = tuple(
-            Sentence(documents[of].id, section, begin, end, documents[of].sections[section][begin:end])
+            Sentence(
+                document=documents[of].id,
+                section=section,
+                begin=begin,
+                end=end,
+                text=documents[of].sections[section][begin:end],
+            )
             for of, (section, begin, end) in zip(document_of, record["spans"], strict=True)
         )
         columns = Columns(

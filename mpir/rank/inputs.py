@@ -155,7 +155,7 @@ def _from_mapping(doc: Mapping[str, Any], location: str) -> Document:
     read = {telling(present, ID_KEYS), TITLE, body, scoring, *(READ - present.keys())}
     extra = {key: value for key, value in doc.items() if key not in read}
     score, scores = present.get("score"), present.get("scores", {})
-    return Document("", present.get(TITLE, ""), present.get(body, ""), score, scores, metadata=extra)
+    return Document("", present.get(TITLE, ""), present.get(body, ""), score=score, scores=scores, metadata=extra)
 
 
 def _from_object(doc: Any, location: str) -> Document:

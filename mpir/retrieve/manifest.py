@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 REMEDY = "build it with `mpir index PATH… --index DIR`"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexInfo:
     """An index's manifest. `source` is what the caller said the documents came from, in JSON-able values.
 
@@ -48,7 +48,15 @@ class IndexInfo:
 def describe(folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords) -> IndexInfo:
     """The manifest of the index that this mpir has built in a folder."""
     files = list_files(folder, (path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"))
-    return IndexInfo(documents, source, __version__, anserini_version(), analyzer_name(stop_words), FORMAT, files)
+    return IndexInfo(
+        documents=documents,
+        source=source,
+        mpir=__version__,
+        anserini=anserini_version(),
+        analyzer=analyzer_name(stop_words),
+        format=FORMAT,
+        files=files,
+    )
 
 
 def write_info(folder: Path, info: IndexInfo) -> None:

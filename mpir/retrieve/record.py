@@ -26,4 +26,4 @@ def from_record(record: str, score: float | None = None) -> Document:
     """The document of a stored record, with the score it was found with."""
     values = json.loads(record)
     text, length = values.get("given", values["contents"]), int(values["title_length"])
-    return Document(values["id"], text[:length], text[length + 1 : -2], score)
+    return Document(values["id"], text[:length], text[length + 1 : -2], score=score)

@@ -91,7 +91,16 @@ def _rerank(service: Service) -> Work:
         ranking = await service.rank(request.query, request.documents, request.tokens)
         relevance = service.reranker.relevance
         model = body.get("model") or service.settings.name
-        return dialect.answer(Answer(exchange.id, model, request, ranking, relevance.document, relevance.sentence))
+        return dialect.answer(
+            Answer(
+                id=exchange.id,
+                model=model,
+                request=request,
+                ranking=ranking,
+                relevance=relevance.document,
+                sentence_relevance=relevance.sentence,
+            )
+        )
 
     return work
 

@@ -22,7 +22,7 @@ FIRST_RATE = 20_000.0
 WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, kw_only=True)
 class Job:
     """A query with its documents that waits for its ranking; `waited` is in seconds.
 
@@ -90,7 +90,7 @@ class Scoring:
     def warm_up(self) -> Future[Ranking]:
         """Have a small request scored, which loads the models, or shows that they work. Raises ApiError as `submit`."""
         query, documents = WARM_UP
-        self._trial = Job(query, documents, 1)
+        self._trial = Job(query=query, documents=documents, tokens=1)
         return self.submit(self._trial).future
 
     @property

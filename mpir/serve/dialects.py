@@ -19,7 +19,7 @@ from mpir.serve.settings import ApiError
 from mpir.serve.spans import spans
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A request, its ranking, and the map (a score to 0-1) of documents and of sentences."""
 
@@ -41,7 +41,7 @@ class Answer:
         return dict(document) if isinstance(document, Mapping) else {"text": document}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """The names of a request's fields, the forms of an answer and of an error, and whether documents come back unasked.
 
@@ -157,7 +157,9 @@ def kind_of(api_error: ApiError) -> str:
     return type_of_status.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
 
 
-COMMON = Dialect("cohere-v1/jina/vllm", _common, _common_error, returned=True)
-COHERE_2 = Dialect("cohere-v2", _cohere_2, lambda identity, api_error: {"id": identity, "message": api_error.message})
-VOYAGE = Dialect("voyage", _voyage, lambda _, api_error: {"detail": api_error.message}, best="top_k")
-TEI = Dialect("tei", _tei, _tei_error, documents="texts")
+COMMON = Dialect(name="cohere-v1/jina/vllm", answer=_common, error=_common_error, returned=True)
+COHERE_2 = Dialect(
+    name="cohere-v2", answer=_cohere_2, error=lambda identity, api_error: {"id": identity, "message": api_error.message}
+)
+VOYAGE = Dialect(name="voyage", answer=_voyage, error=lambda _, api_error: {"detail": api_error.message}, best="top_k")
+TEI = Dialect(name="tei", answer=_tei, error=_tei_error, documents="texts")

@@ -24,7 +24,7 @@ class Spans:
     max_spans: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
     """A checked request. `raw_documents` are the documents as the client sent them, `documents` as mpir reads them."""
 
@@ -66,14 +66,14 @@ def read_rerank(
     """
     raw_documents = _document_list(body, documents, limits)
     return RerankRequest(
-        read_query(body, limits),
-        tuple(raw_documents),
-        _documents(raw_documents, documents, body.get("rank_fields"), limits),
-        whole_number(body, best, minimum=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
-        _flag(body, "return_documents", returned) or _flag(body, "return_text"),
-        _flag(body, "raw_scores"),
-        _spans(body),
-        _sentences(body),
+        query=read_query(body, limits),
+        raw_documents=tuple(raw_documents),
+        documents=_documents(raw_documents, documents, body.get("rank_fields"), limits),
+        best=whole_number(body, best, minimum=0 if best == "top_n" else 1) or None,  # vLLM's clients send 0 for all
+        with_documents=_flag(body, "return_documents", returned) or _flag(body, "return_text"),
+        raw_scores=_flag(body, "raw_scores"),
+        spans=_spans(body),
+        sentences=_sentences(body),
     )
 
 

@@ -15,7 +15,7 @@ from mpir.serve.settings import ApiError, Limits
 CANDIDATES, BEST = 100, 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A search: `k` candidates from the first stage, the `best` of them back, each with so many sentences."""
 
@@ -36,7 +36,13 @@ def read_search(body: Mapping[str, Any], limits: Limits) -> SearchRequest:
         raise ApiError(413, f"k is {k}; expected at most {limits.documents}.")
     sentences = whole_number(body, "sentences", minimum=0)
     best = whole_number(body, "top_n") or BEST
-    return SearchRequest(read_query(body, limits), mode, k, best, SENTENCES if sentences is None else sentences)
+    return SearchRequest(
+        query=read_query(body, limits),
+        mode=mode,
+        k=k,
+        best=best,
+        sentences=SENTENCES if sentences is None else sentences,
+    )
 
 
 def search_answer(

@@ -91,7 +91,7 @@ class Service:
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
         """The ranking of a query's documents, once its turn has come. Raises ApiError (429) where the queue is full."""
-        job = self.scoring.submit(Job(query, documents, tokens))
+        job = self.scoring.submit(Job(query=query, documents=documents, tokens=tokens))
         try:
             return await asyncio.wrap_future(job.future)
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The most of everything. `waiting` and `batch` count tokens, estimated from the length of the texts."""
 
@@ -32,7 +32,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The names of this machine for itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What a server is started with. `models` are names that requests may ask for; none of them means any."""
 

@@ -41,7 +41,7 @@ class Reservoir:
             self.kept[position] = record
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Collected:
     """What the rows are like. `rows` and `words` are by (score, method); `reading` holds 20 random rows of each."""
 

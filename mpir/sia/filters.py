@@ -17,7 +17,7 @@ ASKING |= {"list", "name", "mention", "describe", "explain", "define", "give", "
 """Words that English questions and requests begin with."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """The bounds. `fault` names the first that a text breaks.
 

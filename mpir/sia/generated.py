@@ -73,5 +73,14 @@ def generate_items(
         fault = filters.fact_fault(fact.text, text, fact.loss)
         if fault:
             counts[f"partial fact removed: {fault}"] += 1
-        items.append(Item(identity, query.text, text, () if fault else (fact.text,), "", ORIGIN))
+        items.append(
+            Item(
+                id=identity,
+                question=query.text,
+                full=text,
+                partial=() if fault else (fact.text,),
+                answer="",
+                origin=ORIGIN,
+            )
+        )
     return items, counts

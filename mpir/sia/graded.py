@@ -23,7 +23,7 @@ OPENING, LATE = 0.4, 0.1
 PER_METHOD, HARDEST = 2, 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A question with the golden documents at hand, some that BM25 finds near but are not golden, and its answer.
 
@@ -149,7 +149,7 @@ def fragments(sentence: str, question: str) -> list[str]:
 
 
 def _item(question: Question) -> Item:
-    return Item(question.id, one_line(question.body), "")
+    return Item(id=question.id, question=one_line(question.body), full="")
 
 
 def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:

@@ -338,7 +338,13 @@ def _evidence(
         names = set(question.documents or ())
         wrong = [document for document in near if document.id not in names]
         values = {text: scores[question.body, text] for text in graded.golden_sentences(question)}
-        yield graded.Evidence(question, golden, wrong, answers.get(question.id, ()), values)
+        yield graded.Evidence(
+            question=question,
+            golden=golden,
+            wrong=wrong,
+            answer=answers.get(question.id, ()),
+            relevance=values,
+        )
 
 
 def _known(index: LuceneIndex, name: str) -> Document | None:

@@ -79,7 +79,13 @@ def _item(record: Mapping[str, Any], location: str) -> Item:
     clean = {name: one_line(str(value)) for name, value in texts.items()}
     identity = str(record.get("id") or location.rpartition(" ")[2])
     answer = _answer(record, question, location)
-    return Item(identity, clean["question"], clean["combinedfact"], (clean["fact1"], clean["fact2"]), answer)
+    return Item(
+        id=identity,
+        question=clean["question"],
+        full=clean["combinedfact"],
+        partial=(clean["fact1"], clean["fact2"]),
+        answer=answer,
+    )
 
 
 def _answer(record: Mapping[str, Any], question: Any, location: str) -> str:

@@ -25,7 +25,7 @@ METHODS = {
 """Rows made from sentences with generated queries bear the prefix ``generated-``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiaRow:
     """How much (`sia_score`, 0 to 4) of the information that `query` asks for `sentence` holds."""
 
@@ -46,7 +46,7 @@ class SiaRow:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """A question, the sentence that answers it (`full`), and sentences that hold a part of the answer (`partial`).
 
@@ -71,7 +71,14 @@ class Item:
 
     def row(self, sentence: str, score: int, method: str, seed: int, *related: str) -> SiaRow:
         """A row of this item's question; `related` are further sources' ids."""
-        return SiaRow(self.question, sentence, score, self.origin + method, (self.id, *related), seed)
+        return SiaRow(
+            query=self.question,
+            sentence=sentence,
+            sia_score=score,
+            method=self.origin + method,
+            source_ids=(self.id, *related),
+            seed=seed,
+        )
 
 
 def random_of(seed: int, *names: str) -> Random:

@@ -23,7 +23,7 @@ STEPS = {
 SHARE = "a number above 0 and at most 1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
     """How a writer is trained. `max_length` is the most tokens of source and target together.
 
@@ -67,7 +67,7 @@ def is_share(value: float) -> bool:
     return 0 < value <= 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GenerationSettings:
     """Everything the rows depend on. `steps` empty means every step whose input is there.
 

@@ -132,7 +132,7 @@ def _alike(first: set[str], second: set[str]) -> bool:
 
 def _item(document: Document) -> Item:
     full, answer, identity, origin, *partial = document.abstract.split("\n")
-    return Item(identity, document.title, full, tuple(partial), answer, origin)
+    return Item(id=identity, question=document.title, full=full, partial=tuple(partial), answer=answer, origin=origin)
 
 
 def check_found(counts: Mapping[str, int], threshold: float) -> None:

@@ -43,7 +43,11 @@ def swap_rows(
             counts["nothing replaced"] += 1
             continue
         method = row.method.replace(name, f"swap-{name}")
-        swapped.append(SiaRow(row.query, sentence, score, method, row.source_ids, seed))
+        swapped.append(
+            SiaRow(
+                query=row.query, sentence=sentence, sia_score=score, method=method, source_ids=row.source_ids, seed=seed
+            )
+        )
     return swapped, counts
 
 

@@ -119,4 +119,11 @@ def answer(
 
 def _snippet(sentence: Sentence) -> Snippet:
     section = sentence.section
-    return Snippet(sentence.document, section, section, sentence.begin, sentence.end, sentence.text)
+    return Snippet(
+        document=sentence.document,
+        begin_section=section,
+        end_section=section,
+        begin=sentence.begin,
+        end=sentence.end,
+        text=sentence.text,
+    )

@@ -102,7 +102,7 @@ def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, in
 def sentences(document: Document, *, splitting: Splitting = "abstract") -> list[Sentence]:
     """The sentences of a document: the title's, then the abstract's. A blank section has none."""
     return [
-        Sentence(document.id, section, begin, end, text[begin:end])
+        Sentence(document=document.id, section=section, begin=begin, end=end, text=text[begin:end])
         for section, text in document.sections.items()
         for begin, end in split(text, splitting=splitting)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 TITLE = "title"
@@ -25,6 +25,7 @@ class Document:
     id: str
     title: str = ""
     abstract: str = ""
+    _: KW_ONLY
     score: float | None = None
     scores: Mapping[str, float] = field(default_factory=dict, hash=False)
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
@@ -41,7 +42,7 @@ class Document:
         return f"{self.title}\n{self.abstract}" if self.title else self.abstract
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
     """A span of one section: ``document.sections[section][begin:end] == text``, counted in Unicode code points."""
 
@@ -52,7 +53,7 @@ class Sentence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
     """A span that a BioASQ file names as an answer. `end` is exclusive; offsets may be unknown (None)."""
 
@@ -73,6 +74,7 @@ class Question:
 
     id: str
     body: str
+    _: KW_ONLY
     type: str = ""
     documents: tuple[str, ...] | None = None
     snippets: tuple[Snippet, ...] | None = None

@@ -12,7 +12,7 @@ from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import read_json_lines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """One labelled (question, sentence) pair; `group` is the question's id, `teacher` a better model's raw output."""
 
@@ -50,12 +50,12 @@ def _row(item: Mapping[str, Any]) -> Example:
     try:
         teacher, subset = item.get("teacher"), item.get("kind")
         return Example(
-            str(item["id"]),
-            item["question"],
-            item["sentence"],
-            float(item["label"]),
-            None if teacher is None else float(teacher),
-            "" if subset is None else str(subset),
+            group=str(item["id"]),
+            question=item["question"],
+            sentence=item["sentence"],
+            label=float(item["label"]),
+            teacher=None if teacher is None else float(teacher),
+            subset="" if subset is None else str(subset),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         message = f"expected id, question, sentence and a numeric label; {error} is at fault."

@@ -15,7 +15,7 @@ from mpir.train import loss_functions as functions
 from mpir.train.metrics import Metric, mean_average_precision, pearson, pearson_of_cosines, spearman
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
     """A loss: its arithmetic, what its targets are, how the texts are read, and what its score is worth.
 
@@ -57,42 +57,89 @@ _MAP, _COSINES = mean_average_precision, (("temperature", 0.05),)
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("bce", functions.binary_cross_entropy, "probability", _MAP, top=1.0),
-        Loss("listwise", functions.listwise_softmax, "probability", _MAP, ranking=True),
-        Loss("pairwise", functions.pairwise_logistic, "probability", _MAP, ranking=True),
-        Loss("lambda", functions.lambda_rank, "probability", _MAP, ranking=True),
-        Loss("margin-mse", functions.margin_squared_error, "probability", _MAP, distilled=True),
-        Loss("kl", functions.divergence, "probability", _MAP, distilled=True),
-        Loss("teacher-mse", functions.teacher_squared_error, "logit", spearman, distilled=True),
-        Loss("mse5", partial(functions.scaled_squared_error, top=5.0), "0-5", pearson, top=5.0),
-        Loss("mse4", partial(functions.scaled_squared_error, top=4.0), "0-4", spearman, top=4.0),
+        Loss(name="bce", function=functions.binary_cross_entropy, scale="probability", metric=_MAP, top=1.0),
+        Loss(name="listwise", function=functions.listwise_softmax, scale="probability", metric=_MAP, ranking=True),
+        Loss(name="pairwise", function=functions.pairwise_logistic, scale="probability", metric=_MAP, ranking=True),
+        Loss(name="lambda", function=functions.lambda_rank, scale="probability", metric=_MAP, ranking=True),
         Loss(
-            "cosine5", partial(functions.cosine_squared_error, top=5.0), "0-5", pearson_of_cosines, 5.0, two_tower=True
+            name="margin-mse", function=functions.margin_squared_error, scale="probability", metric=_MAP, distilled=True
+        ),
+        Loss(name="kl", function=functions.divergence, scale="probability", metric=_MAP, distilled=True),
+        Loss(
+            name="teacher-mse", function=functions.teacher_squared_error, scale="logit", metric=spearman, distilled=True
         ),
         Loss(
-            "triplet",
-            functions.triplet_margin,
-            "cosine",
-            _MAP,
+            name="mse5", function=partial(functions.scaled_squared_error, top=5.0), scale="0-5", metric=pearson, top=5.0
+        ),
+        Loss(
+            name="mse4",
+            function=partial(functions.scaled_squared_error, top=4.0),
+            scale="0-4",
+            metric=spearman,
+            top=4.0,
+        ),
+        Loss(
+            name="cosine5",
+            function=partial(functions.cosine_squared_error, top=5.0),
+            scale="0-5",
+            metric=pearson_of_cosines,
+            top=5.0,
+            two_tower=True,
+        ),
+        Loss(
+            name="triplet",
+            function=functions.triplet_margin,
+            scale="cosine",
+            metric=_MAP,
             two_tower=True,
             ranking=True,
             parameters=(("margin", 1.0),),
         ),
-        Loss("ranknet", functions.pairwise_logistic, "cosine", _MAP, two_tower=True, ranking=True, parameters=_COSINES),
-        Loss("softmax", functions.listwise_softmax, "cosine", _MAP, two_tower=True, ranking=True, parameters=_COSINES),
         Loss(
-            "in-batch", functions.listwise_softmax, "cosine", _MAP, two_tower=True, in_batch=True, parameters=_COSINES
+            name="ranknet",
+            function=functions.pairwise_logistic,
+            scale="cosine",
+            metric=_MAP,
+            two_tower=True,
+            ranking=True,
+            parameters=_COSINES,
         ),
         Loss(
-            "apart-margin-mse",
-            functions.margin_squared_error,
-            "cosine",
-            _MAP,
+            name="softmax",
+            function=functions.listwise_softmax,
+            scale="cosine",
+            metric=_MAP,
+            two_tower=True,
+            ranking=True,
+            parameters=_COSINES,
+        ),
+        Loss(
+            name="in-batch",
+            function=functions.listwise_softmax,
+            scale="cosine",
+            metric=_MAP,
+            two_tower=True,
+            in_batch=True,
+            parameters=_COSINES,
+        ),
+        Loss(
+            name="apart-margin-mse",
+            function=functions.margin_squared_error,
+            scale="cosine",
+            metric=_MAP,
             two_tower=True,
             distilled=True,
             parameters=_COSINES,
         ),
-        Loss("apart-kl", functions.divergence, "cosine", _MAP, two_tower=True, distilled=True, parameters=_COSINES),
+        Loss(
+            name="apart-kl",
+            function=functions.divergence,
+            scale="cosine",
+            metric=_MAP,
+            two_tower=True,
+            distilled=True,
+            parameters=_COSINES,
+        ),
     )
 }
 """Every loss by its name. A temperature divides the scores: 0.05 is for cosines, 1 for products of longer vectors."""

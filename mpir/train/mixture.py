@@ -54,7 +54,7 @@ Groups = list[list[Example]]
 """Rows by their question."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
@@ -185,7 +185,17 @@ def _task(item: dict[str, Any], reader: _Reader, location: str) -> Task:
     dev, retrieval = _dev(item["dev"], reader.folder, losses, location)
     level = item.get("level", "sentence")
     check_choice(f"{location}: level", level, get_args(Level))
-    task = Task(name, losses, train, dev, pooling, _sampling(item, losses, location), triples, retrieval, level)
+    task = Task(
+        name=name,
+        losses=losses,
+        train=train,
+        dev=dev,
+        pooling=pooling,
+        sampling=_sampling(item, losses, location),
+        triples=triples,
+        retrieval=retrieval,
+        level=level,
+    )
     if name not in reader.without:
         _check(task, location)
     return task

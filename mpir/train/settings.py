@@ -20,7 +20,7 @@ def _setting(default: Any, meaning: str, minimum: float = 0) -> Any:
     return field(default=default, metadata={"help": meaning, "least": minimum})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
     """How to train.
 

@@ -152,6 +152,6 @@ class TripleFile:
 def _examples(group: str, triple: Triple) -> tuple[Example, Example]:
     positive, negative = triple.teacher or (None, None)
     return (
-        Example(group, triple.question, triple.positive, 1.0, positive),
-        Example(group, triple.question, triple.negative, 0.0, negative),
+        Example(group=group, question=triple.question, sentence=triple.positive, label=1.0, teacher=positive),
+        Example(group=group, question=triple.question, sentence=triple.negative, label=0.0, teacher=negative),
     )

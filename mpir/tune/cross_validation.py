@@ -25,7 +25,7 @@ from mpir.validation import real_number, whole_number
 from mpir.version import __version__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A comparison of two systems over the same questions: means, their difference with its interval, and p.
 
@@ -76,7 +76,13 @@ def compare(new: F64, old: F64, *, level: float = 0.05, was_seen: bool = False) 
     new, old = new[both], old[both]
     interval = bootstrap_interval(new - old, level=1 - level)
     return Comparison(
-        len(new), float(new.mean()), float(old.mean()), interval, randomisation_test(new, old), level, was_seen
+        questions=len(new),
+        new=float(new.mean()),
+        old=float(old.mean()),
+        interval=interval,
+        p=randomisation_test(new, old),
+        level=level,
+        was_seen=was_seen,
     )
 
 

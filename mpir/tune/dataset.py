@@ -53,7 +53,7 @@ SCORED = FolderFormat(marker=MARKER, names=(QUESTIONS, *(f"{name}.npy" for name 
 OF_DOCUMENTS = {"documents", "documents_in_passages"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Dataset:
     """Q questions with gold, D candidate documents, N sentences and their columns: all that tuning ever reads.
 
@@ -104,7 +104,7 @@ class Dataset:
             raise InputError("scored questions: there is not one question; score some first.")
         questions, columns, array_sets = zip(*scored_queries, strict=True)
         joined = {name: np.concatenate([arrays[name] for arrays in array_sets]) for name in CANDIDATE_ARRAYS}
-        return cls(questions, Columns.stack(columns), **joined, made_by=dict(made_by or {}))
+        return cls(questions=questions, columns=Columns.stack(columns), **joined, made_by=dict(made_by or {}))
 
     def save(self, folder: str | Path) -> Dataset:
         """Write the folder, atomically, and return the set as it loads.
@@ -175,7 +175,11 @@ class Dataset:
         )
         candidate_arrays = {name: arrays[name] for name in CANDIDATE_ARRAYS}
         return cls(
-            questions, columns, made_by=manifest["made_by"], data=fingerprint(manifest["files"]), **candidate_arrays
+            questions=questions,
+            columns=columns,
+            made_by=manifest["made_by"],
+            data=fingerprint(manifest["files"]),
+            **candidate_arrays,
         )
 
     def subset(self, numbers: Sequence[int] | I64) -> Dataset:
@@ -235,8 +239,8 @@ class Dataset:
         ):
             raise InputError("the sets were scored by different models; score all of them with one bundle.")
         return cls(
-            tuple(question for dataset in sets for question in dataset.questions),
-            Columns.stack([dataset.columns for dataset in sets]),
+            questions=tuple(question for dataset in sets for question in dataset.questions),
+            columns=Columns.stack([dataset.columns for dataset in sets]),
             **{name: np.concatenate([getattr(dataset, name) for dataset in sets]) for name in CANDIDATE_ARRAYS},
             made_by={**first.made_by, "sets": [dataset.data for dataset in sets]},
             data=fingerprint([dataset.data for dataset in sets]),

@@ -37,7 +37,7 @@ def question_from_dict(values: Mapping[str, Any]) -> Question:
     return Question(
         values["id"],
         values["body"],
-        values["type"],
+        type=values["type"],
         documents=None if documents is None else tuple(documents),
         snippets=None if snippets is None else tuple(Snippet(**snippet) for snippet in snippets),
     )

@@ -14,7 +14,7 @@ from mpir.tune.dataset import Dataset
 from mpir.types import I64, Bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
     """Gold of Q questions, D candidates and N sentences, as the official measures see it (evaluate/bioasq.py).
 
@@ -60,16 +60,16 @@ def judge(scored: Dataset) -> Judgements:
         overlaps[rows] |= inside & (last > first)
     question_of = columns.question_of[columns.document_of]
     return Judgements(
-        relevant,
-        np.array([len(set(question.documents or ())) for question in scored.questions]),
-        np.array([len(snippets) for snippets in golden]),
-        np.array([sum(span.size for span in snippets) for snippets in golden]),
-        end - begin + 1,
-        matched,
-        in_golden,
-        overlaps,
-        np.bincount(question_of[overlaps], minlength=count),
-        clusters(scored),
+        relevant=relevant,
+        golden_documents=np.array([len(set(question.documents or ())) for question in scored.questions]),
+        golden_snippets=np.array([len(snippets) for snippets in golden]),
+        golden_size=np.array([sum(span.size for span in snippets) for snippets in golden]),
+        size=end - begin + 1,
+        matched=matched,
+        in_golden=in_golden,
+        overlaps=overlaps,
+        answers=np.bincount(question_of[overlaps], minlength=count),
+        cluster=clusters(scored),
     )
 
 

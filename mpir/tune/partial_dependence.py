@@ -13,7 +13,7 @@ from mpir.tune.space import Space
 from mpir.types import F64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
     """The objective against the share of one weight (G,), the other shares of its sum keeping their proportions.
 
@@ -44,7 +44,9 @@ def dependence(
         ]
         table = np.array(rows[1:])
         low, high = np.quantile(table, [0.25, 0.75], axis=0)
-        dependences.append(Dependence(name, shares, np.array(rows[0]), low, table.mean(axis=0), high))
+        dependences.append(
+            Dependence(name=name, shares=shares, at_best=np.array(rows[0]), low=low, mean=table.mean(axis=0), high=high)
+        )
     return dependences
 
 

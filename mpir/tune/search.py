@@ -21,7 +21,7 @@ from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How to search: which coordinates move together, how long, and by which optimiser.
 
@@ -66,7 +66,7 @@ class Trial:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """What a search found: the best point, its weights and value, all trials in order, and the best point of each half.
 
@@ -109,7 +109,9 @@ def search(
             run.made.append(trial)
             bar.update()
             bar.set_postfix_str(f"best {run.best:.4f}", refresh=False)
-    return SearchResult(run.point, space.weights(run.point), run.best, tuple(run.made), tuple(run.path))
+    return SearchResult(
+        point=run.point, weights=space.weights(run.point), value=run.best, trials=tuple(run.made), path=tuple(run.path)
+    )
 
 
 class _Run:

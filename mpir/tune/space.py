@@ -20,7 +20,7 @@ LARGEST_FEEDBACK = 0.99
 """The largest share of the context in the fixpoint reading; the fixed point exists below 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
     """All weights for some columns, each named by coordinates (d,) in the unit cube: first α's, then β's.
 
@@ -73,7 +73,15 @@ class Space:
         if sentence_list_beta is not None:
             sentence_list_beta = {n: sentence_list_beta[n] for n in layout.documents if n in sentence_list_beta}
         mixtures = Simplex.of(alpha, shares_bounds), Simplex.of(beta, shares_bounds)
-        return cls(*mixtures, len(layout.documents), units, context, normalise, sentence_list_beta)
+        return cls(
+            alpha=mixtures[0],
+            beta=mixtures[1],
+            documents=len(layout.documents),
+            units=units,
+            context=context,
+            normalise=normalise,
+            sentence_list_beta=sentence_list_beta,
+        )
 
     @property
     def blocks(self) -> dict[str, slice]:

@@ -153,4 +153,11 @@ class Submissions:
 def _snippet(scored: Dataset, number: int) -> Snippet:
     section = str(scored.sections[number])
     document = str(scored.documents[scored.columns.document_of[number]])
-    return Snippet(document, section, section, int(scored.begin[number]), int(scored.end[number]), "")
+    return Snippet(
+        document=document,
+        begin_section=section,
+        end_section=section,
+        begin=int(scored.begin[number]),
+        end=int(scored.end[number]),
+        text="",
+    )

@@ -53,9 +53,9 @@ def test_offsets_are_into_the_section() -> None:
     document = Document("7", "Old edema", "Clear.No pleural effusion. Edema may be seen.")
     result = [mention for several in annotate(sentences(document, splitting="report"), LEXICON) for mention in several]
     assert result == [
-        Mention("edema", "edema", 4, 9, "affirmed", ""),
-        Mention("effusion", "pleural effusion", 9, 25, "negated", "No"),
-        Mention("edema", "edema", 27, 32, "affirmed", ""),
+        Mention(concept="edema", phrase="edema", begin=4, end=9, status="affirmed", trigger=""),
+        Mention(concept="effusion", phrase="pleural effusion", begin=9, end=25, status="negated", trigger="No"),
+        Mention(concept="edema", phrase="edema", begin=27, end=32, status="affirmed", trigger=""),
     ]
     assert document.abstract[9:25] == "pleural effusion"
 

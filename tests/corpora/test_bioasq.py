@@ -12,8 +12,8 @@ from mpir.text.types import Question, Snippet
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 SECTIONS = {"11": {"title": "Iron and ageing.", "abstract": "Iron falls. Zinc rises."}}
-SNIPPET = Snippet("11", "abstract", "abstract", 12, 23, "Zinc rises.")
-ANSWERED = Question("q1", "Does zinc rise?", "yesno", ("11", "12"), (SNIPPET,))
+SNIPPET = Snippet(document="11", begin_section="abstract", end_section="abstract", begin=12, end=23, text="Zinc rises.")
+ANSWERED = Question("q1", "Does zinc rise?", type="yesno", documents=("11", "12"), snippets=(SNIPPET,))
 
 
 def write(folder: Path, questions: Any) -> Path:
@@ -36,7 +36,7 @@ def snippet(**changes: Any) -> dict[str, Any]:
 
 def test_reads_a_test_file_without_gold(tmp_path: Path) -> None:
     path = write(tmp_path, [{"id": "q1", "body": "Why?", "type": "summary"}, {"id": "q2", "body": "Who?"}])
-    assert read_questions(path) == [Question("q1", "Why?", "summary"), Question("q2", "Who?")]
+    assert read_questions(path) == [Question("q1", "Why?", type="summary"), Question("q2", "Who?")]
 
 
 def test_a_submission_needs_no_body_and_no_texts(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_refuses_a_question_that_is_no_object(tmp_path: Path) -> None:
 
 
 def test_a_submission_reads_back(tmp_path: Path) -> None:
-    questions = [ANSWERED, Question("q2", "Ünknown?", "summary", (), ())]
+    questions = [ANSWERED, Question("q2", "Ünknown?", type="summary", documents=(), snippets=())]
     path = tmp_path / "submission.json"
     validate_submission(questions, SECTIONS.__getitem__)
     write_submission(path, questions)

@@ -83,7 +83,15 @@ HELD = "Statins lower the cholesterol of most adults."
 
 
 def asked(name: str, body: str, golden: str) -> Question:
-    return Question(name, body, snippets=(Snippet("1", "abstract", "abstract", 0, len(golden), golden),))
+    return Question(
+        name,
+        body,
+        snippets=(
+            Snippet(
+                document="1", begin_section="abstract", end_section="abstract", begin=0, end=len(golden), text=golden
+            ),
+        ),
+    )
 
 
 def vectors(_: object, texts: Sequence[str]) -> np.ndarray:

@@ -105,7 +105,14 @@ def test_medquad_negatives_come_from_answers_to_other_questions_about_the_same(t
 
 def test_what_answers_another_question_of_a_shared_document_alone_is_no_answer() -> None:
     def asked(name: str, body: str, *texts: str) -> Question:
-        return Question(name, body, snippets=tuple(Snippet("7", "abstract", "abstract", 0, 9, t) for t in texts))
+        return Question(
+            name,
+            body,
+            snippets=tuple(
+                Snippet(document="7", begin_section="abstract", end_section="abstract", begin=0, end=9, text=t)
+                for t in texts
+            ),
+        )
 
     thins, held = "Aspirin thins the blood of most adults.", "Statins lower the cholesterol of most."
     both, ulcers = "Aspirin was discovered in the last century.", "Aspirin may cause ulcers of the stomach."

@@ -114,7 +114,7 @@ OFFICIAL = [
 
 
 def snippet(document, begin, end, section="abstract"):
-    return Snippet(document, section, section, begin, end, "")
+    return Snippet(document=document, begin_section=section, end_section=section, begin=begin, end=end, text="")
 
 
 def question(name="q", documents=(), snippets=()):

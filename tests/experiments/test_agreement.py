@@ -21,10 +21,19 @@ from mpir.tune.objective import Objective
 AGREEMENT = Agreement.name
 ROOT = Path(__file__).parents[2]
 TEXTS = ["Aspirin thins blood. No gene is in it.", "Aspirin does thin blood. A trial of placebo.", "The heart."]
-DOCUMENTS = [Document(f"d{i}", "", text, 3.0 - i) for i, text in enumerate(TEXTS)]
+DOCUMENTS = [Document(f"d{i}", "", text, score=3.0 - i) for i, text in enumerate(TEXTS)]
 GOLD = [
-    Question(name, body, documents=(document,), snippets=(Snippet(document, "abstract", "abstract", *place, text),))
-    for name, body, document, place, text in [
+    Question(
+        name,
+        body,
+        documents=(document,),
+        snippets=(
+            Snippet(
+                document=document, begin_section="abstract", end_section="abstract", begin=begin, end=end, text=text
+            ),
+        ),
+    )
+    for name, body, document, (begin, end), text in [
         ("q1", "does aspirin thin blood", "d0", (0, 20), "Aspirin thins blood."),
         ("q2", "trial", "d1", (25, 44), "A trial of placebo."),
     ]

@@ -30,8 +30,8 @@ def script() -> ModuleType:
 def scored() -> Dataset:
     """Two questions of two documents; the answer of the second question has a lexical score of 0."""
     golden = [
-        Snippet("a", "abstract", "abstract", 0, 5, "first"),
-        Snippet("d", "abstract", "abstract", 6, 12, "second"),
+        Snippet(document="a", begin_section="abstract", end_section="abstract", begin=0, end=5, text="first"),
+        Snippet(document="d", begin_section="abstract", end_section="abstract", begin=6, end=12, text="second"),
     ]
     questions = tuple(
         Question(f"q{number}", "?", documents=(snippet.document,), snippets=(snippet,))
@@ -46,15 +46,15 @@ def scored() -> Dataset:
         questions=2,
     )
     return Dataset(
-        questions,
-        columns,
-        np.array(list("abcd")),
-        np.array(["abstract"] * 8),
-        np.tile([0, 6], 4),
-        np.tile([5, 12], 4),
-        np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
-        np.zeros(8, bool),
-        np.zeros(4, bool),
+        questions=questions,
+        columns=columns,
+        documents=np.array(list("abcd")),
+        sections=np.array(["abstract"] * 8),
+        begin=np.tile([0, 6], 4),
+        end=np.tile([5, 12], 4),
+        lexical=np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
+        in_passages=np.zeros(8, bool),
+        documents_in_passages=np.zeros(4, bool),
     )
 
 

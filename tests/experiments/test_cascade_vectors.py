@@ -31,7 +31,14 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
 def scored(tmp_path: Path) -> Dataset:
     """Two questions with two documents each, which have two sentences each."""
     questions = tuple(
-        Question(f"q{i}", body, documents=(name,), snippets=(Snippet(name, "abstract", "abstract", 0, 5, "x"),))
+        Question(
+            f"q{i}",
+            body,
+            documents=(name,),
+            snippets=(
+                Snippet(document=name, begin_section="abstract", end_section="abstract", begin=0, end=5, text="x"),
+            ),
+        )
         for i, (body, name) in enumerate([("does aspirin thin blood", "a"), ("is aspirin a placebo", "c")])
     )
     spans = [(0, text.index(".") + 1, text.index(".") + 2, len(text)) for text in TEXTS.values()]
@@ -47,15 +54,15 @@ def scored(tmp_path: Path) -> Dataset:
         "".join(json.dumps({"id": name, "abstract": text}) + "\n" for name, text in TEXTS.items())
     )
     return Dataset(
-        questions,
-        columns,
-        np.array(list(TEXTS)),
-        np.array(["abstract"] * 8),
-        np.array([begin for one in spans for begin in one[::2]]),
-        np.array([end for one in spans for end in one[1::2]]),
-        np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
-        np.zeros(8, bool),
-        np.zeros(4, bool),
+        questions=questions,
+        columns=columns,
+        documents=np.array(list(TEXTS)),
+        sections=np.array(["abstract"] * 8),
+        begin=np.array([begin for one in spans for begin in one[::2]]),
+        end=np.array([end for one in spans for end in one[1::2]]),
+        lexical=np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
+        in_passages=np.zeros(8, bool),
+        documents_in_passages=np.zeros(4, bool),
     ).save(tmp_path / "scored")
 
 

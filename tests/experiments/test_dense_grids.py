@@ -168,7 +168,7 @@ def test_a_grid_trains_searches_and_is_kept(
 def test_types_and_first_words(script: Callable[..., Any]) -> None:
     loaded = script("grids")
     questions = [
-        Question(str(i), "Which gene?" if i % 2 else "Is it so?", "yesno" if i < 12 else "list") for i in range(22)
+        Question(str(i), "Which gene?" if i % 2 else "Is it so?", type="yesno" if i < 12 else "list") for i in range(22)
     ]
     values = {"RR@10": np.array([float(i % 2) for i in range(22)])}
     rows = {row[0]: row[1:] for row in loaded["type_table"](questions, {"one": values})}

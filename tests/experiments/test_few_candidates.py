@@ -16,7 +16,12 @@ SENTENCES = ("relevance", "sts", "sia", "agreement")
 def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[float]]) -> Dataset:
     """Two questions of three documents, a and d of one more sentence that says nothing; b and f answer."""
     questions = tuple(
-        Question(f"q{n}", "?", documents=(d,), snippets=(Snippet(d, "abstract", "abstract", 0, 5, "x"),))
+        Question(
+            f"q{n}",
+            "?",
+            documents=(d,),
+            snippets=(Snippet(document=d, begin_section="abstract", end_section="abstract", begin=0, end=5, text="x"),),
+        )
         for n, d in enumerate("bf")
     )
     owners = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 2, 3, 3, 4, 5])
@@ -31,8 +36,17 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
     )
     begins = np.array([0, 6, 0, 0, 0, 6, 0, 0])
     lexical = np.array([1.0, -1.0, 0.0, 0.0, 2.0, -1.0, 0.0, 0.0])
-    kept = np.array(["abstract"] * 8), begins, begins + 5, lexical, np.zeros(8, bool), np.zeros(6, bool)
-    return Dataset(questions, columns, np.array(list("abcdef")), *kept)
+    return Dataset(
+        questions=questions,
+        columns=columns,
+        documents=np.array(list("abcdef")),
+        sections=np.array(["abstract"] * 8),
+        begin=begins,
+        end=begins + 5,
+        lexical=lexical,
+        in_passages=np.zeros(8, bool),
+        documents_in_passages=np.zeros(6, bool),
+    )
 
 
 @pytest.fixture

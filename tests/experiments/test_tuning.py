@@ -27,7 +27,12 @@ def script() -> ModuleType:
 def free() -> Dataset:
     """Two questions; words put the golden document first for one of them, vectors for the other."""
     questions = tuple(
-        Question(f"q{n}", "?", documents=(d,), snippets=(Snippet(d, "abstract", "abstract", 0, 5, "x"),))
+        Question(
+            f"q{n}",
+            "?",
+            documents=(d,),
+            snippets=(Snippet(document=d, begin_section="abstract", end_section="abstract", begin=0, end=5, text="x"),),
+        )
         for n, d in enumerate("bd")
     )
     columns = Columns(
@@ -38,9 +43,18 @@ def free() -> Dataset:
         document_of=np.arange(6),
         questions=2,
     )
-    places = np.array(["abstract"] * 6), np.zeros(6, np.int64), np.full(6, 5)
     lexical = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 0.0])
-    return Dataset(questions, columns, np.array(list("abcdef")), *places, lexical, np.zeros(6, bool), np.zeros(6, bool))
+    return Dataset(
+        questions=questions,
+        columns=columns,
+        documents=np.array(list("abcdef")),
+        sections=np.array(["abstract"] * 6),
+        begin=np.zeros(6, np.int64),
+        end=np.full(6, 5),
+        lexical=lexical,
+        in_passages=np.zeros(6, bool),
+        documents_in_passages=np.zeros(6, bool),
+    )
 
 
 def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Dataset, tmp_path: Path) -> None:

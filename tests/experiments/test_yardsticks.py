@@ -69,7 +69,9 @@ def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_p
 def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_checkpoint: Path) -> None:
     topics, free = script("common/other_topics"), script("common/baselines")
     shared = "Aspirin does thin the blood of all patients."
-    snippet = Snippet("1", "abstract", "abstract", 0, len(shared), shared)
+    snippet = Snippet(
+        document="1", begin_section="abstract", end_section="abstract", begin=0, end=len(shared), text=shared
+    )
     question = Question("q1", "does aspirin thin blood", documents=(), snippets=(snippet,))
     other = "The gene is in the cell, and aspirin is not."
     texts = [shared, other, f"{shared} Yes."]
@@ -86,7 +88,15 @@ def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_
     topics, free = script("common/other_topics"), script("common/baselines")
 
     def asked(name: str, body: str, text: str) -> Question:
-        return Question(name, body, snippets=(Snippet(name, "abstract", "abstract", 0, len(text), text),))
+        return Question(
+            name,
+            body,
+            snippets=(
+                Snippet(
+                    document=name, begin_section="abstract", end_section="abstract", begin=0, end=len(text), text=text
+                ),
+            ),
+        )
 
     own = "Aspirin does thin the blood of all patients."
     mine = asked("q1", "does aspirin thin blood", own)
@@ -114,7 +124,13 @@ def test_passages_of_a_page_by_hand(script: Any) -> None:
 def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
     text = "Tau binds to all microtubules"
     document = Document("1", f"{text}. B", "Nothing was measured in these mice. Tau binds")
-    question = Question("q", "what binds", snippets=(Snippet("1", "abstract", "abstract", 0, 0, f"{text}."),))
+    question = Question(
+        "q",
+        "what binds",
+        snippets=(
+            Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=f"{text}."),
+        ),
+    )
     found = prepare("what binds", [document], cascade=None, splitting="abstract")
     assert [s.text for s in found.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
     relevant = script("ranking/sentences")["relevant"]
@@ -139,7 +155,12 @@ def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
     golden = "a golden answer of more than eight words stands here"
     pool = [Document(str(i), "", f"salt {golden if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
     asked = Question(
-        "q", "what of salt", documents=("1",), snippets=(Snippet("1", "abstract", "abstract", 0, 0, golden),)
+        "q",
+        "what of salt",
+        documents=("1",),
+        snippets=(
+            Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=golden),
+        ),
     )
     other = Question("none", "what of it", documents=("2",), snippets=())
     test = script("common/passages")["pieced_papers"]([asked, other], pool, 1)

@@ -15,13 +15,18 @@ from mpir.rank.ranking import Ranking
 
 QUERY = "Which gene is mutated in cystic fibrosis?"
 DOCUMENTS = [
-    Document("11", "Gene therapy", "Which patients should be treated? Adults were enrolled. Results are awaited.", 9.5),
     Document(
-        "12", "", "💊 β-Cells: </script> is text. Mutations of CFTR cause cystic fibrosis. Carriers are well.", 7.25
+        "11", "Gene therapy", "Which patients should be treated? Adults were enrolled. Results are awaited.", score=9.5
     ),
-    Document("13", "Pancreatic cancer", "Many a gene is mutated.", 8.0),
-    Document("14", "", "", 8.0),
-    Document("15", "A title alone", "", 1.0),
+    Document(
+        "12",
+        "",
+        "💊 β-Cells: </script> is text. Mutations of CFTR cause cystic fibrosis. Carriers are well.",
+        score=7.25,
+    ),
+    Document("13", "Pancreatic cancer", "Many a gene is mutated.", score=8.0),
+    Document("14", "", "", score=8.0),
+    Document("15", "A title alone", "", score=1.0),
 ]
 
 

@@ -221,7 +221,7 @@ class Kept:
 def searching() -> Iterator[str]:
     """The address of a server, in a thread of this process, that can be searched in two ways."""
     indexes: dict[str, Any] = {"bm25": Kept("bm25", 0, 1), "dense": Kept("dense", 2, 1, 0)}
-    service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings("words"), indexes)
+    service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), indexes)
     with listen("127.0.0.1", 0) as listening:
         server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

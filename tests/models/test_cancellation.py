@@ -64,7 +64,7 @@ def stops(work: Callable[[], object]) -> bool:
 
 @pytest.mark.parametrize("splitting", ["abstract", "report"])
 def test_splitting_looks_at_every_document(splitting: Any) -> None:
-    documents = [Document(str(row), "", "", 1.0) for row in range(3)]  # which BM25 has nothing to do with
+    documents = [Document(str(row), "", "", score=1.0) for row in range(3)]  # which BM25 has nothing to do with
     assert stops(lambda: prepare("aspirin", documents, cascade=None, splitting=splitting))
 
 

@@ -49,7 +49,7 @@ def tk(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     entry = {"checkpoint": checkpoint.name, **options}
-    found = build("tk", "tk", entry, Loading(checkpoint.parent, device="cpu"))
+    found = build("tk", "tk", entry, Loading(folder=checkpoint.parent, device="cpu"))
     assert isinstance(found, LatePerspective)
     return found
 

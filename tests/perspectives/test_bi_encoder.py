@@ -35,7 +35,7 @@ PAIRS = [
 
 
 def loaded(checkpoint: Path, **options: object) -> BiEncoderPerspective:
-    loading = Loading(checkpoint.parent, device="cpu", precision="fp32")
+    loading = Loading(folder=checkpoint.parent, device="cpu", precision="fp32")
     found = build("bi-encoder", "sts", {"checkpoint": checkpoint.name, **options}, loading)
     assert isinstance(found, BiEncoderPerspective)
     return found
@@ -128,7 +128,7 @@ def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_pa
 def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    loading = Loading(tiny_checkpoint.parent, device="cpu", precision="fp32")
+    loading = Loading(folder=tiny_checkpoint.parent, device="cpu", precision="fp32")
     options = {"checkpoint": tiny_checkpoint.name, "scale": "0-5"}
     apart, together = (build(kind, "sts", options, loading) for kind in ("bi-encoder", "cross-encoder"))
     assert apart.encoder is together.encoder  # type: ignore[attr-defined]

@@ -55,7 +55,7 @@ def colbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(checkpoint: Path, **options: object) -> LatePerspective:
-    loading = Loading(checkpoint.parent, device="cpu", precision="fp32")
+    loading = Loading(folder=checkpoint.parent, device="cpu", precision="fp32")
     entry = {"checkpoint": checkpoint.name, "width": WIDTH, **options}
     if options.get("form", "projected") != "projected":
         del entry["width"]

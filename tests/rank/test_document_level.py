@@ -40,7 +40,7 @@ class Long(Perspective):
         return np.array([len(text) for text in sentences], float)
 
 
-DOCS = [Document("a", "T", "x. Second xx.", 2.0), Document("b", "", "One.", 1.0)]
+DOCS = [Document("a", "T", "x. Second xx.", score=2.0), Document("b", "", "One.", score=1.0)]
 WEIGHTS = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0, "long": 0.5}, beta_sentences=1.0, w=(1.0,))
 
 

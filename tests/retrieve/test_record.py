@@ -12,7 +12,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"])) | PAGES
 
 @given(TEXT, TEXT, TEXT)
 def test_a_record_gives_the_document_back(identity: str, title: str, abstract: str) -> None:
-    document = Document(identity, title, abstract, 1.5)
+    document = Document(identity, title, abstract, score=1.5)
     assert to_record(document).isascii()
     assert from_record(to_record(document), 1.5) == document
 

@@ -93,7 +93,7 @@ class Panics(Perspective):
 
 def test_a_scoring_thread_that_dies_is_told_and_replaced(caplog: pytest.LogCaptureFixture) -> None:
     perspective = Panics()
-    service = Service(Reranker(perspectives=[perspective]), Settings("m"))
+    service = Service(Reranker(perspectives=[perspective]), Settings(name="m"))
 
     async def ask(text: str) -> list[httpx.Response]:
         transport = httpx.ASGITransport(create_app(service))
@@ -126,7 +126,7 @@ def test_a_scoring_thread_that_dies_is_told_and_replaced(caplog: pytest.LogCaptu
 
 
 def test_a_panic_is_not_told_to_who_was_scored_together_with_it() -> None:
-    service = Service(Reranker(perspectives=[Panics()]), Settings("m", warm_up=False))
+    service = Service(Reranker(perspectives=[Panics()]), Settings(name="m", warm_up=False))
 
     async def ask() -> list[int]:
         transport = httpx.ASGITransport(create_app(service))
@@ -155,7 +155,7 @@ class PanickingIndex:
 
 @pytest.mark.parametrize("path", ["/search", "/explain/ranking"])
 def test_a_search_that_panics_is_an_error_like_others(path: str) -> None:
-    service = Service(Reranker(perspectives=[Panics()]), Settings("m", warm_up=False), {"bm25": PanickingIndex()})
+    service = Service(Reranker(perspectives=[Panics()]), Settings(name="m", warm_up=False), {"bm25": PanickingIndex()})
 
     async def ask() -> list[httpx.Response]:
         transport = httpx.ASGITransport(create_app(service))

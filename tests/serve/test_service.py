@@ -44,7 +44,7 @@ class Gated:
     def search(self, query: str, k: int = 100) -> list[Document]:
         self.searched += 1
         self.gate.wait(60)
-        return [Document("1", "", "A sentence.", 1.0)]
+        return [Document("1", "", "A sentence.", score=1.0)]
 
 
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
@@ -73,7 +73,7 @@ async def left(service: Service, path: str) -> int:
 @pytest.mark.parametrize("works", [True, False])
 def test_it_is_ready_only_if_the_warm_up_went_well(works: bool, caplog: pytest.LogCaptureFixture) -> None:
     fault = None if works else RuntimeError("no weights")
-    service = Service(Reranker(perspectives=[Loads(fault)]), Settings("m"))
+    service = Service(Reranker(perspectives=[Loads(fault)]), Settings(name="m"))
     service.start()
     service.stop()
     assert service.ready.is_set() is works
@@ -84,7 +84,9 @@ def test_it_is_ready_only_if_the_warm_up_went_well(works: bool, caplog: pytest.L
 def test_searches_have_a_limit_and_a_deadline(path: str) -> None:
     """Of three clients, one searches until its time is over, one waits as long, and one is sent away."""
     index, limits = Gated(), Limits(seconds=0.5, searches=2)
-    service = Service(Reranker(perspectives=[Loads()]), Settings("m", warm_up=False, limits=limits), {"bm25": index})
+    service = Service(
+        Reranker(perspectives=[Loads()]), Settings(name="m", warm_up=False, limits=limits), {"bm25": index}
+    )
 
     async def ask() -> list[httpx.Response]:
         async with client_of(service) as client:
@@ -101,7 +103,7 @@ def test_searches_have_a_limit_and_a_deadline(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/search", "/explain/ranking"])
 def test_a_search_makes_room_for_the_next_and_nobody_waits_for_a_client_that_has_gone(path: str) -> None:
-    index, settings = Gated(), Settings("m", warm_up=False, limits=Limits(searches=1))
+    index, settings = Gated(), Settings(name="m", warm_up=False, limits=Limits(searches=1))
     service = Service(Reranker(perspectives=[Loads()]), settings, {"bm25": index})
 
     async def ask() -> int:
@@ -130,7 +132,7 @@ def test_a_search_makes_room_for_the_next_and_nobody_waits_for_a_client_that_has
 def test_the_servers_own_fault_is_logged_and_not_told(
     fault: Exception, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = Service(Reranker(perspectives=[Loads(fault)]), Settings("m", warm_up=False))
+    service = Service(Reranker(perspectives=[Loads(fault)]), Settings(name="m", warm_up=False))
 
     async def ask() -> httpx.Response:
         async with client_of(service) as client:
@@ -150,7 +152,7 @@ def test_nobody_waits_for_the_scoring_of_who_was_told_that_it_takes_too_long(tin
     text = " ".join(f"Aspirin {number} may thin blood." for number in range(30_000))  # half a minute and more
     limits = Limits(document=10**7, seconds=2)
     reranker = Reranker(tiny_bundle, device="cpu", tokens_per_batch=64)
-    service = Service(reranker, Settings("m", limits=limits))
+    service = Service(reranker, Settings(name="m", limits=limits))
 
     async def ask() -> list[int]:
         async with client_of(service) as client:

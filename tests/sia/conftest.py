@@ -11,20 +11,26 @@ from mpir.sia.rows import Item
 
 ITEMS = [
     Item(
-        "a",
-        "What does insulin lower?",
-        "Insulin lowers sugar.",
-        ("Insulin is a hormone.", "Cells take sugar."),
-        "sugar",
+        id="a",
+        question="What does insulin lower?",
+        full="Insulin lowers sugar.",
+        partial=("Insulin is a hormone.", "Cells take sugar."),
+        answer="sugar",
     ),
     Item(
-        "b",
-        "What does glucagon raise?",
-        "Glucagon raises glucose.",
-        ("Glucagon is a hormone.", "The liver."),
-        "glucose",
+        id="b",
+        question="What does glucagon raise?",
+        full="Glucagon raises glucose.",
+        partial=("Glucagon is a hormone.", "The liver."),
+        answer="glucose",
     ),
-    Item("c", "How do birds fly?", "Birds fly with wings.", ("Birds have wings.", "Wings give lift."), "with wings"),
+    Item(
+        id="c",
+        question="How do birds fly?",
+        full="Birds fly with wings.",
+        partial=("Birds have wings.", "Wings give lift."),
+        answer="with wings",
+    ),
 ]
 GROUPS = [
     "insulin glucagon hormone leptin thyroxine ghrelin cortisol",

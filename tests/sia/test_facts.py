@@ -35,7 +35,7 @@ class Known(Perspective):
 
 
 WHOLE, PART, OTHER = "Insulin lowers sugar.", "Insulin opens cells.", "Glucose is what cells take up."
-ITEM = Item("x", "What does insulin lower?", WHOLE, (PART, OTHER), "sugar")
+ITEM = Item(id="x", question="What does insulin lower?", full=WHOLE, partial=(PART, OTHER), answer="sugar")
 
 
 def partial(item: Item, **relevance: float) -> tuple[list[str], dict[str, int]]:
@@ -56,15 +56,21 @@ def test_a_fact_as_relevant_as_the_whole_or_off_the_subject_is_passed_over() -> 
 
 
 def test_a_fact_that_names_the_answer_and_the_subject_answers_alone() -> None:
-    alone = Item("x", "What does insulin lower?", WHOLE, ("Insulin acts on sugar.", "Sugar is sweet."), "sugar")
+    alone = Item(
+        id="x",
+        question="What does insulin lower?",
+        full=WHOLE,
+        partial=("Insulin acts on sugar.", "Sugar is sweet."),
+        answer="sugar",
+    )
     assert partial(alone, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
     assert partial(alone, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
-    same = Item("x", "What does insulin lower?", WHOLE, ("insulin lowers sugar", "No."))
+    same = Item(id="x", question="What does insulin lower?", full=WHOLE, partial=("insulin lowers sugar", "No."))
     assert partial(same, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
 
 
 def test_an_item_without_partial_facts_is_counted() -> None:
-    rows, counts = partial_rows([Item("z", "Q?", "A.")], Known("relevance", {}), seed=1)
+    rows, counts = partial_rows([Item(id="z", question="Q?", full="A.")], Known("relevance", {}), seed=1)
     assert (rows, counts) == ([], {"no partial fact": 1})
 
 

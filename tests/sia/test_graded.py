@@ -28,12 +28,17 @@ WRONG = Document("2", "", "Cystic kidneys have many causes in adults and childre
 
 
 def question(kind: str, *texts: str) -> Question:
-    snippets = tuple(Snippet("1", "abstract", "abstract", None, None, text) for text in texts)
-    return Question("q", "What causes cystic fibrosis?", kind, ("1",), snippets)
+    snippets = tuple(
+        Snippet(document="1", begin_section="abstract", end_section="abstract", begin=None, end=None, text=text)
+        for text in texts
+    )
+    return Question("q", "What causes cystic fibrosis?", type=kind, documents=("1",), snippets=snippets)
 
 
 def graded(kind: str, answer: tuple[tuple[str, ...], ...] = ()) -> set[tuple[int, str, str]]:
-    rows = graded_rows(Evidence(question(kind, GOLDEN), [GOLD_DOCUMENT], [WRONG], answer), seed=1)
+    rows = graded_rows(
+        Evidence(question=question(kind, GOLDEN), golden=[GOLD_DOCUMENT], wrong=[WRONG], answer=answer), seed=1
+    )
     return {(row.sia_score, row.method, row.sentence) for row in rows}
 
 
@@ -44,8 +49,10 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 def test_a_summary_question_by_hand() -> None:
     assert graded("summary") == {(4, "golden", GOLDEN), BESIDE, ZERO}  # its subject comes too late for an opening
     told = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
-    asked = Question("q", "What is cystic fibrosis?", "summary", ("1",), question("summary", told).snippets)
-    rows = graded_rows(Evidence(asked, [], []), seed=1)
+    asked = Question(
+        "q", "What is cystic fibrosis?", type="summary", documents=("1",), snippets=question("summary", told).snippets
+    )
+    rows = graded_rows(Evidence(question=asked, golden=[], wrong=[]), seed=1)
     part = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
     assert {(row.sia_score, row.sentence) for row in rows} == {(4, told), (2, part)}
 
@@ -100,8 +107,10 @@ def test_only_snippets_of_one_sentence_count() -> None:
 def test_the_most_relevant_golden_sentences_come_first() -> None:
     other = "This one shares no term at all with that."
     asked = question("summary", other, GOLDEN)
-    assert best_sentences(Evidence(asked, [], [])) == [GOLDEN, other]
-    assert best_sentences(Evidence(asked, [], [], (), {other: 0.9, GOLDEN: 0.1})) == [other, GOLDEN]
+    assert best_sentences(Evidence(question=asked, golden=[], wrong=[])) == [GOLDEN, other]
+    assert best_sentences(
+        Evidence(question=asked, golden=[], wrong=[], answer=(), relevance={other: 0.9, GOLDEN: 0.1})
+    ) == [other, GOLDEN]
 
 
 def test_coverage_is_the_share_of_the_items() -> None:
@@ -132,14 +141,20 @@ def test_names_with_digits_are_not_nearly_the_same() -> None:
 def test_coverage_rows_by_hand() -> None:
     one, both = "Ibrutinib was the first of the drugs for it.", "Ibrutinib and acalabrutinib are the drugs for it."
     maybe = "Ibrutinib, and a second drug with another name, treat it."
-    asked = Question("q", "Which drugs treat it?", "list", ("1",), question("list", one, both, maybe).snippets)
+    asked = Question(
+        "q",
+        "Which drugs treat it?",
+        type="list",
+        documents=("1",),
+        snippets=question("list", one, both, maybe).snippets,
+    )
     answer = (("ibrutinib",), ("acalabrutinib",))
     wrong = Document("2", "", "Many other drugs were tried in other diseases.")
-    rows = coverage_rows(Evidence(asked, [], [wrong], answer), seed=1)
+    rows = coverage_rows(Evidence(question=asked, golden=[], wrong=[wrong], answer=answer), seed=1)
     expected = {(4, both), (2, one), (0, wrong.abstract)}
     assert {(row.sia_score, row.sentence) for row in rows} == expected
     assert may_hold_more(maybe, answer) and not may_hold_more(one, answer)
-    assert coverage_rows(Evidence(asked, [], [wrong]), seed=1) == []
+    assert coverage_rows(Evidence(question=asked, golden=[], wrong=[wrong]), seed=1) == []
 
 
 def test_a_word_of_a_missing_item_may_be_that_item() -> None:

@@ -22,7 +22,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> LuceneIndex:
     return LuceneIndex(folder)
 
 
-CLOSE = Item("d", "What does insulin raise?", "Storing is raised.", ("Fat is stored.", "Cells store."), "fat")
+CLOSE = Item(
+    id="d",
+    question="What does insulin raise?",
+    full="Storing is raised.",
+    partial=("Fat is stored.", "Cells store."),
+    answer="fat",
+)
 
 
 class Relevance(Overlap):
@@ -65,8 +71,14 @@ def test_pairs_below_the_threshold_or_of_one_meaning_are_counted(index: LuceneIn
     ],
 )
 def test_a_fact_that_may_answer_is_no_0(fact: str, partial: tuple[str, ...], relevance: float, tmp_path: Path) -> None:
-    one = Item("a", "What does insulin lower?", "It lowers sugar.", ("Insulin lets cells take sugar.", "B."), "sugar")
-    other = Item("b", "What does insulin change?", fact, partial, "other")
+    one = Item(
+        id="a",
+        question="What does insulin lower?",
+        full="It lowers sugar.",
+        partial=("Insulin lets cells take sugar.", "B."),
+        answer="sugar",
+    )
+    other = Item(id="b", question="What does insulin change?", full=fact, partial=partial, answer="other")
 
     class Fixed(Overlap):
         def score(self, question: str, sentences: Any) -> Any:

@@ -18,8 +18,22 @@ from tests.damage import check_flips
 
 from .conftest import GROUPS, write_lines
 
-FULL = SiaRow("What does insulin lower?", "Insulin lowers sugar.", 4, "combined", ("a",), 1)
-PART = SiaRow("What does insulin lower?", "Insulin is a hormone.", 2, "partial", ("a",), 1)
+FULL = SiaRow(
+    query="What does insulin lower?",
+    sentence="Insulin lowers sugar.",
+    sia_score=4,
+    method="combined",
+    source_ids=("a",),
+    seed=1,
+)
+PART = SiaRow(
+    query="What does insulin lower?",
+    sentence="Insulin is a hormone.",
+    sia_score=2,
+    method="partial",
+    source_ids=("a",),
+    seed=1,
+)
 HORMONES, SUGARS = (set(group.split()) for group in GROUPS)
 
 
@@ -90,7 +104,14 @@ def test_a_3_keeps_the_answer_and_loses_one_entity_that_was_asked_for(pipeline: 
 
 
 def test_a_3_loses_nothing_that_was_not_asked_for(pipeline: str, vectors: Path) -> None:
-    other = SiaRow("What rises in fasting?", "Insulin lowers sugar.", 4, "combined", ("a",), 1)
+    other = SiaRow(
+        query="What rises in fasting?",
+        sentence="Insulin lowers sugar.",
+        sia_score=4,
+        method="combined",
+        source_ids=("a",),
+        seed=1,
+    )
     rows, counts = swap_rows([(other, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     assert (rows, counts) == ([], {"no entity chosen": 1})
 
@@ -104,9 +125,16 @@ def test_a_1_may_lose_every_entity(pipeline: str, vectors: Path) -> None:
 
 
 def test_what_could_not_be_swapped_is_counted(pipeline: str, vectors: Path) -> None:
-    vitamin = SiaRow("Which vitamin?", "It is vitamin K here.", 2, "partial", ("v",), 1)
-    nothing = SiaRow("Which?", "It is this.", 2, "partial", ("n",), 1)
-    all_answer = SiaRow("Which?", "Sugar.", 4, "combined", ("s",), 1)
+    vitamin = SiaRow(
+        query="Which vitamin?",
+        sentence="It is vitamin K here.",
+        sia_score=2,
+        method="partial",
+        source_ids=("v",),
+        seed=1,
+    )
+    nothing = SiaRow(query="Which?", sentence="It is this.", sia_score=2, method="partial", source_ids=("n",), seed=1)
+    all_answer = SiaRow(query="Which?", sentence="Sugar.", sia_score=4, method="combined", source_ids=("s",), seed=1)
     inputs = [(vitamin, ""), (nothing, ""), (all_answer, "sugar")]
     rows, counts = swap_rows(inputs, SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     assert rows == []
@@ -114,7 +142,20 @@ def test_what_could_not_be_swapped_is_counted(pipeline: str, vectors: Path) -> N
 
 
 def test_the_probability_chooses(pipeline: str, vectors: Path) -> None:
-    inputs = [(SiaRow("Q?", "Insulin is a hormone.", 2, "partial", (str(n),), 1), "") for n in range(400)]
+    inputs = [
+        (
+            SiaRow(
+                query="Q?",
+                sentence="Insulin is a hormone.",
+                sia_score=2,
+                method="partial",
+                source_ids=(str(n),),
+                seed=1,
+            ),
+            "",
+        )
+        for n in range(400)
+    ]
     _, counts = swap_rows(inputs, SpacyEntities(pipeline), Neighbours(vectors), 0.25, seed=1)
     assert 150 < counts["words replaced"] < 250  # of 800 entities
 

@@ -50,7 +50,7 @@ def make_gpt2(folder: Path, text: str) -> str:
 
 def train(checkpoint: str, folder: Path, **changes: object) -> Path:
     settings = Training(
-        checkpoint, **{"epochs": 40, "batch_size": 3, "learning_rate": 0.01, "max_length": 40, **changes}
+        checkpoint=checkpoint, **{"epochs": 40, "batch_size": 3, "learning_rate": 0.01, "max_length": 40, **changes}
     )  # type: ignore[arg-type]
     return train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu")
 
@@ -111,7 +111,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 
 
 def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(checkpoint: str, tmp_path: Path) -> None:
-    settings, found = Training(checkpoint, epochs=40, batch_size=3, learning_rate=0.01, max_length=40), {}
+    settings, found = Training(checkpoint=checkpoint, epochs=40, batch_size=3, learning_rate=0.01, max_length=40), {}
     for precision, autocast in [("bf16", "bf16"), ("fp32", "")]:
         folder = tmp_path / precision
         model = train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu", precision=precision)
@@ -199,7 +199,7 @@ def test_every_changed_byte_of_a_state_is_refused_or_changes_nothing(tmp_path: P
 
 
 def test_a_finished_model_that_has_changed_is_refused(checkpoint: str, tmp_path: Path) -> None:
-    settings = Training(checkpoint, epochs=1, batch_size=2, max_length=32)
+    settings = Training(checkpoint=checkpoint, epochs=1, batch_size=2, max_length=32)
     model = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
     damage.write(model / "config.json", (model / "config.json").read_bytes().replace(b"0.02", b"0.03"))
     with pytest.raises(ArtefactError, match=r"model: is damaged \(config\.json is not what it was .*; remove \S+model"):

@@ -187,7 +187,11 @@ def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents()
 def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None:
     """Equal sentences come in the order of their documents, and inside one in that of its text."""
     documents = [Document(name, abstract="One. Two.") for name in "abc"]
-    sentences = [Sentence(item.id, "abstract", *position, "") for item in documents for position in ((0, 4), (5, 9))]
+    sentences = [
+        Sentence(document=item.id, section="abstract", begin=begin, end=end, text="")
+        for item in documents
+        for begin, end in ((0, 4), (5, 9))
+    ]
     scores = np.array([[1.0, 1.0, 2.0, 1.0, 9.0, 9.0]]).T  # of a, b and c
     columns = Columns(
         layout=Layout.of(("bm25",), ("o",)),

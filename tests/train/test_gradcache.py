@@ -23,7 +23,7 @@ QUESTIONS = ("does aspirin thin blood", "is a gene in the cell", "does aspirin t
 POSITIVES = ("yes aspirin does thin blood", "a gene is in a cell .", "aspirin .", "patients and the trial")
 NEGATIVES = ("the cell is in a gene", "no", "placebo", "yes aspirin does thin blood")
 ROWS = [
-    Example(str(i), question, text, label, 2.0 * label - i)
+    Example(group=str(i), question=question, sentence=text, label=label, teacher=2.0 * label - i)
     for i, question in enumerate(QUESTIONS)
     for text, label in ((POSITIVES[i], 1.0), (NEGATIVES[i], 0.0))
 ]
@@ -39,8 +39,16 @@ def test_the_gradients_are_those_of_the_whole_batch(
     losses: list[str], size: int, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     """A tiny model without dropout, and steps of two batches."""
-    settings = TrainingSettings(str(tiny_checkpoint), precision="fp32", gradient_accumulation_steps=2)
-    tasks = [Task("dense", tuple(map(loss_named, losses)), (([ROWS], 1.0),), ROWS, Pooling("max", "cosine"))]
+    settings = TrainingSettings(checkpoint=str(tiny_checkpoint), precision="fp32", gradient_accumulation_steps=2)
+    tasks = [
+        Task(
+            name="dense",
+            losses=tuple(map(loss_named, losses)),
+            train=(([ROWS], 1.0),),
+            dev=ROWS,
+            pooling=Pooling("max", "cosine"),
+        )
+    ]
     found = []
     for number, one in enumerate((settings, replace(settings, mini_batch_size=size))):
         tuner = FineTuner(one, tasks, tmp_path / str(number), device="cpu")
@@ -99,6 +107,6 @@ def test_one_part_is_held_at_a_time() -> None:
 
 def test_token_vectors_have_no_parts(tmp_path: Path) -> None:
     late = LateInteraction.from_options({"form": "states"})
-    tasks = [Task("late", (loss_named("in-batch"),), (([ROWS], 1.0),), ROWS, late)]
+    tasks = [Task(name="late", losses=(loss_named("in-batch"),), train=(([ROWS], 1.0),), dev=ROWS, pooling=late)]
     with pytest.raises(InputError, match="late: mini_batch_size is for one vector of each text; leave it out"):
-        FineTuner(TrainingSettings("nowhere", mini_batch_size=2), tasks, tmp_path, device="cpu")
+        FineTuner(TrainingSettings(checkpoint="nowhere", mini_batch_size=2), tasks, tmp_path, device="cpu")

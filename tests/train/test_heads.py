@@ -41,7 +41,7 @@ CONFIGS = {
     "roberta": RobertaConfig(type_vocab_size=2, pad_token_id=0, **SIZE),
 }
 ROWS = [
-    Example(f"q{place}", "does aspirin thin blood", text, label)
+    Example(group=f"q{place}", question="does aspirin thin blood", sentence=text, label=label)
     for place in range(4)
     for text, label in (("yes aspirin does thin blood", 1.0), ("the cell is in a gene", 0.0))
 ]
@@ -65,8 +65,8 @@ def outputs(checkpoint: Path) -> Any:
 
 
 def test_two_classes_are_continued_and_calibrated(two_classes: Path, tmp_path: Path) -> None:
-    task = Task("relevance", (LOSSES["bce"],), (([ROWS], 1),), ROWS)
-    settings = TrainingSettings(str(two_classes), precision="fp32", max_length=32, learning_rate=1e-3)
+    task = Task(name="relevance", losses=(LOSSES["bce"],), train=(([ROWS], 1),), dev=ROWS)
+    settings = TrainingSettings(checkpoint=str(two_classes), precision="fp32", max_length=32, learning_rate=1e-3)
     tuner = FineTuner(settings, [task], tmp_path / "run", device="cpu")
     both = outputs(two_classes)
     np.testing.assert_allclose(tuner.outputs(ROWS, [0])[:, 0], both[:, 1] - both[:, 0], atol=1e-4)

@@ -21,7 +21,7 @@ GROUPS = tensor([0, 0, 0, 1])  # the second question has no negative
 
 def loss(name: str, logits: torch.Tensor, targets: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
     """The loss of rows, which are laid out as training does it."""
-    rows = [Example(str(group), "", "", 0.0) for group in groups.tolist()]
+    rows = [Example(group=str(group), question="", sentence="", label=0.0) for group in groups.tolist()]
     places = own_places(rows)
     return loss_named(name)(places.fill(logits), places.fill(targets), torch.from_numpy(places.mask))
 
@@ -111,16 +111,20 @@ def test_divergence_from_the_teacher() -> None:
 
 
 ROWS = [
-    Example("1", "What thins blood?", "Aspirin does.", 1.0),
-    Example("1", "What thins blood?", "Genes are in cells.", 0.0),
-    Example("2", "What is in cells?", "genes are  in cells.", 1.0),
-    Example("3", "what thins blood? ", "Warfarin does.", 1.0),  # the first question again, in other capitals
-    Example("2", "What is in cells?", "What thins blood?", 0.0),
+    Example(group="1", question="What thins blood?", sentence="Aspirin does.", label=1.0),
+    Example(group="1", question="What thins blood?", sentence="Genes are in cells.", label=0.0),
+    Example(group="2", question="What is in cells?", sentence="genes are  in cells.", label=1.0),
+    Example(
+        group="3", question="what thins blood? ", sentence="Warfarin does.", label=1.0
+    ),  # the first question again, in other capitals
+    Example(group="2", question="What is in cells?", sentence="What thins blood?", label=0.0),
 ]
 
 
 def test_in_a_batch_every_text_is_every_questions_candidate() -> None:
-    known = known_positives([*ROWS, Example("2", "What is in cells?", "Aspirin does.", 1.0)])
+    known = known_positives(
+        [*ROWS, Example(group="2", question="What is in cells?", sentence="Aspirin does.", label=1.0)]
+    )
     places = batch_places(ROWS, known)
     # candidates: aspirin, genes (twice), warfarin, the first question; questions: the first (twice), the second
     assert places.fill(tensor([row.label for row in ROWS])).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0]]

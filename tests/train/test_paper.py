@@ -58,19 +58,30 @@ def test_the_relevance_recipe_is_the_papers() -> None:
 
 
 def test_a_head_of_two_classes_becomes_the_logit_of_their_softmax(two_classes: Path, tmp_path: Path) -> None:
-    rows = [Example("q", "does aspirin thin blood", text, label) for text, label in ((GOOD, 1.0), (BAD, 0.0))]
-    settings = TrainingSettings(str(two_classes), precision="fp32", max_length=32)
+    rows = [
+        Example(group="q", question="does aspirin thin blood", sentence=text, label=label)
+        for text, label in ((GOOD, 1.0), (BAD, 0.0))
+    ]
+    settings = TrainingSettings(checkpoint=str(two_classes), precision="fp32", max_length=32)
     tuner = FineTuner(
-        settings, [Task("relevance", (LOSSES["bce"],), (([rows], 1),), rows)], tmp_path / "run", device="cpu"
+        settings,
+        [Task(name="relevance", losses=(LOSSES["bce"],), train=(([rows], 1),), dev=rows)],
+        tmp_path / "run",
+        device="cpu",
     )
     two, _ = Encoder(two_classes, device="cpu", precision="fp32").outputs([(r.question, r.sentence) for r in rows])
     np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], two[:, 1] - two[:, 0], atol=1e-5)
 
 
 def test_a_head_of_another_size_is_replaced(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    rows = [Example("q", "does aspirin thin blood", GOOD, 1.0), Example("q", "does aspirin thin blood", BAD, 0.0)]
-    tasks = [Task(name, (LOSSES["bce"],), (([rows], 1),), rows) for name in ("a", "b")]
-    tuner = FineTuner(TrainingSettings(str(tiny_checkpoint), precision="fp32"), tasks, tmp_path / "run", device="cpu")
+    rows = [
+        Example(group="q", question="does aspirin thin blood", sentence=GOOD, label=1.0),
+        Example(group="q", question="does aspirin thin blood", sentence=BAD, label=0.0),
+    ]
+    tasks = [Task(name=name, losses=(LOSSES["bce"],), train=(([rows], 1),), dev=rows) for name in ("a", "b")]
+    tuner = FineTuner(
+        TrainingSettings(checkpoint=str(tiny_checkpoint), precision="fp32"), tasks, tmp_path / "run", device="cpu"
+    )
     assert tuner.outputs(rows, [0, 1]).shape == (2, 2)
     assert torch.isfinite(tuner.model.classifier.weight).all()
 

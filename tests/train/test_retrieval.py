@@ -93,7 +93,7 @@ def test_training_stops_early_by_it(folder: Path, tiny_checkpoint: Path) -> None
     dense = {"name": "dense", "losses": ["in-batch"], "dev": dev, "train": [{"triples": "t.tsv"}]}
     (folder / "mixture.json").write_text(json.dumps({"perspectives": [dense]}))
     options = {"learning_rate": 1e-30, "batch_size": 4, "evaluate_every": 2, "patience": 2, "precision": "fp32"}
-    settings = TrainingSettings(str(tiny_checkpoint), mini_batch_size=3, **options)
+    settings = TrainingSettings(checkpoint=str(tiny_checkpoint), mini_batch_size=3, **options)
     tuner = FineTuner(settings, read_mixture(folder / "mixture.json"), folder / "run", device="cpu")
     assert tuner.run() == folder / "run/best"
     assert (tuner.step, len(tuner.batches)) == (6, 20)

@@ -20,7 +20,7 @@ from mpir.train.trainer import FineTuner
 
 
 def pair(question: str, sentence: str) -> Example:
-    return Example(question, question, sentence, 1.0)
+    return Example(group=question, question=question, sentence=sentence, label=1.0)
 
 
 PAIRS = [pair("effusion", "an effusion"), pair("no effusion", "no effusion"), pair("effusion", "the effusion")]
@@ -106,7 +106,7 @@ def test_a_bi_encoder_learns_from_pairs_alone(
     negatives: str, mixture: Path, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     mixture.write_text(mixture.read_text().replace('"hard"', f'"{negatives}"'))
-    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, learning_rate=5e-3, precision="fp32")
+    settings = TrainingSettings(checkpoint=str(tiny_checkpoint), batch_size=2, learning_rate=5e-3, precision="fp32")
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
     rows = tuner.tasks[0].dev
 
@@ -123,7 +123,7 @@ def test_a_bi_encoder_learns_from_pairs_alone(
 def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
     same = [{"id": "q", "question": "gene", "sentence": text[0], "label": 1.0} for text in TEXTS.values()]
     (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in same))
-    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=4)
+    settings = TrainingSettings(checkpoint=str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=4)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
     tuner.run()
     assert tuner.skipped == 6
@@ -137,7 +137,7 @@ def test_a_batch_that_is_skipped_whole_ends_no_run_in_fp16(
     """A last pool of one pair has no other text. The loss is scaled as on a GPU, which does not like no gradient."""
     same = [{"id": "q", "question": "gene", "sentence": "gene", "label": 1.0}]
     (mixture.parent / "train.jsonl").write_text(json.dumps(same[0]) + "\n")
-    settings = TrainingSettings(str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=2)
+    settings = TrainingSettings(checkpoint=str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=2)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
     tuner.scaler = torch.amp.GradScaler("cpu", enabled=True)
     tuner.run()
@@ -154,7 +154,7 @@ def test_a_run_that_stops_inside_a_pool_ends_as_an_uninterrupted_one(
     (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
     mixture.write_text(mixture.read_text().replace('"hard", "among": 3', f'"{negatives}", "among": 9'))
     settings = TrainingSettings(
-        str(tiny_checkpoint), batch_size=2, learning_rate=5e-2, precision="fp32", save_every=1, max_steps=12
+        checkpoint=str(tiny_checkpoint), batch_size=2, learning_rate=5e-2, precision="fp32", save_every=1, max_steps=12
     )
 
     def tuner(folder: str) -> FineTuner:

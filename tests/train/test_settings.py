@@ -50,4 +50,4 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
 )
 def test_values_out_of_bounds(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        TrainingSettings("checkpoint", **values)
+        TrainingSettings(checkpoint="checkpoint", **values)

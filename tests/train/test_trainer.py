@@ -70,7 +70,7 @@ def settings(tiny_checkpoint: Path, tmp_path: Path) -> TrainingSettings:
     (headless / "config.json").write_text(json.dumps(config))
     _drop_head(headless)
     return TrainingSettings(
-        str(headless),
+        checkpoint=str(headless),
         batch_size=8,
         learning_rate=1e-2,
         max_length=32,
@@ -330,7 +330,10 @@ def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp
 
 
 def test_constant_scores_correlate_with_nothing() -> None:
-    data = [Example("a", "", "", 1), Example("b", "", "", 0)]
+    data = [
+        Example(group="a", question="", sentence="", label=1),
+        Example(group="b", question="", sentence="", label=0),
+    ]
     assert LOSSES["mse5"].metric(data, np.zeros(2)) == LOSSES["mse4"].metric(data, np.zeros(2)) == 0.0
 
 
@@ -345,7 +348,9 @@ def test_a_small_model_is_taught_by_the_teachers_scores(
     mixture.write_text(json.dumps(declared))
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    found = tuner.outputs([Example("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)], [0])[:, 0]
+    found = tuner.outputs(
+        [Example(group="q", question="does aspirin thin blood", sentence=text, label=0.0) for text in (GOOD, BAD)], [0]
+    )[:, 0]
     np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
@@ -473,8 +478,11 @@ def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> N
 
 
 def one_question(labels: Sequence[float]) -> list[Task]:
-    group = [Example("q", "does aspirin thin blood", f"{GOOD} {i}", label) for i, label in enumerate(labels)]
-    return [Task("sia", (LOSSES["mse4"],), (([group], 1),), group)]
+    group = [
+        Example(group="q", question="does aspirin thin blood", sentence=f"{GOOD} {i}", label=label)
+        for i, label in enumerate(labels)
+    ]
+    return [Task(name="sia", losses=(LOSSES["mse4"],), train=(([group], 1),), dev=group)]
 
 
 @pytest.mark.parametrize(
@@ -684,7 +692,12 @@ def test_evaluation_questions_are_known_by_id_and_by_text() -> None:
 
 
 def test_mean_average_precision_by_hand() -> None:
-    data = [Example("a", "", "", 1), Example("a", "", "", 0), Example("a", "", "", 1), Example("b", "", "", 0)]
+    data = [
+        Example(group="a", question="", sentence="", label=1),
+        Example(group="a", question="", sentence="", label=0),
+        Example(group="a", question="", sentence="", label=1),
+        Example(group="b", question="", sentence="", label=0),
+    ]
     assert mean_average_precision(data, np.array([3.0, 2.0, 1.0, 9.0])) == pytest.approx((1 + 2 / 3) / 2)
 
 
@@ -699,7 +712,7 @@ def test_platt_scaling_finds_a_known_slope_and_shift() -> None:
 
 
 def test_rows_of_a_single_question_calibrate_too() -> None:
-    data = [Example("q", "", "", label) for label in (1.0, 0.0, 1.0, 0.0)]
+    data = [Example(group="q", question="", sentence="", label=label) for label in (1.0, 0.0, 1.0, 0.0)]
     logits = np.array([2.0, 1.0, 0.0, -1.0])
     fitted, words = calibrate(logits, data)
     assert fitted == fit_platt(logits, np.array([True, False, True, False]))
@@ -707,7 +720,7 @@ def test_rows_of_a_single_question_calibrate_too() -> None:
 
 
 def test_rows_that_are_told_apart_keep_their_order_as_probabilities() -> None:
-    data = [Example(f"q{i % 8}", "", "", float(i >= 40)) for i in range(80)]
+    data = [Example(group=f"q{i % 8}", question="", sentence="", label=float(i >= 40)) for i in range(80)]
     logits = np.arange(80) / 20
     (slope, shift), words = calibrate(logits, data)
     probabilities = 1 / (1 + np.exp(-(slope * logits + shift).astype(np.float32)))
@@ -717,7 +730,7 @@ def test_rows_that_are_told_apart_keep_their_order_as_probabilities() -> None:
 
 @pytest.mark.parametrize("slope", [0.0, -1.0])
 def test_scores_that_do_not_rise_with_the_labels_are_left_as_they_are(slope: float) -> None:
-    data = [Example(f"q{i % 4}", "", "", float(i >= 8)) for i in range(16)]
+    data = [Example(group=f"q{i % 4}", question="", sentence="", label=float(i >= 8)) for i in range(16)]
     fitted, words = calibrate(slope * np.arange(16.0), data)
     assert fitted == (1.0, 0.0)
     assert words.startswith("not calibrated, since positive rows don't score higher than others (16 rows)")
@@ -744,7 +757,11 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on(
 
 def test_a_half_of_one_label_measures_no_calibration() -> None:
     """What is fitted on positives alone would give the other half's rows a probability of 1 each."""
-    data = [Example(group, "", "", label) for group, label in (("a", 1.0), ("b", 0.0)) for _ in range(9)]
+    data = [
+        Example(group=group, question="", sentence="", label=label)
+        for group, label in (("a", 1.0), ("b", 0.0))
+        for _ in range(9)
+    ]
     logits = np.array([2.0, 1.0, 0.0] * 3 + [1.0, 0.0, -1.0] * 3)
     _, words = calibrate(logits, data)
     assert "18 rows, too few for halves, and fitted on them" in words
@@ -752,14 +769,14 @@ def test_a_half_of_one_label_measures_no_calibration() -> None:
 
 @pytest.mark.parametrize("labels", [[1.0, 1.0], [0.0], []])
 def test_rows_of_one_label_calibrate_nothing(labels: list[float]) -> None:
-    data = [Example(f"q{i}", "", "", label) for i, label in enumerate(labels)]
+    data = [Example(group=f"q{i}", question="", sentence="", label=label) for i, label in enumerate(labels)]
     message = (
         f"{len(data)} rows, {int(sum(labels))} of them with a positive label; calibration needs some with and some"
     )
     with pytest.raises(InputError, match=message):
         calibrate(np.zeros(len(data)), data)
     with pytest.raises(InputError, match=f"relevance: dev has {message}"):
-        calibration_rows([Task("relevance", (LOSSES["bce"],), (), data)])
+        calibration_rows([Task(name="relevance", losses=(LOSSES["bce"],), train=(), dev=data)])
 
 
 def test_only_probabilities_are_calibrated(mixture: Path, tmp_path: Path) -> None:
@@ -855,5 +872,5 @@ def test_other_architectures_than_bert_are_trained_padded(
     tuner = FineTuner(replace(settings, checkpoint=str(tmp_path / "other")), read_mixture(mixture), tmp_path / "run")
     assert tuner.unpadded is None
     tuner.run()
-    rows = [Example("q", "does aspirin thin blood", text, 0.0) for text in (GOOD, BAD)]
+    rows = [Example(group="q", question="does aspirin thin blood", sentence=text, label=0.0) for text in (GOOD, BAD)]
     assert np.diff(tuner.outputs(rows, [0])[::-1, 0]) > 0

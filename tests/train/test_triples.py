@@ -49,8 +49,8 @@ def test_an_epoch_has_every_triple_once_and_each_epoch_another_order(name: str, 
 
 def test_a_row_is_two_examples_of_one_question(tmp_path: Path) -> None:
     (positive, negative) = TripleFile(numbered(tmp_path / "t.tsv", 1, scores=True)).batch(0, 4, 1)
-    assert positive == Example("1", "q0", "p0", 1.0, 2.5)
-    assert negative == Example("1", "q0", "n0", 0.0, -1.0)
+    assert positive == Example(group="1", question="q0", sentence="p0", label=1.0, teacher=2.5)
+    assert negative == Example(group="1", question="q0", sentence="n0", label=0.0, teacher=-1.0)
 
 
 def test_rows_leave_their_block_of_the_file_never(tmp_path: Path) -> None:
@@ -143,7 +143,12 @@ def declare(mixture: Path, **values: Any) -> Path:
 @pytest.fixture
 def settings(tiny_checkpoint: Path) -> TrainingSettings:
     return TrainingSettings(
-        str(tiny_checkpoint), batch_size=8, learning_rate=1e-2, precision="fp32", evaluate_every=4, save_every=2
+        checkpoint=str(tiny_checkpoint),
+        batch_size=8,
+        learning_rate=1e-2,
+        precision="fp32",
+        evaluate_every=4,
+        save_every=2,
     )
 
 

@@ -27,14 +27,24 @@ def random_pairs(
 def _pair(
     generator: np.random.Generator, name: str, documents: int, most: int, touching: bool
 ) -> tuple[Question, Candidates]:
-    candidates = tuple(Document(f"d{i}", "t" * 60, "a" * 60, float(generator.integers(4))) for i in range(documents))
+    candidates = tuple(
+        Document(f"d{i}", "t" * 60, "a" * 60, score=float(generator.integers(4))) for i in range(documents)
+    )
     sentences, owners = [], []
     for owner, document in enumerate(candidates):
         for number in range(int(generator.integers(0, most + 1))):
             section = ("title", "abstract")[int(generator.integers(2))]
             begin = int(generator.integers(0, 40)) if touching else number * 12
             end = begin + (int(generator.integers(1, 15)) if touching else 10)
-            sentences.append(Sentence(document.id, section, begin, end, document.sections[section][begin:end]))
+            sentences.append(
+                Sentence(
+                    document=document.id,
+                    section=section,
+                    begin=begin,
+                    end=end,
+                    text=document.sections[section][begin:end],
+                )
+            )
             owners.append(owner)
     scores = (
         np.round(generator.random((len(sentences), 2)) * 3) / 2 + 0.1 * generator.random((len(sentences), 2)).round()
@@ -60,8 +70,17 @@ def _gold(generator: np.random.Generator, name: str, documents: int) -> Question
             position: Any = (
                 (None, None) if generator.random() < 0.05 else (begin, begin + int(generator.integers(-1, 20)))
             )
-            snippets.append(Snippet(document, *sections, *position, "text"))
-    return Question(name, f"body of {name}", "list", tuple(golden), tuple(snippets))
+            snippets.append(
+                Snippet(
+                    document=document,
+                    begin_section=sections[0],
+                    end_section=sections[1],
+                    begin=position[0],
+                    end=position[1],
+                    text="text",
+                )
+            )
+    return Question(name, f"body of {name}", type="list", documents=tuple(golden), snippets=tuple(snippets))
 
 
 @pytest.fixture(scope="session")

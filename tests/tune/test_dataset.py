@@ -20,13 +20,13 @@ from mpir.tune.dataset import CANDIDATE_ARRAYS, Dataset
 from mpir.tune.objective import Objective
 from tests.damage import FLIPS, check_flips
 
-GOLD = Snippet("2", "abstract", "abstract", 0, 9, "Two here.")
+GOLD = Snippet(document="2", begin_section="abstract", end_section="abstract", begin=0, end=9, text="Two here.")
 
 
 def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
-    documents = tuple(Document(id, "", "Two here. And there.", float(n)) for n, id in enumerate(ids))
+    documents = tuple(Document(id, "", "Two here. And there.", score=float(n)) for n, id in enumerate(ids))
     sentences = tuple(
-        Sentence(d.id, "abstract", begin, end, d.abstract[begin:end])
+        Sentence(document=d.id, section="abstract", begin=begin, end=end, text=d.abstract[begin:end])
         for d in documents
         for begin, end in [(0, 9), (10, 20)]
     )
@@ -39,7 +39,7 @@ def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
         document_of=np.repeat(np.arange(len(documents)), 2),
     )
     scored = Candidates.of(name, documents, sentences=sentences, columns=columns, lexical=np.zeros(count))
-    return Question(name, f"What is {name}?", "list", ("2",), (GOLD,)), scored
+    return Question(name, f"What is {name}?", type="list", documents=("2",), snippets=(GOLD,)), scored
 
 
 PAIRS = [question("x", ["1", "2"]), question("empty", []), question("y", ["2", "3", "4"])]

@@ -141,7 +141,11 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
 def test_all_relevant_sentences_count_in_sentence_map_also_beyond_ten(six: Dataset) -> None:
     items, begin = np.ones(12), np.arange(12) * 10
     columns = replace(six.columns, sentences=items[:, None], document_of=np.zeros(12, np.int64))
-    question = replace(six.questions[0], documents=("x",), snippets=(Snippet("x", "title", "title", 0, 120, ""),))
+    question = replace(
+        six.questions[0],
+        documents=("x",),
+        snippets=(Snippet(document="x", begin_section="title", end_section="title", begin=0, end=120, text=""),),
+    )
     positions = {"begin": begin, "end": begin + 8, "sections": np.repeat("title", 12)}
     twelve = replace(six, questions=(question,), columns=columns, **positions, lexical=items, in_passages=items < 0)
     assert Objective(twelve, "sentence-map")(Weights({"a": 1.0})) == pytest.approx(10 / 12)
@@ -155,7 +159,11 @@ def test_clusters_join_what_touches_directly_or_through_others(six: Dataset) -> 
 
 def test_a_sentence_that_only_touches_a_snippet_is_no_hit(six: Dataset) -> None:
     """The official measures count the position after it; to be relevant, a sentence has a character in common."""
-    question = replace(six.questions[0], documents=("x",), snippets=(Snippet("x", "abstract", "abstract", 10, 14, ""),))
+    question = replace(
+        six.questions[0],
+        documents=("x",),
+        snippets=(Snippet(document="x", begin_section="abstract", end_section="abstract", begin=10, end=14, text=""),),
+    )
     judged = judge(replace(six, questions=(question,)))
     assert judged.matched.tolist() == [1, 5, 0, 0, 0, 0]
     assert judged.overlaps.tolist() == [False, True, False, False, False, False]

@@ -22,7 +22,7 @@ COMPARED = ("checkpoint", "reading", "pooling", "similarity")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DenseInfo:
     """A dense index's manifest.
 

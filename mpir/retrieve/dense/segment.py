@@ -124,7 +124,7 @@ class Segment:
             return Document(identifier, score=score, scores=scores)
         begin, end = self._offsets[number : number + 2].tolist()
         values = json.loads(self._records[begin:end].tobytes())
-        return Document(identifier, values["title"], values["abstract"], score, scores)
+        return Document(identifier, values["title"], values["abstract"], score=score, scores=scores)
 
     def sentence_scores(self, number: int, vectors: F32) -> F32 | None:
         """The highest product (S,) of any of the vectors (R, W) with any of each sentence's, where these are kept."""

@@ -35,7 +35,7 @@ def test_the_nearest_are_found_and_ties_are_broken_by_id(
     with DenseIndex(tmp_path / "i", encoder) as index:
         found = index.search("gene cell", 2)
         texts = {"d0": "a gene in a cell", "d2": "A gene in a cell."}
-        assert found == [Document(name, "", text, 1.0, {"dense": 1.0}) for name, text in texts.items()]
+        assert found == [Document(name, "", text, score=1.0, scores={"dense": 1.0}) for name, text in texts.items()]
         assert ids(index.search("gene cell", 1)) == ["d0"]
         everything = index.search("heart attack", 1000)
         assert ids(everything) == ["d1", "d0", "d2", "d3"]  # d4 has no word, so it has no vector
@@ -58,7 +58,7 @@ def test_a_long_document_is_as_near_as_its_nearest_passage(encoder: Any, tmp_pat
     assert (info.documents, info.vectors) == (2, 5)
     index = DenseIndex(tmp_path / "i", encoder)
     assert index.search("risk")[0] == Document(
-        "long", "", long.abstract, 1.0, {"dense": 1.0}
+        "long", "", long.abstract, score=1.0, scores={"dense": 1.0}
     )  # its last passage is that word alone
     found = index.search("heart attack heart gene")  # the query has two passages, too
     assert [(one.id, one.score) for one in found] == [("long", 1.0), ("short", pytest.approx(np.sqrt(0.5), abs=1e-6))]
