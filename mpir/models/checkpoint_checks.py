@@ -33,7 +33,9 @@ FLOATING = ("F", "BF")
 
 
 def check_sizes(config: Mapping[str, Any], checkpoint: str | Path) -> None:
-    """Check the sizes in a configuration. Raises ArtefactError for one that no model has."""
+    """Check the sizes in a configuration and those inside it. Raises ArtefactError for one that no model has."""
+    for inner in filter(lambda value: isinstance(value, dict), config.values()):
+        check_sizes(inner, checkpoint)
     for name, limit in LIMITS.items():
         size, least = config.get(name), int(name not in MAY_BE_ZERO)
         if isinstance(size, str | int | float) and not (isinstance(size, int) and least <= size <= limit):

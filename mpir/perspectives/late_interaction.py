@@ -63,7 +63,7 @@ class LatePerspective(Perspective):
                 'trained for late interaction, or "form": "states" for an encoder as it is.'
             )
         self.name, self.encoder, self.late = name, encoder, late
-        self._kept: LruCache[list[Tensor]] = LruCache(_bytes)
+        self._cache: LruCache[list[Tensor]] = LruCache(_bytes)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,)."""
@@ -90,7 +90,7 @@ class LatePerspective(Perspective):
     def _vectors(self, texts: Sequence[str], *, question: bool, progress: bool) -> dict[str, list[Tensor]]:
         """The token vectors (T, W) of each text's passages: of a document those that are at hand, or from the model."""
         distinct = list(dict.fromkeys(texts))
-        cached = {} if question else self._kept.look_up(distinct)
+        cached = {} if question else self._cache.look_up(distinct)
         if missing := [text for text in distinct if text not in cached]:
             vectors, text_of = self.encoder.token_vectors(missing, self.late, question=question, progress=progress)
             fresh: dict[str, list[Tensor]] = {text: [] for text in missing}
@@ -98,7 +98,7 @@ class LatePerspective(Perspective):
                 fresh[missing[number]].append(text_vectors)
             cached |= fresh
             if not question:
-                self._kept.keep(fresh)
+                self._cache.store(fresh)
         return cached
 
     def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
@@ -140,7 +140,7 @@ class LatePerspective(Perspective):
 
     def close(self) -> None:
         """End the processes of the encoder's devices, and let go of the vectors."""
-        self._kept.clear()
+        self._cache.clear()
         self.encoder.close()
 
     @property

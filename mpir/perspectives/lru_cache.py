@@ -1,11 +1,13 @@
-"""What was read of the last texts, so that the next question need not read them again."""
+"""Results for the texts that were read last, so that the next query need not read them again."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
+
+from cachetools import LRUCache
 
 Value = TypeVar("Value")
 BYTES = 2**28
@@ -13,41 +15,36 @@ BYTES = 2**28
 
 
 class LruCache(Generic[Value]):
-    """Texts and what was found in them, those that were asked for last, for many threads.
-
-    One that is pickled or copied is empty.
-    """
+    """Values by text, the least recently used first to go, for many threads. A pickled or copied one is empty."""
 
     def __init__(self, size: Callable[[str, Value], int], limit: int = BYTES) -> None:
-        """Keep at most so many bytes; `size` says how many a text and what was found in it take."""
-        self.size, self.most, self.bytes = size, limit, 0
-        self._found: OrderedDict[str, Value] = OrderedDict()
-        self._turn = threading.Lock()
+        """Hold at most `limit` bytes; `size` returns the bytes of a text and its value."""
+        self.size, self.limit = size, limit
+        self._entries: LRUCache[str, tuple[str, Value]] = LRUCache(limit, getsizeof=lambda entry: size(*entry))
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.size, self.most)
+        return type(self), (self.size, self.limit)
+
+    @property
+    def bytes(self) -> float:
+        """The bytes that the entries take."""
+        return self._entries.currsize
 
     def look_up(self, texts: Iterable[str]) -> dict[str, Value]:
-        """What was found in those texts that are here."""
-        with self._turn:
-            cached = {text: self._found[text] for text in texts if text in self._found}
-            for text in cached:
-                self._found.move_to_end(text)
-            return cached
+        """Return the values of those texts that have one."""
+        with self._lock:
+            return {text: self._entries[text][1] for text in texts if text in self._entries}
 
-    def keep(self, values: Mapping[str, Value]) -> None:
-        """Keep what was found in new texts; the oldest go where there is no room."""
-        with self._turn:
+    def store(self, values: Mapping[str, Value]) -> None:
+        """Store values of texts, but none that is larger than the cache."""
+        with self._lock:
             for text, value in values.items():
-                if text in self._found:
-                    self.bytes -= self.size(text, self._found.pop(text))
-                self.bytes += self.size(text, value)
-                self._found[text] = value
-            while self.bytes > self.most:
-                self.bytes -= self.size(*self._found.popitem(last=False))
+                self._entries.pop(text, None)  # else the old value stays where the new one is too large
+                with suppress(ValueError):
+                    self._entries[text] = (text, value)
 
     def clear(self) -> None:
-        """Let go of all."""
-        with self._turn:
-            self._found.clear()
-            self.bytes = 0
+        """Remove all entries."""
+        with self._lock:
+            self._entries.clear()

@@ -65,7 +65,7 @@ class NegationPerspective(Perspective):
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
-        self._kept: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)
+        self._cache: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each text for the question: (N,), from -1 to 1."""
@@ -102,9 +102,9 @@ class NegationPerspective(Perspective):
 
     def _polarities(self, texts: Sequence[str]) -> list[dict[str, float]]:
         """What each text says, as `_read` has it; texts that were read lately are not read again."""
-        polarities = self._kept.look_up(texts)
+        polarities = self._cache.look_up(texts)
         fresh = {text: self._read(text) for text in dict.fromkeys(texts) if text not in polarities}
-        self._kept.keep(fresh)
+        self._cache.store(fresh)
         polarities |= fresh
         return [polarities[text] for text in texts]
 

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from mpir.errors import ArtefactError, MpirError
-from mpir.models.checkpoint_checks import check_tensors
+from mpir.models.checkpoint_checks import check_sizes, check_tensors
 from mpir.models.lazy import LazyEncoder
 from mpir.models.pretrained import checkpoint_errors
 from mpir.train.pretrained import load_encoder
@@ -213,3 +213,9 @@ def test_a_panic_of_a_library_is_an_error_of_the_checkpoint() -> None:
         raise PanicException("x")
     with pytest.raises(KeyboardInterrupt), checkpoint_errors("folder"):
         raise KeyboardInterrupt
+
+
+def test_sizes_of_a_configuration_inside_another_are_checked() -> None:
+    check_sizes({"text_config": {"hidden_size": 64}, "id2label": {"0": "a"}}, "folder")
+    with pytest.raises(ArtefactError, match=r"^folder/config.json: invalid num_hidden_layers \(got 1000000000, expect"):
+        check_sizes({"text_config": {"num_hidden_layers": 10**9}}, "folder")

@@ -1,4 +1,4 @@
-"""What was read of the last texts: within bounds, and no hindrance to pickling what keeps it."""
+"""The cache of texts' values: within bounds, and no hindrance to pickling its owner."""
 
 import copy
 import gc
@@ -22,14 +22,16 @@ class Text(str):
 
 
 def test_what_is_at_hand_stays_within_bounds() -> None:
-    kept = LruCache[int](lambda _, size: size, limit=100)
-    kept.keep({"a": 40, "b": 40})
-    kept.look_up(["a"])
-    kept.keep({"c": 40})
-    assert kept.look_up(["a", "b", "c"]) == {"a": 40, "c": 40}  # b was asked for longest ago
-    kept.keep({"a": 80, "d": 400})
-    assert kept.look_up(["a", "c", "d"]) == {}
-    assert kept.bytes == 0
+    cache = LruCache[int](lambda _, size: size, limit=100)
+    cache.store({"a": 40, "b": 40})
+    cache.look_up(["a"])
+    cache.store({"c": 40})
+    assert cache.look_up(["a", "b", "c"]) == {"a": 40, "c": 40}  # b was asked for longest ago
+    cache.store({"a": 80, "d": 400})
+    assert cache.look_up(["a", "c", "d"]) == {"a": 80}  # d is larger than the cache
+    assert cache.bytes == 80
+    cache.store({"a": 400})
+    assert cache.look_up(["a"]) == {}
 
 
 def test_texts_that_a_lexicon_has_read_do_not_gather(monkeypatch: pytest.MonkeyPatch) -> None:
