@@ -1,3 +1,3 @@
-"""The version, where every room can see it."""
+"""The version, which every module may import."""
 
 __version__ = "0.2.0.dev0"

@@ -1,4 +1,4 @@
-"""``mpir bundle``: look at a bundle, or seal or calibrate one of your manifest_files."""
+"""``mpir bundle``: look at a bundle, or seal or calibrate one of your own."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
     Any of them but PDF may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums,
     notes, hidden files, folders) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV
     (tables.py). TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
-    (tripclick.py). XML is told apart by its root: full papers in JATS (papers.py), and PubMed's files, which all count
+    (tripclick.py). XML is told apart by its root: full papers in JATS (jats.py), and PubMed's files, which all count
     as one collection in which later files update earlier ones.
 
     Raises:
