@@ -67,10 +67,10 @@ def test_a_megabyte_without_a_full_stop_is_one_report(tmp_path: Path, capsys: py
     assert len(text) > 2**20
     reports = written(tmp_path / "r.jsonl", {"id": "7", "text": text})
     assert main(["annotate", reports, "--lexicon", LEXICON]) == 0
-    found = json.loads(capsys.readouterr().out)["mentions"]
-    assert len(found) == 1024
-    assert {text[mention["begin"] : mention["end"]] for mention in found} == {"effusion"}
-    assert {mention["status"] for mention in found} == {"negated"}
+    result = json.loads(capsys.readouterr().out)["mentions"]
+    assert len(result) == 1024
+    assert {text[mention["begin"] : mention["end"]] for mention in result} == {"effusion"}
+    assert {mention["status"] for mention in result} == {"negated"}
 
 
 def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,8 +42,8 @@ class Words(Perspective):
         if Words.calls == Words.stop_at:
             raise KeyboardInterrupt
         words = set(question.lower().split())
-        found = np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
-        return found if Words.value is None else found + Words.value
+        result = np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
+        return result if Words.value is None else result + Words.value
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ def test_questions_for_which_nothing_is_found_are_named(
 
 def test_an_interrupted_run_goes_on_where_it_stopped(run: Callable[..., int], job: dict[str, Path]) -> None:
     assert run() == 0
-    whole = job["output"].read_text()
+    complete = job["output"].read_text()
     job["output"].unlink()
     journal = Path(f"{job['output']}.scores.jsonl")
     lines = journal.read_text().splitlines(keepends=True)
@@ -139,7 +139,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(run: Callable[..., int], jo
     Words.calls, Words.stop_at = 0, None
     assert run() == 0
     assert Words.calls == 1
-    assert job["output"].read_text() == whole
+    assert job["output"].read_text() == complete
 
 
 def test_other_weights_need_no_scoring_but_other_candidates_do(
@@ -376,10 +376,10 @@ def test_a_damaged_bundle_is_named(
 def test_a_real_process_with_a_model(tiny_bundle: Path, job: dict[str, Path]) -> None:
     arguments = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--gold", job["gold.json"]]
     arguments += ["--bundle", tiny_bundle, "--output", job["output"], "--index", job["index"]]
-    done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "sts alone" in done.stdout
+    finished = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr == ""
+    assert "sts alone" in finished.stdout
     assert len(read_questions(job["output"])) == 3
 
 
@@ -388,8 +388,8 @@ def test_a_hybrid_first_stage_finds_documents_by_vectors_too(
 ) -> None:
     pytest.importorskip("faiss")
     assert run(bundle=tiny_bundle, encoder=tiny_checkpoint, documents=4, **{"first-stage": "hybrid"}) == 0
-    found = {question.id: question.documents for question in read_questions(job["output"])}
-    assert all(len(documents or ()) == 4 for documents in found.values())  # BM25 alone finds fewer
+    result = {question.id: question.documents for question in read_questions(job["output"])}
+    assert all(len(documents or ()) == 4 for documents in result.values())  # BM25 alone finds fewer
     assert (job["index"] / "dense/dense.json").is_file()
     lines = job["output"].with_name("submission.json.scores.jsonl").read_text().splitlines()
     assert all(chr(34) + "dense" + chr(34) in line for line in lines[1:])

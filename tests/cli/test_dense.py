@@ -32,7 +32,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in CORPUS))
+    path.write_text("".join(json.dumps(corpu) + "\n" for corpu in CORPUS))
     return path
 
 
@@ -59,12 +59,12 @@ def test_queries_on_standard_input(
     assert (first["id"], first["query"], second["id"]) == ("q7", "aspirin blood", "2")
     assert second["documents"] == []
     assert len(first["documents"]) == (1 if mode == "bm25" else 2)
-    found = first["documents"][0]
-    assert {"id", "title", "abstract", "score"} <= set(found)
+    result = first["documents"][0]
+    assert {"id", "title", "abstract", "score"} <= set(result)
     expected = {"bm25": set(), "dense": {"dense"}, "hybrid": {"bm25", "dense"}}[mode]
-    assert set(found.get("scores", {})) == expected
+    assert set(result.get("scores", {})) == expected
     if mode != "dense":
-        assert (found["id"], found["title"], found["abstract"]) == ("a", "Aspirin", "does aspirin thin blood")
+        assert (result["id"], result["title"], result["abstract"]) == ("a", "Aspirin", "does aspirin thin blood")
 
 
 def test_a_hybrid_search_is_reranked_in_a_pipe(
@@ -75,16 +75,16 @@ def test_a_hybrid_search_is_reranked_in_a_pipe(
     assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--json"]) == 0
     documents = json.loads(capsys.readouterr().out)["documents"]
     assert len(documents) == 3
-    assert all({"bm25", "dense"} <= set(one["scores"]) for one in documents)
+    assert all({"bm25", "dense"} <= set(document["scores"]) for document in documents)
 
 
 def test_vectors_are_kept_while_corpus_and_encoder_stay(
     corpus: Path, bundle: Path, index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle)]
-    for more, kept in (([], True), (["--factory", "SQfp16"], False), (["--factory", "SQfp16"], True)):
-        assert main([*command, *more]) == 0
-        assert json.loads(capsys.readouterr().out)["kept"] is kept
+    for extended, retained in (([], True), (["--factory", "SQfp16"], False), (["--factory", "SQfp16"], True)):
+        assert main([*command, *extended]) == 0
+        assert json.loads(capsys.readouterr().out)["kept"] is retained
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin", "--k", "5"]) == 0
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
 
@@ -92,13 +92,13 @@ def test_vectors_are_kept_while_corpus_and_encoder_stay(
 def test_another_index_of_words_takes_the_vectors_of_the_same_corpus_over(
     corpus: Path, index: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = (index / "dense/000000/index.faiss").stat().st_mtime_ns
+    created = (index / "dense/000000/index.faiss").stat().st_mtime_ns
     (index / "dense.part").mkdir()  # as an interrupted build of other vectors left it
     source = read_json_with_checksum(index / "manifest.json")["source"]
     (index / "dense.part/building.json").write_text(json.dumps({"settings": "x", "source": source}))
     assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none"]) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is False
-    assert (index / "dense/000000/index.faiss").stat().st_mtime_ns == made
+    assert (index / "dense/000000/index.faiss").stat().st_mtime_ns == created
     assert (index / "dense.part/building.json").exists()
     assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin"]) == 0
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
@@ -153,12 +153,12 @@ def test_tuned_weights_fuse_the_first_stage(
     tuned.save(tmp_path / "tuned.json")
     expected = tuned.beta["dense"] / (tuned.beta["dense"] + tuned.beta["bm25"])
     capsys.readouterr()
-    found = []
+    result = []
     for weight in (tmp_path / "tuned.json", expected):
         options = ["--mode", "hybrid", "--fusion", "sum", "--dense-weight", str(weight)]
         assert main(["search", "--index", str(index), *options, "blood of patients"]) == 0
-        found.append(json.loads(capsys.readouterr().out)["documents"])
-    assert found[0] == found[1]
+        result.append(json.loads(capsys.readouterr().out)["documents"])
+    assert result[0] == result[1]
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
     options = ["search", "--index", str(index), "--mode", "hybrid", "--fusion", "sum", "gene"]
     for weight, column in (("0", "bm25"), ("1", "dense")):
         assert main([*options, "--dense-weight", weight]) == 0
-        found = [one["scores"][column] for one in json.loads(capsys.readouterr().out)["documents"]]
-        assert found == sorted(found, reverse=True)
+        result = [item["scores"][column] for item in json.loads(capsys.readouterr().out)["documents"]]
+        assert result == sorted(result, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -228,18 +228,18 @@ def test_mistakes_are_one_sentence(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    places = {"corpus": corpus, "bundle": bundle, "index": index, "tiny": tiny_bundle, "bare": tmp_path / "bare"}
-    places |= {"other": other_encoder(bundle, tmp_path), "twice": tmp_path / "twice.jsonl"}
-    places["empty"] = tmp_path / "empty.jsonl"
-    places["twice"].write_text("".join(json.dumps(one) + "\n" for one in (*CORPUS[:2], CORPUS[0])))
-    places["empty"].write_text("\n")
+    positions = {"corpus": corpus, "bundle": bundle, "index": index, "tiny": tiny_bundle, "bare": tmp_path / "bare"}
+    positions |= {"other": other_encoder(bundle, tmp_path), "twice": tmp_path / "twice.jsonl"}
+    positions["empty"] = tmp_path / "empty.jsonl"
+    positions["twice"].write_text("".join(json.dumps(item) + "\n" for item in (*CORPUS[:2], CORPUS[0])))
+    positions["empty"].write_text("\n")
     before = sorted(tmp_path.rglob("*"))
-    assert main(["index", str(corpus), "--index", str(places["bare"]), "--quiet"]) == 0
-    assert main([argument.format(**places) for argument in arguments]) == 2
+    assert main(["index", str(corpus), "--index", str(positions["bare"]), "--quiet"]) == 0
+    assert main([argument.format(**positions) for argument in arguments]) == 2
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mpir: ")]
     assert len(said) == 1
-    assert message.format(**places) in said[0]
-    bare = [path for path in sorted(tmp_path.rglob("*")) if places["bare"] not in (path, *path.parents)]
+    assert message.format(**positions) in said[0]
+    bare = [path for path in sorted(tmp_path.rglob("*")) if positions["bare"] not in (path, *path.parents)]
     assert bare == before  # nothing half-written, and what was there stays
 
 
@@ -282,18 +282,18 @@ def other_encoder(bundle: Path, folder: Path) -> Path:
 
 
 def test_both_scores_are_columns_to_tune(index: Path, bundle: Path, tmp_path: Path) -> None:
-    found = hybrid_scored(index, bundle, tmp_path)
-    assert found.columns.layout.documents == ("bm25", "dense")
-    assert len(found.columns.documents) == 6
-    assert np.ptp(found.columns.document("dense")) > 0
+    result = hybrid_scored(index, bundle, tmp_path)
+    assert result.columns.layout.documents == ("bm25", "dense")
+    assert len(result.columns.documents) == 6
+    assert np.ptp(result.columns.document("dense")) > 0
 
 
 def hybrid_scored(index: Path, bundle: Path, tmp_path: Path) -> Dataset:
     """Two questions whose candidates BM25 and vectors found."""
-    asked = {"q1": "aspirin", "q2": "blood"}
+    query_text = {"q1": "aspirin", "q2": "blood"}
     questions = [
-        {"id": one, "body": body, "type": "yesno", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/a"]}
-        for one, body in asked.items()
+        {"id": item, "body": body, "type": "yesno", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/a"]}
+        for item, body in query_text.items()
     ]
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     arguments = ["--questions", tmp_path / "questions.json", "--index", index, "--output", tmp_path / "scored"]
@@ -309,12 +309,12 @@ def test_the_weight_of_the_vectors_is_an_option(
     alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.1)
     Weights(alpha, beta={"bm25": 0.0}, context="document").save(bundle.parent / "weights.json")
     assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--json"]) == 0
-    found = capsys.readouterr().out
-    dense = {one["id"]: one["scores"]["dense"] for one in json.loads(found)["documents"]}
+    result = capsys.readouterr().out
+    dense = {item["id"]: item["scores"]["dense"] for item in json.loads(result)["documents"]}
     options = ["--bundle", str(bundle), "--weights", str(bundle.parent / "weights.json"), "--device", "cpu", "--json"]
-    pipe(monkeypatch, found)
+    pipe(monkeypatch, result)
     assert main(["rerank", *options, "--beta", "dense=10000", "--beta", "bm25=0"]) == 0
-    ranked = [one["id"] for one in json.loads(capsys.readouterr().out)["documents"]]
+    ranked = [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]]
     assert ranked == sorted(dense, key=lambda name: -dense[name])
     with pytest.raises(SystemExit):
         main(["rerank", "--beta", "dense", "a"])
@@ -328,9 +328,9 @@ def test_the_nearest_sentence_says_why(
     assert main([*command, "--quiet"]) == 0
     search = ["search", "--index", str(index), "--mode", "hybrid", "aspirin"]
     assert main([*search, "--json"]) == 0
-    for one in json.loads(capsys.readouterr().out)["documents"]:
-        sentence = one["sentence"]
-        assert one[sentence["section"]][sentence["begin"] : sentence["end"]] == sentence["text"]
+    for item in json.loads(capsys.readouterr().out)["documents"]:
+        sentence = item["sentence"]
+        assert item[sentence["section"]][sentence["begin"] : sentence["end"]] == sentence["text"]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(search) == 0
     heads = capsys.readouterr().out.splitlines()[1].split()

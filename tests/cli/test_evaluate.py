@@ -52,14 +52,14 @@ def files(tmp_path):
 
 def test_a_submission_without_bodies_is_measured_as_one_with_them(files, capsys):
     gold, submission = files
-    found = []
+    result = []
     for drop in ((), ("body", "type")):
         questions = json.loads(submission.read_text("utf-8"))["questions"]
         bare = [{key: value for key, value in question.items() if key not in drop} for question in questions]
         submission.write_text(json.dumps({"questions": bare}), "utf-8")
         assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--json") == 0
-        found.append(capsys.readouterr().out)
-    assert found[0] == found[1]
+        result.append(capsys.readouterr().out)
+    assert result[0] == result[1]
 
 
 def test_bioasq_prints_one_object(files, capsys):
@@ -78,11 +78,11 @@ def test_bioasq_measures_as_its_rounds_from_9_on_do_unless_told_otherwise(files,
     record = {"id": "bare", "body": "Which?"}
     gold.write_text(json.dumps({"questions": [*questions, record]}))
     submission.write_text(json.dumps({"questions": [*json.loads(submission.read_text())["questions"], record]}))
-    found = []
+    result = []
     for version in ([], ["--version", 9], ["--version", 8]):
         assert evaluate("bioasq", "--gold", gold, "--submission", submission, *version, "--json") == 0
-        found.append(json.loads(capsys.readouterr().out)["documents"]["map"])
-    assert found == pytest.approx([0.5, 0.5, 0.25], abs=1e-4)
+        result.append(json.loads(capsys.readouterr().out)["documents"]["map"])
+    assert result == pytest.approx([0.5, 0.5, 0.25], abs=1e-4)
 
 
 def test_bioasq_prints_a_table_and_omitted_questions_can_count_zero(files, capsys):

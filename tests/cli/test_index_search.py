@@ -88,7 +88,7 @@ def test_a_change_of_equal_size_and_time_makes_the_index_anew(
     assert mpir("index", corpus, "--index", folder) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is False
     assert mpir("search", "--index", folder, "fibrate") == 0
-    assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
+    assert [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
     os.utime(corpus)  # a copy, say: the content is the same
     assert mpir("index", corpus, "--index", folder) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is True
@@ -117,7 +117,7 @@ def test_an_index_is_kept_until_the_corpus_changes(
     assert mpir("index", corpus, "--index", folder, "--quiet") == 0
     assert capsys.readouterr().out == ""
     assert mpir("search", "--index", folder, "third") == 0
-    assert [found["id"] for found in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
+    assert [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]] == ["3"]
 
 
 def test_a_named_pipe_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,20 +133,20 @@ def test_a_named_pipe_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_other_stop_words_are_another_index(corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for stop_words, kept in (("none", False), ("none", True), ("english", False)):
+    for stop_words, retained in (("none", False), ("none", True), ("english", False)):
         assert mpir("index", corpus, "--index", folder, "--stop-words", stop_words) == 0
-        assert json.loads(capsys.readouterr().out)["kept"] is kept
+        assert json.loads(capsys.readouterr().out)["kept"] is retained
         assert mpir("search", "--index", folder, "the in") == 0
-        found = json.loads(capsys.readouterr().out)["documents"]
-        assert [one["id"] for one in found] == (["1"] if stop_words == "none" else [])
+        result = json.loads(capsys.readouterr().out)["documents"]
+        assert [item["id"] for item in result] == (["1"] if stop_words == "none" else [])
 
 
 def test_a_damaged_index_is_built_again(
     corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     stored = next((folder / "lucene").glob("*.fdt"))
-    whole = stored.read_bytes()
-    for damage in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1], b""):
+    complete = stored.read_bytes()
+    for damage in (bytes([complete[0] ^ 1]) + complete[1:], complete[:-1], b""):
         stored = next((folder / "lucene").glob("*.fdt"))
         stored.write_bytes(damage)
         assert mpir("index", corpus, "--index", folder) == 0
@@ -163,7 +163,7 @@ def test_a_pipe_in_and_out(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert (first["id"], first["query"]) == ("1", "brca1 risk")
     assert first["documents"][0].pop("score") > 0
     assert first["documents"] == [{"id": "1", "title": RECORDS[0]["title"], "abstract": RECORDS[0]["abstract"]}]
-    assert (second["id"], [found["abstract"] for found in second["documents"]]) == ("q7", [RECORDS[1]["text"]])
+    assert (second["id"], [result["abstract"] for result in second["documents"]]) == ("q7", [RECORDS[1]["text"]])
     assert (third["id"], third["documents"]) == ("4", [])
 
 
@@ -172,8 +172,8 @@ def test_all_queries_of_a_file(folder: Path, tmp_path: Path, capsys: pytest.Capt
     topics = tmp_path / "topics.head.val.txt"
     topics.write_text("<top>\n<num> Number: 70\n<title> statins\n</top>\n<top> <num> 71 <title> brca1 </top>\n")
     assert mpir("search", "--index", folder, "--questions", topics) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(one["id"], one["query"], one["documents"][0]["id"]) for one in found] == [
+    result = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(item["id"], item["query"], item["documents"][0]["id"]) for item in result] == [
         ("70", "statins", "2"),
         ("71", "brca1", "1"),
     ]
@@ -189,8 +189,8 @@ def test_bioasqs_test_file_as_it_is_named(
     questions = [{"id": "q7", "body": "Do statins lower cholesterol?", "type": "yesno"}]
     path.write_text(start + json.dumps({"questions": questions}, indent=1), "utf-8")
     assert mpir("search", "--index", folder, "--questions", path) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["id"], [one["id"] for one in found["documents"]]) == ("q7", ["2"])
+    result = json.loads(capsys.readouterr().out)
+    assert (result["id"], [item["id"] for item in result["documents"]]) == ("q7", ["2"])
 
 
 def test_a_terminal_shows_a_table(
@@ -281,10 +281,10 @@ def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: 
 
 
 def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None:
-    asked = tmp_path / "q.jsonl"
-    asked.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
+    query_text = tmp_path / "q.jsonl"
+    query_text.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
     with pytest.raises(InputError, match=r"q\.jsonl:3: the id '1' is there a second time; give every question its own"):
-        mpir("search", "--index", folder, "--questions", asked)
+        mpir("search", "--index", folder, "--questions", query_text)
 
 
 @pytest.mark.parametrize(("name", "text"), [("q.jsonl", "\n"), ("q.json", '{"questions": []}'), ("q.tsv", "\n")])

@@ -32,8 +32,8 @@ from mpir.cli import main
 sys.exit(main(["evaluate", "bioasq", "--gold", {str(SAMPLE / "questions.json")!r}, "--submission",
                {str(SAMPLE / "questions.json")!r}]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "mpir: interrupted\n")
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stdout, finished.stderr) == (130, "", "mpir: interrupted\n")
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ sys.exit(main(["evaluate", "bioasq", "--gold", {str(SAMPLE / "questions.json")!r
     ],
 )
 def test_closed_streams_are_one_sentence(command: str, message: str) -> None:
-    done = shell(command)
-    assert done.returncode == 2
-    assert done.stderr.startswith(message)
-    assert len(done.stderr.splitlines()) == 1
+    finished = shell(command)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith(message)
+    assert len(finished.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_closed_streams_are_one_sentence(command: str, message: str) -> None:
     ],
 )
 def test_a_question_without_quotation_marks_is_told_of_them(command: str, end: str) -> None:
-    done = shell(command)
-    assert done.returncode == 2
-    assert done.stderr.rstrip().endswith(end)
+    finished = shell(command)
+    assert finished.returncode == 2
+    assert finished.stderr.rstrip().endswith(end)
 
 
 def test_without_standard_error_nothing_ends_up_among_the_results() -> None:
-    done = shell("mpir search --index nowhere aspirin 2>&-")
-    assert (done.returncode, done.stdout) == (2, "")
+    finished = shell("mpir search --index nowhere aspirin 2>&-")
+    assert (finished.returncode, finished.stdout) == (2, "")
 
 
 @pytest.fixture
@@ -84,17 +84,17 @@ def alphas(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp1252:strict"])
 def test_a_pipe_carries_utf8_wherever_it_is(alphas: list[str], encoding: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(alphas, capture_output=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "TNF-α" in done.stdout.decode("utf-8")
+    finished = subprocess.run(alphas, capture_output=True, env=environment, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert "TNF-α" in finished.stdout.decode("utf-8")
 
 
 def test_a_terminal_shows_what_it_can(alphas: list[str]) -> None:
     ours, theirs = os.openpty()
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(alphas, stdout=theirs, stderr=subprocess.PIPE, env=environment, check=False)
+    finished = subprocess.run(alphas, stdout=theirs, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(theirs)
-    assert done.returncode == 0, done.stderr
+    assert finished.returncode == 0, finished.stderr
     assert "TNF-?" in os.read(ours, 10_000).decode("ascii")
     os.close(ours)
 

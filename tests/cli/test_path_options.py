@@ -119,12 +119,12 @@ def test_somebody_whom_the_system_does_not_know_ranks(tiny_bundle: Path, tmp_pat
     (tmp_path / "a.jsonl").write_text(DOCUMENT)
     environment = {key: value for key, value in os.environ.items() if key not in ("HOME", "XDG_CACHE_HOME")}
     command = [sys.executable, "-c", UNKNOWN, "rerank", "aspirin", "--docs", str(tmp_path / "a.jsonl")]
-    done = subprocess.run(
+    finished = subprocess.run(
         [*command, "--bundle", str(tiny_bundle), "--device", "cpu"],
         env={**environment, "MPIR_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (finished.returncode, finished.stderr) == (0, "")
     assert (tmp_path / "cache").is_dir()

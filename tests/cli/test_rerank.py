@@ -205,7 +205,7 @@ def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixt
 def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
     target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run(
+        finished = subprocess.run(
             [sys.executable, "-m", "mpir", *command, *target],
             input=LINE,
             stdout=full,
@@ -213,8 +213,8 @@ def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
             text=True,
             check=False,
         )
-    assert done.stderr == "mpir: standard output: No space left on device\n"
-    assert done.returncode == 2
+    assert finished.stderr == "mpir: standard output: No space left on device\n"
+    assert finished.returncode == 2
 
 
 def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,10 +245,10 @@ def test_impossible_hardware(
 def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
     command = f"{sys.executable} -m mpir rerank --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
-    assert json.loads(done.stdout)["id"] == "q7"
-    assert done.stderr == ""
-    assert done.returncode == 0
+    finished = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert json.loads(finished.stdout)["id"] == "q7"
+    assert finished.stderr == ""
+    assert finished.returncode == 0
 
 
 def test_a_cascade_by_default_and_by_share(
@@ -259,8 +259,8 @@ def test_a_cascade_by_default_and_by_share(
     for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
         pipe(line)
         assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert (len(found["documents"][0]["sentences"]), found["left_out"]) == (count, 400 - count)
+        result = json.loads(capsys.readouterr().out)
+        assert (len(result["documents"][0]["sentences"]), result["left_out"]) == (count, 400 - count)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
         assert main(["rerank", query, *options, "--beta", "negation=100"]) == 0
         output = capsys.readouterr()
         ranked = json.loads(output.out)["documents"]
-        assert [(one["id"], one["scores"]["negation"]) for one in ranked][::2] == [
+        assert [(item["id"], item["scores"]["negation"]) for item in ranked][::2] == [
             (best, 1.0),
             ("yes" if best == "no" else "no", -1.0),
         ]

@@ -102,8 +102,8 @@ def test_tuned_weights_load_with_their_bundle_only(
 def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = ["--output", str(tmp_path / "w.json"), "--json"]
     assert tune(work, *output, "--also", str(work / "scored")) in (0, 1)
-    alone = len(Dataset.load(work / "scored").questions)
-    assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == alone  # the same ones, counted once
+    single = len(Dataset.load(work / "scored").questions)
+    assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == single  # the same ones, counted once
     assert tune(work, *output, "--also", str(work / "nothing")) == 2
     assert "holds no scored questions" in capsys.readouterr().err
 
@@ -124,9 +124,9 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     (bundle / "weights.json").unlink()
     assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
     advice = f"run `mpir bundle calibrate '{bundle}' {work / 'scored'}`."
-    found = capsys.readouterr()
-    assert f"{bundle}: its relevance_score is no probability now; {advice}" in (found.err if more else found.out)
-    assert not more or json.loads(found.out)["written"]
+    result = capsys.readouterr()
+    assert f"{bundle}: its relevance_score is no probability now; {advice}" in (result.err if more else result.out)
+    assert not more or json.loads(result.out)["written"]
     assert tune(work, "--output", str(bundle / "weights.json"), *more) == 1
     assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
 
@@ -137,10 +137,12 @@ def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_g
 ) -> None:
     advice = "document-map does not see how sentences are ordered; for weights that rank both, give --measure document-"
     assert tune(work, "--output", str(tmp_path / "w.json"), *more) == 0
-    found = capsys.readouterr()
-    assert advice in (found.err if more else found.out)
+    result = capsys.readouterr()
+    assert advice in (result.err if more else result.out)
     scored = Dataset.load(work / "scored")
-    replace(scored, questions=tuple(replace(one, snippets=()) for one in scored.questions)).save(tmp_path / "scored")
+    replace(scored, questions=tuple(replace(question, snippets=()) for question in scored.questions)).save(
+        tmp_path / "scored"
+    )
     assert tune(tmp_path, *more) == 0
     assert tune(work, "--output", str(tmp_path / "both.json"), "--measure", "document-sentence-map", *more) in (0, 1)
     assert "ordered" not in "".join(capsys.readouterr())
@@ -150,8 +152,8 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scored = Dataset.load(work / "scored")
-    first, *others = scored.questions
-    bare = (first, *(replace(one, documents=(), snippets=()) for one in others))
+    first, *alternatives = scored.questions
+    bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
     replace(scored, questions=bare).save(tmp_path / "scored")
     assert tune(tmp_path) == 2
     assert "of 2 have no golden document among their candidates; use other --folds" in capsys.readouterr().err
@@ -257,8 +259,8 @@ def test_gold_outside_the_index(
     questions[0] |= {"documents": [URL + "999"], "snippets": []}
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
-    for more in ([], ["--gold-in-index"]):
-        assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *more]) == 2
+    for extended in ([], ["--gold-in-index"]):
+        assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *extended]) == 2
         assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
 
 
@@ -272,8 +274,8 @@ def test_questions_and_judgements_in_trecs_files(
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     files = [str(tmp_path / name) for name in ("topics.head.val.txt", "topics.tail.val.tsv")]
     assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), "--gold-in-index", *options]) == 0
-    found = Dataset.load(tmp_path / "scored").questions
-    assert [(one.id, one.body, one.documents) for one in found] == [
+    result = Dataset.load(tmp_path / "scored").questions
+    assert [(item.id, item.body, item.documents) for item in result] == [
         ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
     (tmp_path / "qrels").write_text("other 0 1 1\n")
     assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2

@@ -14,7 +14,7 @@ TEXTS = [
 
 @pytest.fixture(scope="session")
 def url() -> str:
-    found = os.environ.get("MPIR_URL")
-    if not found:
+    result = os.environ.get("MPIR_URL")
+    if not result:
         pytest.skip("no server for the clients; run make clients")
-    return found
+    return result

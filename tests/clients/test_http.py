@@ -10,9 +10,9 @@ from tests.clients.conftest import QUERY, TEXTS
 
 def check(found: Sequence[tuple[int, float]], results: int = 3) -> None:
     """The one document about the question comes first, and scores fall from 1 towards 0."""
-    places, scores = zip(*found, strict=True)
-    assert len(places) == results
-    assert places[0] == 1
+    positions, scores = zip(*found, strict=True)
+    assert len(positions) == results
+    assert positions[0] == 1
     assert list(scores) == sorted(scores, reverse=True)
     assert all(0 < score < 1 for score in scores)
 
@@ -97,8 +97,8 @@ def test_haystack_s_cohere(url: str) -> None:
     from haystack.utils import Secret
 
     ranker = rankers.CohereRanker(api_key=Secret.from_token("none"), api_base_url=url)
-    found = ranker.run(query=QUERY, documents=_documents())["documents"]
-    check([(int(document.id), document.score) for document in found])
+    result = ranker.run(query=QUERY, documents=_documents())["documents"]
+    check([(int(document.id), document.score) for document in result])
 
 
 def test_haystack_s_jina(url: str) -> None:
@@ -106,8 +106,8 @@ def test_haystack_s_jina(url: str) -> None:
     from haystack.utils import Secret
 
     ranker = rankers.JinaRanker(api_key=Secret.from_token("none"), base_url=f"{url}/v1/rerank")
-    found = ranker.run(query=QUERY, documents=_documents())["documents"]
-    check([(int(document.id), document.score) for document in found])
+    result = ranker.run(query=QUERY, documents=_documents())["documents"]
+    check([(int(document.id), document.score) for document in result])
 
 
 def test_langchain_s_cohere(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +117,8 @@ def test_langchain_s_cohere(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COHERE_API_KEY", "none")
     compressor = langchain_cohere.CohereRerank(model="rerank-v3.5", base_url=url, top_n=3)
     documents = [Document(page_content=text, metadata={"place": number}) for number, text in enumerate(TEXTS)]
-    found = compressor.compress_documents(documents, QUERY)
-    check([(document.metadata["place"], document.metadata["relevance_score"]) for document in found])
+    result = compressor.compress_documents(documents, QUERY)
+    check([(document.metadata["place"], document.metadata["relevance_score"]) for document in result])
 
 
 def test_langchain_s_jina(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,5 +128,5 @@ def test_langchain_s_jina(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "JINA_API_URL", f"{url}/v1/rerank")
     compressor = module.JinaRerank(jina_api_key="none", top_n=3)
     documents = [Document(page_content=text, metadata={"place": number}) for number, text in enumerate(TEXTS)]
-    found = compressor.compress_documents(documents, QUERY)
-    check([(document.metadata["place"], document.metadata["relevance_score"]) for document in found])
+    result = compressor.compress_documents(documents, QUERY)
+    check([(document.metadata["place"], document.metadata["relevance_score"]) for document in result])

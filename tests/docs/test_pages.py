@@ -31,8 +31,8 @@ PROGRAMS = {"mpir", "python", "make", "pip", "curl", "docker", "cp", "for"}
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    found = BLOCK.findall(page.read_text(encoding="utf-8"))
-    return [text for skipped, language, text in found if language in languages and not skipped]
+    result = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [text for skipped, language, text in result if language in languages and not skipped]
 
 
 def commands(page: Path, program: str = "mpir") -> list[str]:
@@ -73,7 +73,7 @@ def test_an_example_prints_what_stands_below_it(page: str, capsys: pytest.Captur
     exec(compile(code, page, "exec"), {})
     printed, number = capsys.readouterr().out, re.compile(r"-?\d+\.\d+|-{2,}")
     assert number.sub("", printed).split() == number.sub("", expected).split()
-    figures = [[float(found) for found in re.findall(r"-?\d+\.\d+", text)] for text in (printed, expected)]
+    figures = [[float(result) for result in re.findall(r"-?\d+\.\d+", text)] for text in (printed, expected)]
     assert figures[0] == pytest.approx(figures[1], abs=0.05)
 
 
@@ -110,12 +110,12 @@ def script_of(module: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_scripts_are_there_and_know_the_options_that_are_shown(page: Path) -> None:
     for command in commands(page, "python"):
-        script, *given = command.split()[1:]
+        script, *inputs = command.split()[1:]
         if script == "-m":
-            script = script_of(given.pop(0))
+            script = script_of(inputs.pop(0))
         if script.endswith(".py"):
             source = source_of(ROOT / script)
-            for option in re.findall(r"(?<!\S)--[a-z-]+", " ".join(given)):
+            for option in re.findall(r"(?<!\S)--[a-z-]+", " ".join(inputs)):
                 assert f'"{option}"' in source, (command, option)
 
 
@@ -169,9 +169,9 @@ def test_the_citation_has_what_its_format_needs() -> None:
 
     import mpir
 
-    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "message", "title", "authors"} <= set(found)
-    assert (found["cff-version"], str(found["version"])) == ("1.2.0", mpir.__version__)
+    result = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(result)
+    assert (result["cff-version"], str(result["version"])) == ("1.2.0", mpir.__version__)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == mpir.__version__
 

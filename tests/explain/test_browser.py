@@ -75,29 +75,29 @@ def test_the_browser_blends_as_python_does(
          "context": context, "normalise": normalise}
     )  # fmt: skip
     ranking, data = ranked(weights)
-    found = module("({blended: m.blend(it, it.weights), order: m.rankOf(it, m.blend(it, it.weights))})", data)
-    assert found["order"] == [document.index for document in ranking.documents]
+    result = module("({blended: m.blend(it, it.weights), order: m.rankOf(it, m.blend(it, it.weights))})", data)
+    assert result["order"] == [document.index for document in ranking.documents]
     for document in ranking.documents:
-        here, given = found["blended"][document.index], data["documents"][document.index]
-        assert math.isclose(here["score"], document.score, abs_tol=1e-9)
-        assert here["shares"] == pytest.approx(dict(document.shares), abs=1e-9)
-        places = {
-            (given["sentences"][i]["section"], given["sentences"][i]["begin"]): i
-            for i in range(len(given["sentences"]))
+        current, inputs = result["blended"][document.index], data["documents"][document.index]
+        assert math.isclose(current["score"], document.score, abs_tol=1e-9)
+        assert current["shares"] == pytest.approx(dict(document.shares), abs=1e-9)
+        positions = {
+            (inputs["sentences"][i]["section"], inputs["sentences"][i]["begin"]): i
+            for i in range(len(inputs["sentences"]))
         }
-        assert len(here["sentences"]) == len(document.sentences)
+        assert len(current["sentences"]) == len(document.sentences)
         for sentence in document.sentences:
-            there = here["sentences"][places[sentence.section, sentence.begin]]
-            assert math.isclose(there["score"], sentence.score, abs_tol=1e-9)
-            assert there["shares"] == pytest.approx(dict(sentence.shares), abs=1e-9)
+            present = current["sentences"][positions[sentence.section, sentence.begin]]
+            assert math.isclose(present["score"], sentence.score, abs_tol=1e-9)
+            assert present["shares"] == pytest.approx(dict(sentence.shares), abs=1e-9)
 
 
 def test_offsets_count_code_points(module: Callable[[str, Any], Any], ranked: Ranked) -> None:
     document = ranked()[1]["documents"][1]
     text = document["sections"]["abstract"]
-    found = module("m.pieces(it.sections.abstract, 'abstract', it.sentences)", document)
-    assert "".join(piece for piece, _ in found) == text
-    for piece, number in found:
+    result = module("m.pieces(it.sections.abstract, 'abstract', it.sentences)", document)
+    assert "".join(piece for piece, _ in result) == text
+    for piece, number in result:
         if number >= 0:
             sentence = document["sentences"][number]
             assert piece == text[sentence["begin"] : sentence["end"]]
@@ -114,8 +114,8 @@ def test_a_slider_ranks_again_and_reset_takes_it_back(opened: Callable[..., Any]
     assert page.locator("#list").inner_text() != before
     weights = Weights.from_dict(json.loads(page.locator("#json").text_content()))
     assert weights.alpha["relevance"] == 0
-    again = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], weights=weights, agreement="relevance")
-    expected = [f"id {document.id}" for document in again.rerank(QUERY, DOCUMENTS).documents]
+    repeated = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], weights=weights, agreement="relevance")
+    expected = [f"id {document.id}" for document in repeated.rerank(QUERY, DOCUMENTS).documents]
     assert page.locator("#list .place").all_inner_texts() == expected
     page.get_by_role("button", name="Reset").click()
     assert page.locator("#list").inner_text() == before
@@ -213,8 +213,8 @@ class Kept:
         self.name, self.places = name, places
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        found = [DOCUMENTS[place] for place in self.places[:k]]
-        return [replace(one, score=1 / rank, scores={"bm25": 0.0}) for rank, one in enumerate(found, 1)]
+        result = [DOCUMENTS[position] for position in self.places[:k]]
+        return [replace(item, score=1 / rank, scores={"bm25": 0.0}) for rank, item in enumerate(result, 1)]
 
 
 @pytest.fixture
@@ -235,16 +235,18 @@ def test_an_index_is_searched_by_what_is_chosen(chromium: Any, searching: str) -
     page = chromium.new_page()
     page.goto(f"{searching}/explain")
     page.get_by_label("Question").fill(QUERY)
-    found = {}
+    result = {}
     for mode in ("dense", "bm25"):
         page.get_by_label("Without documents, search the index by").select_option(mode)
         page.get_by_role("button", name="Rank").click()
         page.get_by_text(f"{3 if mode == 'dense' else 2} documents ranked.").wait_for()
-        places = page.locator("#list .place").all_inner_texts()
+        positions = page.locator("#list .place").all_inner_texts()
         arrows = page.locator("#list .row > span:nth-child(2)").all()
-        found[mode] = {place: arrow.get_attribute("title") for place, arrow in zip(places, arrows, strict=True)}
+        result[mode] = {
+            position: arrow.get_attribute("title") for position, arrow in zip(positions, arrows, strict=True)
+        }
     first, second, third = (f"rank {rank} in the first stage" for rank in (1, 2, 3))
-    assert found == {
+    assert result == {
         "dense": {"id 13": first, "id 12": second, "id 11": third},
         "bm25": {"id 11": first, "id 12": second},
     }

@@ -42,11 +42,11 @@ def test_the_browser_sees_the_page_and_ctrl_c_ends_the_server(
     assert explaining.stderr
     address = explaining.stderr.readline().split()[-1]
     assert address.endswith("/explain")
-    seen, until = tmp_path / "seen", time.monotonic() + 60
-    while not (seen.exists() and seen.read_text()):
+    recorded, until = tmp_path / "seen", time.monotonic() + 60
+    while not (recorded.exists() and recorded.read_text()):
         assert time.monotonic() < until
         assert explaining.poll() is None, explaining.communicate()
         time.sleep(0.05)
-    assert seen.read_text() == f"200 {address}"
+    assert recorded.read_text() == f"200 {address}"
     explaining.send_signal(signal.SIGINT)
     assert explaining.wait(30) == 0

@@ -44,7 +44,7 @@ def test_where_a_document_stood_is_the_first_stage_s_own_rank() -> None:
     reranker = Reranker(perspectives=[Arbitrary("relevance")])
 
     def before(documents: list[Document]) -> list[int]:
-        return [one["before"] for one in page_data(reranker.rerank("gene", documents), documents)["documents"]]
+        return [item["before"] for item in page_data(reranker.rerank("gene", documents), documents)["documents"]]
 
     fused = [
         Document(name, abstract="A gene.", score=score, scores={"bm25": bm25, "dense": dense})
@@ -107,15 +107,15 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
     for query in ([], ["aspirin", "--docs", str(tmp_path / "none.jsonl")]):
         assert main(["rerank", *query, "--html", f"{tmp_path}/{place}", "--bundle", "no such bundle"]) == 2
         assert re.search(f"^mpir: .*{message}", capsys.readouterr().err)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["docs.jsonl", "locked"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["docs.jsonl", "locked"]
 
 
 def test_a_page_may_be_in_a_new_folder_and_take_another_s_place(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "abstract": "Aspirin does thin the blood."}\n')
     command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--bundle", str(tiny_bundle), "--html"]
-    for place in (str(tmp_path / "new/folder/page.html"), os.devnull):
-        assert main([*command, place]) == 0
-        assert main([*command, place]) == 0
+    for position in (str(tmp_path / "new/folder/page.html"), os.devnull):
+        assert main([*command, position]) == 0
+        assert main([*command, position]) == 0
     assert "Aspirin" in (tmp_path / "new/folder/page.html").read_text()
 
 
@@ -123,14 +123,14 @@ def test_the_command_takes_the_query_of_a_pipe(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.html"
-    found = json.dumps({"query": "aspirin", "documents": [{"id": "a", "text": "Aspirin does thin the blood."}]})
+    result = json.dumps({"query": "aspirin", "documents": [{"id": "a", "text": "Aspirin does thin the blood."}]})
     command = ["rerank", "--bundle", str(tiny_bundle), "--html", str(page)]
     pipe = lambda text: SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)  # noqa: E731
-    monkeypatch.setattr("sys.stdin", pipe(f"{found}\n{found}\n"))
+    monkeypatch.setattr("sys.stdin", pipe(f"{result}\n{result}\n"))
     assert main(command) == 2
     assert "--html shows the ranking of one query, but standard input has more" in capsys.readouterr().err
     assert not page.exists()
-    monkeypatch.setattr("sys.stdin", pipe(found))
+    monkeypatch.setattr("sys.stdin", pipe(result))
     assert main(command) == 0
     assert "Aspirin does thin the blood." in page.read_text()
 
@@ -139,9 +139,9 @@ def in_node(names: str, code: str) -> str:
     """What a script prints that has these names of the page's own."""
     script = f'import {{ {names} }} from "{(Path(mpir.__file__).parent / "explain/explain.mjs").as_uri()}";\n{code}'
     command = ["node", "--input-type=module", "-e", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -159,10 +159,10 @@ def test_the_page_ranks_single_sentences_as_python_does() -> None:
     assert ranking.sentence_list
     data = page_data(ranking, [Document(str(i), "", text) for i, text in enumerate(texts)])
     code = f"const data = {json.dumps(data)}; console.log(JSON.stringify(blend(data, data.weights)))"
-    found = json.loads(in_node("blend", code))
+    result = json.loads(in_node("blend", code))
     for document in ranking:
-        assert found[document.index]["score"] == pytest.approx(document.score)
-        assert found[document.index]["sentences"][0]["score"] == pytest.approx(document.sentences[0].score)
+        assert result[document.index]["score"] == pytest.approx(document.score)
+        assert result[document.index]["sentences"][0]["score"] == pytest.approx(document.sentences[0].score)
     assert any(document.sentences[0].scores["agreement"] for document in ranking)
 
 
@@ -201,8 +201,8 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
     ],
 )
 def test_a_long_title_ends_with_a_word(title: str, shown: str) -> None:
-    found = json.dumps({"id": "7", "sections": {"title": title, "abstract": ""}})
-    assert in_node("nameOf", f"process.stdout.write(nameOf({found}));") == shown
+    result = json.dumps({"id": "7", "sections": {"title": title, "abstract": ""}})
+    assert in_node("nameOf", f"process.stdout.write(nameOf({result}));") == shown
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

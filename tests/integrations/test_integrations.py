@@ -40,17 +40,17 @@ def test_langchain(reranker: Reranker) -> None:
 
     from mpir.integrations.langchain import MpirCompressor
 
-    given = [
+    inputs = [
         Document(page_content=text, metadata={"source": number}, id=str(number)) for number, text in enumerate(TEXTS)
     ]
-    found = MpirCompressor(reranker=reranker, top_n=2).compress_documents(given, QUERY)
-    assert [document.metadata["source"] for document in found] == ORDER[:2]
-    assert found[0].id == str(ORDER[0])
-    assert 0 < found[1].metadata["relevance_score"] < found[0].metadata["relevance_score"] < 1
-    check_own(found[0].metadata["mpir"], found[0].page_content)
-    assert given[0].metadata == {"source": 0}
+    result = MpirCompressor(reranker=reranker, top_n=2).compress_documents(inputs, QUERY)
+    assert [document.metadata["source"] for document in result] == ORDER[:2]
+    assert result[0].id == str(ORDER[0])
+    assert 0 < result[1].metadata["relevance_score"] < result[0].metadata["relevance_score"] < 1
+    check_own(result[0].metadata["mpir"], result[0].page_content)
+    assert inputs[0].metadata == {"source": 0}
     with pytest.raises(InputError, match="top_k is 0; expected a whole number"):
-        MpirCompressor(reranker=reranker, top_n=0).compress_documents(given, QUERY)
+        MpirCompressor(reranker=reranker, top_n=0).compress_documents(inputs, QUERY)
 
 
 def test_langchain_loads_nothing_before_it_is_asked() -> None:
@@ -69,14 +69,14 @@ def test_llama_index(reranker: Reranker) -> None:
     from mpir.integrations.llama_index import MpirRerank
 
     nodes = [NodeWithScore(node=TextNode(text=text, id_=str(number)), score=0.1) for number, text in enumerate(TEXTS)]
-    found = MpirRerank(reranker=reranker, top_n=2).postprocess_nodes(nodes, query_str=QUERY)
-    assert [node.node.node_id for node in found] == [str(place) for place in ORDER[:2]]
-    assert found[0].score > found[1].score
-    check_own(found[0].node.metadata["mpir"], TEXTS[ORDER[0]])
+    result = MpirRerank(reranker=reranker, top_n=2).postprocess_nodes(nodes, query_str=QUERY)
+    assert [node.node.node_id for node in result] == [str(position) for position in ORDER[:2]]
+    assert result[0].score > result[1].score
+    check_own(result[0].node.metadata["mpir"], TEXTS[ORDER[0]])
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
-        assert found[0].node.get_content(metadata_mode=mode) == TEXTS[ORDER[0]]
+        assert result[0].node.get_content(metadata_mode=mode) == TEXTS[ORDER[0]]
     assert nodes[0].node.metadata == {}
-    (best,) = MpirRerank(reranker=reranker, top_n=1).postprocess_nodes(found, query_str=QUERY)
+    (best,) = MpirRerank(reranker=reranker, top_n=1).postprocess_nodes(result, query_str=QUERY)
     assert best.node.excluded_llm_metadata_keys == ["mpir"]
     assert MpirRerank.class_name() == "MpirRerank"
     with pytest.raises(ValueError, match="needs a query"):
@@ -91,9 +91,9 @@ def test_llama_index_s_offsets_point_into_the_node_s_text_beside_metadata(rerank
 
     metadata = {"file": "thin.pdf", "page": 7, "hidden": "secret"}
     node = TextNode(text=f"  {TEXTS[1]}", metadata=metadata, excluded_embed_metadata_keys=["hidden"])
-    (found,) = MpirRerank(reranker=reranker).postprocess_nodes([NodeWithScore(node=node)], query_str="thin blood")
-    sentences = found.node.metadata["mpir"]["sentences"]
-    assert {one["section"]: one["text"] for one in sentences[:2]} == {
+    (result,) = MpirRerank(reranker=reranker).postprocess_nodes([NodeWithScore(node=node)], query_str="thin blood")
+    sentences = result.node.metadata["mpir"]["sentences"]
+    assert {sentence["section"]: sentence["text"] for sentence in sentences[:2]} == {
         "abstract": "Aspirin does thin blood.",
         "title": "file: thin.pdf\npage: 7",
     }
@@ -108,14 +108,14 @@ def test_haystack(bundle: str) -> None:
 
     pipeline = Pipeline()
     pipeline.add_component("ranker", MpirRanker(bundle=bundle, top_k=2))
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["mpir.integrations.haystack"])
-    given = [Document(content=text, meta={"source": number}) for number, text in enumerate(TEXTS)]
-    found = again.run({"ranker": {"query": QUERY, "documents": given}})["ranker"]["documents"]
-    assert [document.meta["source"] for document in found] == ORDER[:2]
-    assert found[0].score > found[1].score
-    check_own(found[0].meta["mpir"], TEXTS[ORDER[0]])
-    assert given[0].meta == {"source": 0}
-    twice = MpirRanker(bundle=bundle).run(query=QUERY, documents=[*given, *given], top_k=5)["documents"]
+    repeated = Pipeline.loads(pipeline.dumps(), allowed_modules=["mpir.integrations.haystack"])
+    inputs = [Document(content=text, meta={"source": number}) for number, text in enumerate(TEXTS)]
+    result = repeated.run({"ranker": {"query": QUERY, "documents": inputs}})["ranker"]["documents"]
+    assert [document.meta["source"] for document in result] == ORDER[:2]
+    assert result[0].score > result[1].score
+    check_own(result[0].meta["mpir"], TEXTS[ORDER[0]])
+    assert inputs[0].meta == {"source": 0}
+    twice = MpirRanker(bundle=bundle).run(query=QUERY, documents=[*inputs, *inputs], top_k=5)["documents"]
     assert [document.meta["source"] for document in twice] == ORDER  # as two retrievers bring them
 
 
@@ -131,13 +131,13 @@ def test_pyterrier(reranker: Reranker) -> None:
         for qid in ("q2", "q1") for i, text in enumerate(TEXTS)
     ]  # fmt: skip
     frame = pd.DataFrame(rows)
-    found = MpirReranker(reranker=reranker)(frame)
+    result = MpirReranker(reranker=reranker)(frame)
     for qid in ("q1", "q2"):
-        part = found[found.qid == qid]
-        assert list(part.docno) == [f"d{i}" for i in ORDER]
-        assert list(part["rank"]) == [0, 1, 2]
-        assert list(part.kept) == ORDER
-    assert found.sentences[0][0]["text"] == "Aspirin does thin blood."
+        section = result[result.qid == qid]
+        assert list(section.docno) == [f"d{i}" for i in ORDER]
+        assert list(section["rank"]) == [0, 1, 2]
+        assert list(section.kept) == ORDER
+    assert result.sentences[0][0]["text"] == "Aspirin does thin blood."
     assert list(frame.columns) == list(rows[0])
     assert not pt.java.started()
     with pytest.raises(pt.validate.InputValidationError):
@@ -150,11 +150,11 @@ def test_rerankers(reranker: Reranker) -> None:
     from mpir.integrations.rerankers import MpirRanker
 
     ranker = MpirRanker(reranker=reranker)
-    found = ranker.rank(QUERY, TEXTS, doc_ids=["a", "b", "c"], metadata=[{"n": i} for i in range(3)])
-    assert [result.doc_id for result in found.results] == ["abc"[i] for i in ORDER]
-    assert [result.rank for result in found.results] == [1, 2, 3]
-    assert found.results[0].document.metadata["n"] == ORDER[0]
-    check_own(found.results[0].document.metadata["mpir"], TEXTS[ORDER[0]])
+    outcome = ranker.rank(QUERY, TEXTS, doc_ids=["a", "b", "c"], metadata=[{"n": i} for i in range(3)])
+    assert [result.doc_id for result in outcome.results] == ["abc"[i] for i in ORDER]
+    assert [result.rank for result in outcome.results] == [1, 2, 3]
+    assert outcome.results[0].document.metadata["n"] == ORDER[0]
+    check_own(outcome.results[0].document.metadata["mpir"], TEXTS[ORDER[0]])
     assert ranker.rank(QUERY, []).results == []
     assert ranker.score(QUERY, TEXTS[1]) > ranker.score(QUERY, TEXTS[2])
 
@@ -166,15 +166,15 @@ def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
     line = {"query": {"text": QUERY, "qid": 7}, "candidates": candidates}
     file = tmp_path / "requests.jsonl"
     file.write_text(json.dumps(line) + "\n")
-    (found,) = rerank_requests(file, reranker)
-    assert found["query"] == line["query"]
-    assert [candidate["docid"] for candidate in found["candidates"]] == ORDER
-    assert found["candidates"][0]["doc"] == candidates[ORDER[0]]["doc"]
+    (result,) = rerank_requests(file, reranker)
+    assert result["query"] == line["query"]
+    assert [candidate["docid"] for candidate in result["candidates"]] == ORDER
+    assert result["candidates"][0]["doc"] == candidates[ORDER[0]]["doc"]
     for candidate in candidates:
         candidate["doc"] = {"contents": " ", "text": candidate["doc"]["contents"]}
     file.write_text(json.dumps(line) + "\n")
-    (found,) = rerank_requests(file, reranker)
-    assert [candidate["docid"] for candidate in found["candidates"]] == ORDER
+    (result,) = rerank_requests(file, reranker)
+    assert [candidate["docid"] for candidate in result["candidates"]] == ORDER
     file.write_text('{"query": "a string", "candidates": []}\n')
     with pytest.raises(InputError, match=r"requests\.jsonl:1: expected \"query\" with a \"text\""):
         list(rerank_requests(file, reranker))

@@ -130,10 +130,10 @@ def test_the_old_folder_that_a_killed_process_moved_away_is_put_back(tmp_path: P
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two folders at once")
 def test_at_no_moment_is_there_no_folder(tmp_path: Path) -> None:
     fill(tmp_path / "made")
-    missing, done = [], threading.Event()
+    missing, finished = [], threading.Event()
 
     def watch() -> None:
-        while not done.is_set():
+        while not finished.is_set():
             if not os.path.exists(tmp_path / "made" / MARKER):  # noqa: PTH110  (as quick as can be)
                 missing.append(True)
 
@@ -141,7 +141,7 @@ def test_at_no_moment_is_there_no_folder(tmp_path: Path) -> None:
     watcher.start()
     for _ in range(50):
         fill(tmp_path / "made")
-    done.set()
+    finished.set()
     watcher.join()
     assert missing == []
 
@@ -183,13 +183,13 @@ def test_a_number_of_too_many_digits(tmp_path: Path) -> None:
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    found: list[str] = []
-    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_text(encoding="utf-8")))
+    result: list[str] = []
+    reader = threading.Thread(target=lambda: result.append((tmp_path / "pipe").read_text(encoding="utf-8")))
     reader.start()
     with atomic_write(tmp_path / "pipe") as stream:
         stream.write("naïve\n")
     reader.join()
-    assert found == ["naïve\n"]
+    assert result == ["naïve\n"]
     assert [(path.name, path.is_fifo()) for path in tmp_path.iterdir()] == [("pipe", True)]
 
 

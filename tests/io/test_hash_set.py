@@ -10,9 +10,9 @@ NAMES = st.lists(st.text(max_size=3), max_size=6)
 
 @given(st.lists(NAMES, max_size=6), st.lists(NAMES, max_size=6), NAMES)
 def test_it_answers_as_a_set(first: list[list[str]], second: list[list[str]], asked: list[str]) -> None:
-    seen, other = HashSet(), HashSet()
-    for one, batches in ((seen, first), (other, second)):
+    recorded, alternative = HashSet(), HashSet()
+    for item, batches in ((recorded, first), (alternative, second)):
         for names in batches:
-            one.add(names)
-    seen.take(other)
-    assert seen.among(asked) == set(asked) & {name for names in (*first, *second) for name in names}
+            item.add(names)
+    recorded.take(alternative)
+    assert recorded.among(asked) == set(asked) & {name for names in (*first, *second) for name in names}

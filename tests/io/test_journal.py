@@ -42,14 +42,14 @@ def test_a_record_that_is_added_again_is_the_later_one(path: Path) -> None:
 
 
 def test_a_line_cut_off_anywhere_is_dropped_and_written_anew(path: Path) -> None:
-    whole = path.read_bytes()
-    last = whole.rindex(b"\n", 0, -1) + 1
-    for end in range(last, len(whole)):
-        path.write_bytes(whole[:end])
+    complete = path.read_bytes()
+    last = complete.rindex(b"\n", 0, -1) + 1
+    for end in range(last, len(complete)):
+        path.write_bytes(complete[:end])
         with Journal(path, SETTINGS) as journal:
             assert list(journal.records) == ["q1"]
             journal.add("q2", {"scores": []})
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == complete
 
 
 @pytest.mark.parametrize("damage", [b"\xff", b"{", b"[]", b'{"id": 7}', b""])
@@ -69,12 +69,12 @@ def test_every_changed_byte_is_logged_or_changes_no_record(path: Path) -> None:
     expected = dict(Journal(path, SETTINGS).records)
 
     def read() -> bool:
-        whole = path.read_bytes()
+        complete = path.read_bytes()
         with Journal(path, SETTINGS) as journal:
             records = dict(journal.records)
         for old in path.parent.glob("*.old"):
             old.unlink()
-        path.write_bytes(whole)
+        path.write_bytes(complete)
         return all(expected[name].items() <= record.items() for name, record in records.items())
 
     check_flips([path], read, number=500)
@@ -123,29 +123,29 @@ def test_a_journal_that_is_to_be_replaced_is_not_set_aside(path: Path) -> None:
 
 
 def test_from_one_way_to_another_and_back_nothing_is_lost(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    other, third = ({**SETTINGS, "candidates": number} for number in (50, 20))
-    whole = path.read_bytes()
-    for settings in (other, third):
+    second, third = ({**SETTINGS, "candidates": number} for number in (50, 20))
+    complete = path.read_bytes()
+    for settings in (second, third):
         with Journal(path, settings) as journal:
             assert not journal.records
             journal.add("q1", {"candidates": settings["candidates"]})
     assert "made with other settings" in caplog.text
     with Journal(path, SETTINGS) as journal:
         assert list(journal.records) == ["q1", "q2"]
-    assert path.read_bytes() == whole
-    for settings in (other, third, other):
+    assert path.read_bytes() == complete
+    for settings in (second, third, second):
         with Journal(path, settings) as journal:
             assert journal.records["q1"]["candidates"] == settings["candidates"]
     assert len(list(path.parent.glob("*.old"))) == 2
 
 
 def test_what_was_set_aside_is_never_overwritten(path: Path) -> None:
-    whole = path.read_bytes()
-    other = {**SETTINGS, "candidates": 50}
+    complete = path.read_bytes()
+    second = {**SETTINGS, "candidates": 50}
     for _ in range(3):
-        path.write_bytes(whole)  # a copy that somebody put back
-        Journal(path, other).close()
-    assert sum(old.read_bytes() == whole for old in path.parent.glob("*.old")) == 3
+        path.write_bytes(complete)  # a copy that somebody put back
+        Journal(path, second).close()
+    assert sum(old.read_bytes() == complete for old in path.parent.glob("*.old")) == 3
 
 
 ASK = """

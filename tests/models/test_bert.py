@@ -45,28 +45,28 @@ def test_scores_are_those_by_transformers_to_the_last_bit(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, default: bool, precision: str
 ) -> None:
     checkpoint = DEFAULT if default else tiny_checkpoint
-    own, other = (make(checkpoint) for make in (
+    own_value, second = (make(checkpoint) for make in (
         lambda path: Encoder(path, device="cpu", precision=precision),
         lambda path: by_transformers(path, monkeypatch, precision=precision),
     ))  # fmt: skip
-    assert type(own.model).__name__ == "Bert"
-    for found, expected in zip(own.outputs(PAIRS), other.outputs(PAIRS), strict=True):
-        assert found.tobytes() == expected.tobytes()
+    assert type(own_value.model).__name__ == "Bert"
+    for result, expected in zip(own_value.outputs(PAIRS), second.outputs(PAIRS), strict=True):
+        assert result.tobytes() == expected.tobytes()
     texts = [text for pair in PAIRS for text in pair]
-    for found, expected in zip(own.vectors(texts), other.vectors(texts), strict=True):
-        assert found.tobytes() == expected.tobytes()
-    assert (own.identity, own.max_length) == (other.identity, other.max_length)
+    for result, expected in zip(own_value.vectors(texts), second.vectors(texts), strict=True):
+        assert result.tobytes() == expected.tobytes()
+    assert (own_value.identity, own_value.max_length) == (second.identity, second.max_length)
 
 
 def test_the_vectors_of_a_bare_encoder_are_those_by_transformers(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint, texts = SHIPPED / "default/encoder", [text for pair in PAIRS for text in pair]
-    own, other = Encoder(checkpoint, device="cpu"), by_transformers(checkpoint, monkeypatch)
-    assert type(own.model).__name__ == "Bert"
-    for found, expected in zip(own.vectors(texts), other.vectors(texts), strict=True):
-        assert found.tobytes() == expected.tobytes()
-    assert own.identity == other.identity
+    own_value, second = Encoder(checkpoint, device="cpu"), by_transformers(checkpoint, monkeypatch)
+    assert type(own_value.model).__name__ == "Bert"
+    for vector, expected in zip(own_value.vectors(texts), second.vectors(texts), strict=True):
+        assert vector.tobytes() == expected.tobytes()
+    assert own_value.identity == second.identity
     assert "MISSING" not in "".join(capfd.readouterr())
 
 
@@ -82,22 +82,22 @@ def test_a_run_with_a_bert_bundle_imports_no_transformers(tiny_bundle: Path) -> 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_tokens_of_any_texts_are_those_by_transformers(one: str, other: str) -> None:
-    own, theirs = TOKENIZERS
+    own_value, theirs = TOKENIZERS
     for texts in ([[one], [other]], [[one, other]]):
         for special in (True, False):
-            found, expected = (each(*texts, add_special_tokens=special) for each in (own, theirs))
-            assert found["input_ids"] == expected["input_ids"]
-            assert found["token_type_ids"] == expected["token_type_ids"]
-    found, expected = (read_alone(each, 16, [one, other], spans=True) for each in (own, theirs))
-    assert found.pair_of.tolist() == expected.pair_of.tolist()
-    assert [ids.tolist() for ids in found.ids] == [ids.tolist() for ids in expected.ids]
-    assert [where.tolist() for where in found.spans] == [where.tolist() for where in expected.spans]
+            result, expected = (each(*texts, add_special_tokens=special) for each in (own_value, theirs))
+            assert result["input_ids"] == expected["input_ids"]
+            assert result["token_type_ids"] == expected["token_type_ids"]
+    result, expected = (read_alone(each, 16, [one, other], spans=True) for each in (own_value, theirs))
+    assert result.pair_of.tolist() == expected.pair_of.tolist()
+    assert [ids.tolist() for ids in result.ids] == [ids.tolist() for ids in expected.ids]
+    assert [where.tolist() for where in result.spans] == [where.tolist() for where in expected.spans]
 
 
 def default_tokenizers() -> tuple[FastTokenizer, Any]:
-    own = open_tokenizer(DEFAULT)
-    assert own is not None
-    return own, AutoTokenizer.from_pretrained(DEFAULT)
+    own_value = open_tokenizer(DEFAULT)
+    assert own_value is not None
+    return own_value, AutoTokenizer.from_pretrained(DEFAULT)
 
 
 TOKENIZERS = default_tokenizers()
@@ -105,13 +105,13 @@ TOKENIZERS = default_tokenizers()
 
 def test_its_template_is_that_by_transformers() -> None:
     assert find_template(TOKENIZERS[0]) == find_template(TOKENIZERS[1]) is not None
-    own, theirs = TOKENIZERS
+    own_value, theirs = TOKENIZERS
     for name in ("pad_token_id", "unk_token_id", "mask_token_id", "model_max_length", "is_fast"):
-        assert getattr(own, name) == getattr(theirs, name)
-    assert own.num_special_tokens_to_add() == theirs.num_special_tokens_to_add() == 2
+        assert getattr(own_value, name) == getattr(theirs, name)
+    assert own_value.num_special_tokens_to_add() == theirs.num_special_tokens_to_add() == 2
     words = ["aspirin", "[MASK]", "no token at all"]
-    assert own.convert_tokens_to_ids(words) == theirs.convert_tokens_to_ids(words)
-    assert own.convert_ids_to_tokens(4321) == theirs.convert_ids_to_tokens(4321)
+    assert own_value.convert_tokens_to_ids(words) == theirs.convert_tokens_to_ids(words)
+    assert own_value.convert_ids_to_tokens(4321) == theirs.convert_ids_to_tokens(4321)
 
 
 @pytest.fixture
@@ -158,17 +158,17 @@ def test_what_is_unusual_is_left_to_transformers(
 ) -> None:
     UNUSUAL[what](wordpiece_checkpoint)
     pairs = [("Aspirin naïve", "thin bloods Naïve aspirin"), ("aspirin", "thin " * 80)]
-    own = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
-    assert own.model.__class__.__module__.startswith("transformers")
+    own_value = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
+    assert own_value.model.__class__.__module__.startswith("transformers")
     expected, _ = by_transformers(wordpiece_checkpoint, monkeypatch, precision="fp32").outputs(pairs)
-    assert own.outputs(pairs)[0].tobytes() == expected.tobytes()
+    assert own_value.outputs(pairs)[0].tobytes() == expected.tobytes()
 
 
 def test_bert_tokenizers_of_their_own_class_are_read(
     wordpiece_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = [("Aspirin naïve", "thin bloods Naïve aspirin"), ("aspirin", "thin " * 80)]
-    own = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
-    assert type(own.model).__name__ == "Bert"
+    own_value = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
+    assert type(own_value.model).__name__ == "Bert"
     expected, _ = by_transformers(wordpiece_checkpoint, monkeypatch, precision="fp32").outputs(pairs)
-    assert own.outputs(pairs)[0].tobytes() == expected.tobytes()
+    assert own_value.outputs(pairs)[0].tobytes() == expected.tobytes()

@@ -83,14 +83,14 @@ def test_tokenising_looks_between_texts(tiny_checkpoint: Path) -> None:
 def test_many_texts_are_tokenised_as_each_is(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Encoder(tiny_checkpoint, device="cpu").tokenizer
     texts = [f"{'aspirin ' * (20 * row)}thins blood" for row in range(9)] + [""]
-    whole, alone = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
+    complete, single = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
     forget()
     monkeypatch.setattr("mpir.models.tokenise.CHARACTERS", 50)
     in_pieces, alone_in_pieces = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
-    at_once, piecewise = [whole, alone.ids, alone.spans], [in_pieces, alone_in_pieces.ids, alone_in_pieces.spans]
+    at_once, piecewise = [complete, single.ids, single.spans], [in_pieces, alone_in_pieces.ids, alone_in_pieces.spans]
     for expected, arrays in zip(at_once, piecewise, strict=True):
         assert [array.tolist() for array in arrays] == [array.tolist() for array in expected]
-    assert alone.pair_of.tolist() == alone_in_pieces.pair_of.tolist()
+    assert single.pair_of.tolist() == alone_in_pieces.pair_of.tolist()
 
 
 def test_looking_up_scores_looks_between_queries(tmp_path: Path) -> None:

@@ -168,10 +168,10 @@ def test_the_code_of_a_tokenizer_does_not_run(
 ) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "custom"))
     add_code(folder, marker, only_tokenizer=True)
-    done = run(*rerank(tmp_path, corpus, folder), home=tmp_path / "home")
+    finished = run(*rerank(tmp_path, corpus, folder), home=tmp_path / "home")
     assert not marker.exists()
-    assert done.returncode == 0, done.stderr  # transformers reads tokenizer.json by a class of its own
-    assert "[y/N]" not in done.stdout
+    assert finished.returncode == 0, finished.stderr  # transformers reads tokenizer.json by a class of its own
+    assert "[y/N]" not in finished.stdout
 
 
 @pytest.fixture
@@ -186,8 +186,11 @@ def test_a_tokenizer_inside_a_tokenizer_runs_no_code(custom: Path, tmp_path: Pat
         (outer / name).unlink()
     for name in ("question_encoder_tokenizer", "generator_tokenizer"):
         shutil.copytree(custom, outer / name)
-    parts = {"question_encoder": {"model_type": "vit"}, "generator": {"model_type": "vit"}}  # types without a tokenizer
-    (outer / "config.json").write_text(json.dumps({"model_type": "rag", **parts}))
+    sections = {
+        "question_encoder": {"model_type": "vit"},
+        "generator": {"model_type": "vit"},
+    }  # types without a tokenizer
+    (outer / "config.json").write_text(json.dumps({"model_type": "rag", **sections}))
     with pytest.raises(ArtefactError, match="outer: needs Python code of its own"):
         Encoder(outer, device="cpu")
     assert not marker.exists()

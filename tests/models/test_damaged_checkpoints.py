@@ -31,8 +31,8 @@ def content(name: str, *parts: bytes) -> Damage:
 
 def truncated(name: str) -> Damage:
     def damage(folder: Path) -> None:
-        whole = (folder / name).read_bytes()
-        (folder / name).write_bytes(whole[: len(whole) // 2])
+        complete = (folder / name).read_bytes()
+        (folder / name).write_bytes(complete[: len(complete) // 2])
 
     return damage
 

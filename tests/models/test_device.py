@@ -11,17 +11,17 @@ from mpir.models.device import trim_memory
 
 def resident() -> int:
     """MiB that this process holds."""
-    found = re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())
-    assert found
-    return int(found[1]) // 1024
+    result = re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())
+    assert result
+    return int(result[1]) // 1024
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc hands back pages between buffers")
 def test_gaps_between_buffers_are_handed_back() -> None:
     blocks = [bytearray(60_000) for _ in range(3_000)]
-    kept = blocks[::10]
+    retained = blocks[::10]
     del blocks
     before = resident()
     trim_memory()
     assert before - resident() > 100
-    assert len(kept) == 300
+    assert len(retained) == 300

@@ -56,15 +56,15 @@ def test_weights_in_torchs_format_are_known_by_their_content(checkpoint: Path, t
     encoder = Encoder(checkpoint, device="cpu", precision="fp32")
     torch.save(encoder.model.state_dict(), checkpoint / "pytorch_model.bin")
     (checkpoint / "model.safetensors").unlink()
-    found = Encoder(checkpoint, device="cpu", precision="fp32")
-    assert (found.outputs(PAIRS)[0] == encoder.outputs(PAIRS)[0]).all()
-    other = Path(shutil.copytree(checkpoint, tmp_path / "other"))
-    assert Encoder(other, device="cpu", precision="fp32").identity == found.identity
-    with open(other / "pytorch_model.bin", "ab") as stream:
+    result = Encoder(checkpoint, device="cpu", precision="fp32")
+    assert (result.outputs(PAIRS)[0] == encoder.outputs(PAIRS)[0]).all()
+    second = Path(shutil.copytree(checkpoint, tmp_path / "other"))
+    assert Encoder(second, device="cpu", precision="fp32").identity == result.identity
+    with open(second / "pytorch_model.bin", "ab") as stream:
         stream.write(b" ")
-    assert identity(other) != identity(checkpoint)
+    assert identity(second) != identity(checkpoint)
 
 
 def test_without_files_it_is_the_name_and_the_revision() -> None:
-    found = identity_of("hub/name", "main", 64, "float32")
-    assert found["checkpoint"] == {"name": "hub/name", "revision": "main"}
+    result = identity_of("hub/name", "main", 64, "float32")
+    assert result["checkpoint"] == {"name": "hub/name", "revision": "main"}

@@ -30,8 +30,8 @@ print("torch" in sys.modules)
 
 def test_bad_options_are_refused_before_torch_is_imported(tiny_checkpoint: Path) -> None:
     command = [sys.executable, "-c", REFUSED, str(tiny_checkpoint)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["refused"] * 4 + ["False"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["refused"] * 4 + ["False"]
 
 
 def test_what_is_plain_is_accepted(tiny_checkpoint: Path) -> None:

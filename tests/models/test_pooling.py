@@ -33,20 +33,20 @@ def test_the_unpadded_pass_has_the_same_vectors_and_gradients(
     tiny_checkpoint: Path, kind: str, similarity: str
 ) -> None:
     model = BertForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
-    generator, pooling, found = np.random.default_rng(0), Pooling(kind, similarity), []
+    generator, pooling, result = np.random.default_rng(0), Pooling(kind, similarity), []
     lengths = (9, 3, 6, 3, 1, 2, 7, 4, 5, 8, 2, 2, 3, 4, 6, 7, 8)  # so many that empty sequences fill the batch up
     sequences = [TokenSequence(generator.integers(1, 20, n, dtype=np.int32), np.zeros(n, np.int32)) for n in lengths]
     mask = torch.arange(9) < tensor(lengths)[:, None]
     ids = torch.zeros(mask.shape, dtype=torch.long)
-    ids[mask] = tensor(np.concatenate([one.ids for one in sequences])).long()
+    ids[mask] = tensor(np.concatenate([sequence.ids for sequence in sequences])).long()
     for vectors in (
         UnpaddedBert(model, trains=True).vectors(sequences, pooling),
         padded_vectors(model, {"input_ids": ids, "attention_mask": mask.long()}, pooling),
     ):
         model.zero_grad()
         (vectors[0] @ vectors[1] + vectors[2] @ vectors[3]).backward()
-        found.append((vectors.detach(), model.bert.encoder.layer[0].output.dense.weight.grad.clone()))
-    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-4)
+        result.append((vectors.detach(), model.bert.encoder.layer[0].output.dense.weight.grad.clone()))
+    torch.testing.assert_close(result[0], result[1], atol=1e-5, rtol=1e-4)
 
 
 def test_no_such_pooling() -> None:

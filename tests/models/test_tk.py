@@ -49,9 +49,9 @@ def tk(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     entry = {"checkpoint": checkpoint.name, **options}
-    found = build("tk", "tk", entry, Loading(folder=checkpoint.parent, device="cpu"))
-    assert isinstance(found, LatePerspective)
-    return found
+    result = build("tk", "tk", entry, Loading(folder=checkpoint.parent, device="cpu"))
+    assert isinstance(result, LatePerspective)
+    return result
 
 
 def test_kernels_by_hand() -> None:
@@ -62,23 +62,23 @@ def test_kernels_by_hand() -> None:
     with torch.no_grad():
         kernels.scale.copy_(torch.linspace(0.5, 1.5, len(MUS)))
         kernels.weight.copy_(torch.arange(len(MUS)) / 10 - 0.3)
-        found = kernels(question, documents, torch.tensor([2, 1]))
+        result = kernels(question, documents, torch.tensor([2, 1]))
     cosines = [[[1.0, 0.0], [0.0, 0.6]], [[-1.0], [-1.0]]]
     expected = []
     for document in cosines:
         each = []
         for row in document:
-            counts = [sum(np.exp(-((one - mu) ** 2) / 0.02) for one in row) for mu in MUS]
+            counts = [sum(np.exp(-((item - mu) ** 2) / 0.02) for item in row) for mu in MUS]
             logarithms = [np.log(max((0.5 + k / 10) * count, 1e-10)) for k, count in enumerate(counts)]
-            each.append(sum((k / 10 - 0.3) * one for k, one in enumerate(logarithms)))
+            each.append(sum((k / 10 - 0.3) * item for k, item in enumerate(logarithms)))
         expected.append(each)
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4)  # what each token of the question finds
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-4)  # what each token of the question finds
 
 
 def test_places_are_told_apart_by_sines_and_cosines() -> None:
-    found = positions(3, 4, like=torch.zeros(1))
-    np.testing.assert_allclose(found[0], [0, 0, 1, 1])
-    np.testing.assert_allclose(found[2], [np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], rtol=1e-5)
+    result = positions(3, 4, like=torch.zeros(1))
+    np.testing.assert_allclose(result[0], [0, 0, 1, 1])
+    np.testing.assert_allclose(result[2], [np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], rtol=1e-5)
     assert positions(3, 5, like=torch.zeros(1)).shape == (3, 5)
 
 
@@ -98,11 +98,11 @@ def test_the_words_keep_their_vectors_and_are_mixed_with_what_is_around(tk: Path
 
 
 def test_company_order_and_batches_change_no_score(tk: Path) -> None:
-    one = loaded(tk)
-    values = one.score_pairs(PAIRS)[0]
-    alone = [loaded(tk).score(question, [text])[0] for question, text in PAIRS]
-    np.testing.assert_allclose(values, alone, rtol=1e-5)
-    np.testing.assert_allclose(one.score_pairs(PAIRS[::-1])[0][::-1], values, rtol=1e-5)
+    item = loaded(tk)
+    values = item.score_pairs(PAIRS)[0]
+    single = [loaded(tk).score(question, [text])[0] for question, text in PAIRS]
+    np.testing.assert_allclose(values, single, rtol=1e-5)
+    np.testing.assert_allclose(item.score_pairs(PAIRS[::-1])[0][::-1], values, rtol=1e-5)
     encoder = Encoder(tk, device="cpu", precision="fp32", max_length=32, tokens_per_batch=32)
     np.testing.assert_allclose(LatePerspective("tk", encoder, FORMS["words"]).score_pairs(PAIRS)[0], values, rtol=1e-5)
     model, tokenizer = AutoModelForSequenceClassification.from_pretrained(tk).eval(), AutoTokenizer.from_pretrained(tk)
@@ -150,6 +150,6 @@ def test_the_script_and_what_cannot_be(
         make_tk(tmp_path / "none.bin", tmp_path / "two")
     config = json.loads((tk / "config.json").read_text())
     (tmp_path / "one/config.json").write_text(json.dumps(config | {"hidden_size": 2 * WIDTH}))
-    with pytest.raises(ArtefactError, match=r"one/config.json: invalid hidden_size \(got 40, expected") as found:
+    with pytest.raises(ArtefactError, match=r"one/config.json: invalid hidden_size \(got 40, expected") as result:
         loaded(tmp_path / "one").score_pairs(PAIRS)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)

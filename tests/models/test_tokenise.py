@@ -102,24 +102,24 @@ def listed(tokens: TokenSequence) -> tuple[list[int], list[int]]:
 def test_sequences_are_what_the_tokenizer_gives_for_the_pair(kind: Kind) -> None:
     tokenizer = kind()
     assert (find_template(tokenizer) is None) == (kind is reversed_pairs)
-    pairs = [(one, other) for one in TEXTS for other in TEXTS]
-    found = PairTokenizer(tokenizer, 512).read(pairs)
-    expected = tokenizer([one for one, _ in pairs], [other for _, other in pairs], return_token_type_ids=True)
+    pairs = [(text, second) for text in TEXTS for second in TEXTS]
+    result = PairTokenizer(tokenizer, 512).read(pairs)
+    expected = tokenizer([text for text, _ in pairs], [second for _, second in pairs], return_token_type_ids=True)
     rows = np.arange(len(pairs))
-    assert [listed(tokens) for tokens in found.sequences(rows)] == list(
+    assert [listed(tokens) for tokens in result.sequences(rows)] == list(
         zip(expected["input_ids"], expected["token_type_ids"], strict=True)
     )
-    assert found.lengths.tolist() == [len(ids) for ids in expected["input_ids"]]
-    assert found.pair_of.tolist() == rows.tolist()
+    assert result.lengths.tolist() == [len(ids) for ids in expected["input_ids"]]
+    assert result.pair_of.tolist() == rows.tolist()
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=5))
 def test_any_text_is_joined_as_the_tokenizer_joins_it(pairs: list[tuple[str, str]]) -> None:
     for tokenizer, reader in JOINED:
-        found = reader.read(pairs).sequences(np.arange(len(pairs)))
+        result = reader.read(pairs).sequences(np.arange(len(pairs)))
         read = [[legible(text) for text in column] for column in zip(*pairs, strict=True)]
         expected = tokenizer(*read)["input_ids"] if pairs else []
-        assert [tokens.ids.tolist() for tokens in found] == expected
+        assert [tokens.ids.tolist() for tokens in result] == expected
 
 
 JOINED = [(tokenizer, PairTokenizer(tokenizer, 512)) for tokenizer in (wordpiece(), byte_level(), metaspace())]
@@ -128,21 +128,21 @@ JOINED = [(tokenizer, PairTokenizer(tokenizer, 512)) for tokenizer in (wordpiece
 def test_each_text_is_tokenised_once() -> None:
     class Counting(PairTokenizer):
         def texts(self, texts: list[str]) -> Any:
-            seen.extend(texts)
+            recorded.extend(texts)
             return super().texts(texts)
 
-    seen: list[str] = []
+    recorded: list[str] = []
     Counting(wordpiece(), 512).read([("q", "one"), ("q", "two"), ("r", "one"), ("r", "two")])
-    assert seen == ["q", "r", "one", "two"]
+    assert recorded == ["q", "r", "one", "two"]
 
 
 def test_encoders_with_the_same_tokenizer_tokenise_once() -> None:
     pairs = [("a question", "one aspirin"), ("a question", "is two")]
     before = _tokenised.cache_info()
-    first, same, other = (PairTokenizer(kind(), 512).read(pairs) for kind in (wordpiece, wordpiece, byte_level))
+    first, same, second = (PairTokenizer(variant(), 512).read(pairs) for variant in (wordpiece, wordpiece, byte_level))
     after = _tokenised.cache_info()
     assert (after.hits - before.hits, after.misses - before.misses) == (1, 2)
-    ids = [[tokens.ids.tolist() for tokens in found.sequences(np.arange(2))] for found in (first, same, other)]
+    ids = [[tokens.ids.tolist() for tokens in result.sequences(np.arange(2))] for result in (first, same, second)]
     assert ids[0] == ids[1] != ids[2]
 
 
@@ -156,8 +156,8 @@ def test_a_tokenizer_saved_with_truncation_or_padding_cuts_nothing() -> None:
 def test_an_added_token_is_one_token_in_both_ways() -> None:
     tokenizer = wordpiece()
     tokenizer.add_tokens([AddedToken("cell line")])
-    (found,) = PairTokenizer(tokenizer, 64).read([("a cell line", "cell line b")]).sequences(np.arange(1))
-    assert found.ids.tolist() == tokenizer(["a cell line"], ["cell line b"])["input_ids"][0]
+    (result,) = PairTokenizer(tokenizer, 64).read([("a cell line", "cell line b")]).sequences(np.arange(1))
+    assert result.ids.tolist() == tokenizer(["a cell line"], ["cell line b"])["input_ids"][0]
 
 
 @pytest.mark.parametrize("kind", [wordpiece, byte_level, reversed_pairs])
@@ -166,14 +166,14 @@ def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int,
     """Every token of either text is in some passage; where one text is short, it is whole in each."""
     tokenizer = kind()
     pair = (" ".join("abcdefg"[i % 7] for i in range(question)), " ".join("mnopqrs"[i % 7] for i in range(sentence)))
-    found = PairTokenizer(tokenizer, 32).read([("x", "y"), pair])
-    assert found.pair_of.tolist() == [0] + [1] * (len(found.pair_of) - 1)
-    assert len(found.pair_of) > 2
-    sequences = found.sequences(np.arange(1, len(found.pair_of)))
-    assert found.lengths[1:].tolist() == [len(tokens.ids) for tokens in sequences]
-    assert found.lengths.max() <= 32
-    whole = set(tokenizer([pair[0]], [pair[1]])["input_ids"][0])
-    assert set().union(*(tokens.ids.tolist() for tokens in sequences)) >= whole
+    result = PairTokenizer(tokenizer, 32).read([("x", "y"), pair])
+    assert result.pair_of.tolist() == [0] + [1] * (len(result.pair_of) - 1)
+    assert len(result.pair_of) > 2
+    sequences = result.sequences(np.arange(1, len(result.pair_of)))
+    assert result.lengths[1:].tolist() == [len(tokens.ids) for tokens in sequences]
+    assert result.lengths.max() <= 32
+    complete = set(tokenizer([pair[0]], [pair[1]])["input_ids"][0])
+    assert set().union(*(tokens.ids.tolist() for tokens in sequences)) >= complete
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(16, 60))
@@ -191,10 +191,10 @@ def test_passages_cover_every_place_of_both_texts(question: int, sentence: int, 
 
 @given(st.integers(0, 500), st.integers(2, 60))
 def test_spans_overlap_by_half(count: int, size: int) -> None:
-    found = spans(count, size)
-    assert found[0][0] == 0
-    assert found[-1][1] == count
-    for (_, end), (begin, _) in pairwise(found):
+    result = spans(count, size)
+    assert result[0][0] == 0
+    assert result[-1][1] == count
+    for (_, end), (begin, _) in pairwise(result):
         assert end - begin >= size - max(1, size // 2)
 
 
@@ -205,15 +205,15 @@ def test_no_room_for_two_texts_is_refused() -> None:
 
 def test_batches_cover_every_row_once_within_the_budget() -> None:
     lengths = np.random.default_rng(0).integers(1, 60, 200)
-    found = list(batches(lengths, 128))
-    assert sorted(np.concatenate(found)) == list(range(200))
-    assert all(len(rows) * lengths[rows].max() <= 128 for rows in found)
-    assert [lengths[rows].max() for rows in found] == sorted((lengths[rows].max() for rows in found), reverse=True)
+    result = list(batches(lengths, 128))
+    assert sorted(np.concatenate(result)) == list(range(200))
+    assert all(len(rows) * lengths[rows].max() <= 128 for rows in result)
+    assert [lengths[rows].max() for rows in result] == sorted((lengths[rows].max() for rows in result), reverse=True)
 
 
 def test_a_padded_batch() -> None:
     long, short = (TokenSequence(np.arange(1, n + 1, dtype=np.int32), np.ones(n, np.int32)) for n in (3, 1))
-    found = pad([short, long], 9)
-    assert found["input_ids"].tolist() == [[1, 9, 9], [1, 2, 3]]
-    assert found["token_type_ids"].tolist() == [[1, 0, 0], [1, 1, 1]]
-    assert found["attention_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
+    result = pad([short, long], 9)
+    assert result["input_ids"].tolist() == [[1, 9, 9], [1, 2, 3]]
+    assert result["token_type_ids"].tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert result["attention_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]

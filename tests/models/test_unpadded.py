@@ -23,7 +23,7 @@ from mpir.models.unpadded import UnpaddedBert, can_unpad
 def sequences_of(lengths: list[int], vocabulary: int = 20) -> list[TokenSequence]:
     generator = np.random.default_rng(0)
     ids = [generator.integers(2, vocabulary, length, dtype=np.int32) for length in lengths]
-    return [TokenSequence(part, (np.arange(len(part)) > len(part) // 3).astype(np.int32)) for part in ids]
+    return [TokenSequence(section, (np.arange(len(section)) > len(section) // 3).astype(np.int32)) for section in ids]
 
 
 def padded(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Tensor:
@@ -78,21 +78,21 @@ def test_unpadded_equals_padded(model: PreTrainedModel, lengths: list[int]) -> N
 
 def test_bfloat16_stays_near_float32(model: PreTrainedModel, checkpoint: Path) -> None:
     sequences = sequences_of([12, 4, 9])
-    found = UnpaddedBert(load(checkpoint, torch.bfloat16))(sequences).float()
-    torch.testing.assert_close(found, expected(model, sequences), atol=0.1, rtol=0.1)
+    result = UnpaddedBert(load(checkpoint, torch.bfloat16))(sequences).float()
+    torch.testing.assert_close(result, expected(model, sequences), atol=0.1, rtol=0.1)
 
 
 def test_a_sequence_does_not_see_its_neighbours(model: PreTrainedModel) -> None:
     sequences = sequences_of([8, 5, 11])
-    alone = torch.cat([UnpaddedBert(model)([one]) for one in sequences])
-    torch.testing.assert_close(UnpaddedBert(model)(sequences), alone, atol=1e-5, rtol=1e-5)
+    single = torch.cat([UnpaddedBert(model)([sequence]) for sequence in sequences])
+    torch.testing.assert_close(UnpaddedBert(model)(sequences), single, atol=1e-5, rtol=1e-5)
 
 
 def test_vectors_and_states_are_those_of_each_sequence_alone(model: PreTrainedModel) -> None:
     unpadded, sequences = UnpaddedBert(model), sequences_of([8, 5, 11])
-    alone = torch.cat([unpadded.vectors([one]) for one in sequences])
-    torch.testing.assert_close(unpadded.vectors(sequences), alone, atol=1e-5, rtol=1e-5)
-    states = torch.cat([unpadded.states([one]) for one in sequences])
+    single = torch.cat([unpadded.vectors([sequence]) for sequence in sequences])
+    torch.testing.assert_close(unpadded.vectors(sequences), single, atol=1e-5, rtol=1e-5)
+    states = torch.cat([unpadded.states([sequence]) for sequence in sequences])
     torch.testing.assert_close(unpadded.states(sequences), states, atol=1e-5, rtol=1e-5)
 
 
@@ -112,16 +112,16 @@ def test_only_a_plain_classifier_of_bert_or_mpnet_is_unpadded() -> None:
 
 
 def test_gradients_are_those_of_the_padded_pass(checkpoint: Path) -> None:
-    sequences, found = sequences_of([9, 3, 6, 3]), []
+    sequences, result = sequences_of([9, 3, 6, 3]), []
     for unpadded in (True, False):
         model = load(checkpoint)
         logits = UnpaddedBert(model, trains=True)(sequences) if unpadded else padded(model, sequences)
         logits.square().sum().backward()
-        found.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})
-    assert found[0].keys() == found[1].keys()
-    assert any(gradient.abs().max() > 1e-3 for gradient in found[1].values())
-    for name, gradient in found[1].items():
-        torch.testing.assert_close(found[0][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+        result.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})
+    assert result[0].keys() == result[1].keys()
+    assert any(gradient.abs().max() > 1e-3 for gradient in result[1].values())
+    for name, gradient in result[1].items():
+        torch.testing.assert_close(result[0][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
 
 
 def test_in_training_weights_are_read_anew_and_dropout_counts(checkpoint: Path) -> None:

@@ -34,14 +34,14 @@ class Count(Perspective):
 
 
 def test_a_sentence_has_the_weight_of_those_that_say_the_same() -> None:
-    found = agreement(["gene", "genes", "placebo"], np.arange(3), np.zeros(3), np.array([1.0, 0.5, 0.0]))
-    assert found == pytest.approx([0.25, 1.0, 0.0])
+    result = agreement(["gene", "genes", "placebo"], np.arange(3), np.zeros(3), np.array([1.0, 0.5, 0.0]))
+    assert result == pytest.approx([0.25, 1.0, 0.0])
 
 
 def test_rare_words_count_more() -> None:
-    found = agreement(["gene cell", "gene", "placebo"], np.arange(3), np.zeros(3), np.array([0.0, 1.0, 0.0]))
+    result = agreement(["gene cell", "gene", "placebo"], np.arange(3), np.zeros(3), np.array([0.0, 1.0, 0.0]))
     gene, cell = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
-    assert found == pytest.approx([gene / math.hypot(gene, cell), 0.0, 0.0])
+    assert result == pytest.approx([gene / math.hypot(gene, cell), 0.0, 0.0])
 
 
 def test_a_document_does_not_bear_itself_out() -> None:
@@ -63,15 +63,15 @@ def test_copies_are_no_second_voice() -> None:
 def test_only_the_ten_documents_that_bm25_puts_first_are_agreed_with() -> None:
     texts, relevance = [f"{'the ' * number}gene" for number in range(HEARD + 2)], np.ones(HEARD + 2)
     bm25 = np.arange(HEARD + 2.0)  # the two first documents are the two last by BM25
-    found = agreement(texts, np.arange(HEARD + 2), bm25, relevance)
-    assert found[:2] == pytest.approx([0.25 * HEARD] * 2)  # all alike in relevance: 0.5 each
-    assert found[2:] == pytest.approx([0.25 * (HEARD - 1)] * HEARD)
+    result = agreement(texts, np.arange(HEARD + 2), bm25, relevance)
+    assert result[:2] == pytest.approx([0.25 * HEARD] * 2)  # all alike in relevance: 0.5 each
+    assert result[2:] == pytest.approx([0.25 * (HEARD - 1)] * HEARD)
 
 
 @pytest.mark.parametrize("texts", [[], ["", "the"]])
 def test_nothing_to_agree_with(texts: list[str]) -> None:
-    nothing = np.zeros(len(texts))
-    assert agreement(texts, np.arange(len(texts)), nothing, nothing).tolist() == [0.0] * len(texts)
+    empty = np.zeros(len(texts))
+    assert agreement(texts, np.arange(len(texts)), empty, empty).tolist() == [0.0] * len(texts)
 
 
 @given(SENTENCES, st.lists(st.integers(0, 3), min_size=13, max_size=13))
@@ -79,10 +79,10 @@ def test_it_is_the_definition_on_any_scale(rows: list[tuple[int, str, int]], sco
     rows = sorted(rows, key=lambda row: row[0])
     texts, relevance = [text for _, text, _ in rows], np.array([float(score) for *_, score in rows])
     document_of, bm25 = np.array([document for document, *_ in rows], np.int64), np.array(scores, float)
-    found = agreement(texts, document_of, bm25, relevance)
-    assert found == pytest.approx(defined(texts, document_of, bm25, relevance), abs=1e-6)
-    assert agreement(texts, document_of, bm25, 3 * relevance - 7) == pytest.approx(found, abs=1e-9)
-    assert (found >= 0).all()
+    result = agreement(texts, document_of, bm25, relevance)
+    assert result == pytest.approx(defined(texts, document_of, bm25, relevance), abs=1e-6)
+    assert agreement(texts, document_of, bm25, 3 * relevance - 7) == pytest.approx(result, abs=1e-9)
+    assert (result >= 0).all()
 
 
 def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> list[float]:
@@ -156,14 +156,14 @@ def test_weights_without_it_weigh_it_nothing() -> None:
 def test_queries_in_one_call_do_not_agree_with_each_other() -> None:
     reranker = Reranker(perspectives=[Count("aspirin")], agreement="aspirin")
     queries, docs = ["q", "other"], [DOCUMENTS, DOCUMENTS[::-1]]
-    singles = [reranker.rerank(query, part) for query, part in zip(queries, docs, strict=True)]
-    assert [one.to_dict() for one in reranker.rerank_batch(queries, docs)] == [one.to_dict() for one in singles]
+    singles = [reranker.rerank(query, doc) for query, doc in zip(queries, docs, strict=True)]
+    assert [item.to_dict() for item in reranker.rerank_batch(queries, docs)] == [item.to_dict() for item in singles]
 
 
 def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
     assert Reranker(tiny_bundle).layout.sentences == ("relevance", "sts", "sia")
     assert Reranker(tiny_bundle, agreement="sts").layout.sentences == ("relevance", "sts", "sia", AGREEMENT)
-    assert [one.rests_on for one in Reranker().derived] == ["relevance"]
+    assert [item.rests_on for item in Reranker().derived] == ["relevance"]
     without = Reranker(agreement=False)
     assert without.layout.sentences == tuple(without.weights.alpha) == ("relevance", "sts", "sia")
 
@@ -206,7 +206,7 @@ def test_the_order_of_the_documents_changes_nothing(
         sentences = [(n, i, row) for n, d in enumerate(documents) for i, row in enumerate(rows) if row[0] == d]
         texts, relevance = [text for *_, (_, text, _) in sentences], [score / 7 for *_, (_, _, score) in sentences]
         first = np.array([scores[document] for document in documents], float)
-        found = agreement(texts, np.array([n for n, *_ in sentences], np.int64), first, np.array(relevance), heard=3)
-        return {(row[0], i): value for (_, i, row), value in zip(sentences, found.tolist(), strict=True)}
+        result = agreement(texts, np.array([n for n, *_ in sentences], np.int64), first, np.array(relevance), heard=3)
+        return {(row[0], i): value for (_, i, row), value in zip(sentences, result.tolist(), strict=True)}
 
     assert column(order) == column(range(13))

@@ -52,9 +52,9 @@ class Counting:
 
 def test_a_subclass_with_a_score_of_its_own_is_asked_for_it() -> None:
     encoder = Counting()
-    whole, half = CrossEncoderPerspective("a", encoder, scale="logit"), Half("b", encoder, scale="logit")
-    assert (asked_by(whole), asked_by(half), asked_by(Plain())) == ("shared", "score", "score")
-    values = score_pairs([whole, half], PAIRS).values
+    complete, half = CrossEncoderPerspective("a", encoder, scale="logit"), Half("b", encoder, scale="logit")
+    assert (asked_by(complete), asked_by(half), asked_by(Plain())) == ("shared", "score", "score")
+    values = score_pairs([complete, half], PAIRS).values
     np.testing.assert_allclose(values[:, 1], values[:, 0] / 2)
 
 

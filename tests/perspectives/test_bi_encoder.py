@@ -36,9 +36,9 @@ PAIRS = [
 
 def loaded(checkpoint: Path, **options: object) -> BiEncoderPerspective:
     loading = Loading(folder=checkpoint.parent, device="cpu", precision="fp32")
-    found = build("bi-encoder", "sts", {"checkpoint": checkpoint.name, **options}, loading)
-    assert isinstance(found, BiEncoderPerspective)
-    return found
+    result = build("bi-encoder", "sts", {"checkpoint": checkpoint.name, **options}, loading)
+    assert isinstance(result, BiEncoderPerspective)
+    return result
 
 
 def cosine(checkpoint: Path, one: str, other: str) -> float:
@@ -52,77 +52,79 @@ def cosine(checkpoint: Path, one: str, other: str) -> float:
 
 
 def test_it_is_the_cosine_of_mean_states(tiny_checkpoint: Path) -> None:
-    found, in_passages = loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)
-    np.testing.assert_allclose(found, [cosine(tiny_checkpoint, *pair) for pair in PAIRS], atol=1e-5)
-    assert found[3] == pytest.approx(1.0)
+    result, in_passages = loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)
+    np.testing.assert_allclose(result, [cosine(tiny_checkpoint, *pair) for pair in PAIRS], atol=1e-5)
+    assert result[3] == pytest.approx(1.0)
     assert not in_passages.any()
     encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     shares = BiEncoderPerspective("sts", encoder).score_pairs(PAIRS)[0]
-    np.testing.assert_allclose(shares, 5 * found.clip(0, 1), atol=1e-5)
+    np.testing.assert_allclose(shares, 5 * result.clip(0, 1), atol=1e-5)
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])
 def test_company_order_and_passes_do_not_change_scores(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    one = loaded(tiny_checkpoint, scale="cosine")
+    item = loaded(tiny_checkpoint, scale="cosine")
     pairs = [*PAIRS, (LONG, "the heart")]
-    expected, in_passages = one.score_pairs(pairs)
+    expected, in_passages = item.score_pairs(pairs)
     monkeypatch.setattr(bi_encoder, "PAIRS_PER_PASS", at_once)
-    values, same = one.score_pairs(pairs[::-1])
+    values, same = item.score_pairs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
     assert same[::-1].tolist() == in_passages.tolist() == [False] * len(PAIRS) + [True]
-    np.testing.assert_allclose(one.score(*PAIRS[1][:1], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
-    assert one.score("q", []).shape == (0,)
+    np.testing.assert_allclose(item.score(*PAIRS[1][:1], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
+    assert item.score("q", []).shape == (0,)
 
 
 def test_a_long_text_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
     tokens = read_alone(tokenizer, 64, ["the heart", LONG])
-    passages = [tokenizer.decode(one.ids[1:-1]) for one in tokens.sequences(np.arange(1, len(tokens.lengths)))]
+    passages = [
+        tokenizer.decode(sequence.ids[1:-1]) for sequence in tokens.sequences(np.arange(1, len(tokens.lengths)))
+    ]
     assert len(passages) > 2
     assert max(tokens.lengths) <= 64
     assert passages[0].split()[31:] == passages[1].split()[:31]  # they overlap by half
     each = [cosine(tiny_checkpoint, "the heart", passage) for passage in passages]
-    one = loaded(tiny_checkpoint, scale="cosine")
-    assert one.score("the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
-    assert one.score(LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
+    sequence = loaded(tiny_checkpoint, scale="cosine")
+    assert sequence.score("the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
+    assert sequence.score(LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
 
 
 def test_unpadded_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:
     model = BertForSequenceClassification.from_pretrained(tiny_checkpoint, dtype=torch.float32).eval()
-    generator, found = np.random.default_rng(0), []
+    generator, result = np.random.default_rng(0), []
     sequences = [
         TokenSequence(generator.integers(1, 20, n, dtype=np.int32), np.zeros(n, np.int32)) for n in (9, 3, 6, 3, 1)
     ]
-    longest = max(len(one.ids) for one in sequences)
-    ids = torch.tensor([[*one.ids.tolist(), *[0] * (longest - len(one.ids))] for one in sequences])
-    mask = torch.tensor([[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in sequences])
+    longest = max(len(sequence.ids) for sequence in sequences)
+    ids = torch.tensor([[*sequence.ids.tolist(), *[0] * (longest - len(sequence.ids))] for sequence in sequences])
+    mask = torch.tensor([[1] * len(sequence.ids) + [0] * (longest - len(sequence.ids)) for sequence in sequences])
     for vectors in (
         UnpaddedBert(model, trains=True).vectors(sequences),
         padded_vectors(model, {"input_ids": ids, "attention_mask": mask}),
     ):
         model.zero_grad()
         (vectors[0] @ vectors[1] + vectors[2] @ vectors[3]).backward()
-        found.append((vectors.detach(), model.bert.encoder.layer[0].output.dense.weight.grad.clone()))
-    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found[0][0].norm(dim=1), torch.ones(5))
+        result.append((vectors.detach(), model.bert.encoder.layer[0].output.dense.weight.grad.clone()))
+    torch.testing.assert_close(result[0], result[1], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(result[0][0].norm(dim=1), torch.ones(5))
 
 
 def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_path: Path) -> None:
     expected = Encoder(tiny_checkpoint, device="cpu", precision="fp32").vectors([LONG, "the heart", "a gene"])
     two = Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64)
     try:
-        for one, other in zip(two.vectors([LONG, "the heart", "a gene"]), expected, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-5)
+        for vector, second in zip(two.vectors([LONG, "the heart", "a gene"]), expected, strict=True):
+            np.testing.assert_allclose(vector, second, atol=1e-5)
         assert two.outputs([("a gene", "the heart")])[0].shape == (1, 3)  # the same workers read pairs, too
     finally:
         two.workers.close()
     config = BertConfig.from_pretrained(tiny_checkpoint, hidden_act="relu", num_labels=1)
     BertForSequenceClassification(config).save_pretrained(tmp_path / "relu")
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "relu")
-    found = loaded(tmp_path / "relu", scale="cosine").score_pairs(PAIRS)[0]
-    np.testing.assert_allclose(found, [cosine(tmp_path / "relu", *pair) for pair in PAIRS], atol=1e-5)
+    result = loaded(tmp_path / "relu", scale="cosine").score_pairs(PAIRS)[0]
+    np.testing.assert_allclose(result, [cosine(tmp_path / "relu", *pair) for pair in PAIRS], atol=1e-5)
 
 
 def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
@@ -130,14 +132,14 @@ def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
 ) -> None:
     loading = Loading(folder=tiny_checkpoint.parent, device="cpu", precision="fp32")
     options = {"checkpoint": tiny_checkpoint.name, "scale": "0-5"}
-    apart, together = (build(kind, "sts", options, loading) for kind in ("bi-encoder", "cross-encoder"))
-    assert apart.encoder is together.encoder  # type: ignore[attr-defined]
-    assert apart.fingerprint != together.fingerprint
+    separated, together = (build(variant, "sts", options, loading) for variant in ("bi-encoder", "cross-encoder"))
+    assert separated.encoder is together.encoder  # type: ignore[attr-defined]
+    assert separated.fingerprint != together.fingerprint
     cache = ScoreCache(tmp_path)
-    first = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
-    again = score_pairs([apart, together], [*PAIRS, (LONG, "a gene")], cache=cache)
-    np.testing.assert_array_equal(first.values, again.values)
-    assert again.in_passages.tolist() == first.in_passages.tolist() == [False] * len(PAIRS) + [True]
+    first = score_pairs([separated, together], [*PAIRS, (LONG, "a gene")], cache=cache)
+    repeated = score_pairs([separated, together], [*PAIRS, (LONG, "a gene")], cache=cache)
+    np.testing.assert_array_equal(first.values, repeated.values)
+    assert repeated.in_passages.tolist() == first.in_passages.tolist() == [False] * len(PAIRS) + [True]
     assert (first.values[:, 0] != first.values[:, 1]).any()
 
 
@@ -146,13 +148,13 @@ def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path)
     model = BertModel.from_pretrained(tiny_checkpoint, add_pooling_layer=False)
     model.save_pretrained(tmp_path / "plain")
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "plain")
-    found = loaded(tmp_path / "plain", scale="cosine").score_pairs(PAIRS)[0]
-    np.testing.assert_allclose(found, loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)[0], atol=1e-5)
+    result = loaded(tmp_path / "plain", scale="cosine").score_pairs(PAIRS)[0]
+    np.testing.assert_allclose(result, loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)[0], atol=1e-5)
     with pytest.raises(ArtefactError, match="would be random; give a checkpoint that was trained for sequence"):
         Encoder(tmp_path / "plain", device="cpu").outputs(PAIRS)
     weights = load_file(tmp_path / "plain/model.safetensors")
-    kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
-    save_file(kept, tmp_path / "plain/model.safetensors", metadata={"format": "pt"})
+    retained = {name: value for name, value in weights.items() if "layer.1.output" not in name}
+    save_file(retained, tmp_path / "plain/model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ArtefactError, match=r"layer\.1\.output.* would be random; .* trained for sentence encoding"):
         loaded(tmp_path / "plain").score_pairs(PAIRS)
 

@@ -100,8 +100,8 @@ def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "crystal-ball"}])
     with pytest.raises(InputError, match=r"'crystal-ball' is unknown; expected .*cross-encoder"):
         open_bundle(bundle).perspectives()
-    for kind in ("no_such_module:Thing", ":Thing"):
-        rewrite(bundle, perspectives=[{"name": "x", "kind": kind}])
+    for variant in ("no_such_module:Thing", ":Thing"):
+        rewrite(bundle, perspectives=[{"name": "x", "kind": variant}])
         with pytest.raises(InputError, match="cannot be imported"):
             open_bundle(bundle).perspectives(trust_code=True)
 

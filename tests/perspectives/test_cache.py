@@ -46,34 +46,34 @@ def file_size(folder: Path) -> int:
 @pytest.fixture
 def cache(tmp_path: Path) -> ScoreCache:
     """A cache that holds the four pairs for the perspective "f"."""
-    made = ScoreCache(tmp_path / "cache")
-    made.keep("f", PAIRS, VALUES, IN_PASSAGES)
-    return made
+    created = ScoreCache(tmp_path / "cache")
+    created.keep("f", PAIRS, VALUES, IN_PASSAGES)
+    return created
 
 
 def holds(cache: ScoreCache) -> bool:
     """Whether the cache holds the four pairs as they were kept; all of them or none."""
-    values, in_passages, found = cache.look_up("f", PAIRS)
-    if found.all():
+    values, in_passages, result = cache.look_up("f", PAIRS)
+    if result.all():
         assert values.tobytes() == VALUES.tobytes()
         assert in_passages.tolist() == IN_PASSAGES.tolist()
-    assert found.all() or not found.any()
-    return bool(found.all())
+    assert result.all() or not result.any()
+    return bool(result.all())
 
 
 def test_what_was_kept_comes_back_in_any_order_and_from_another_process(cache: ScoreCache) -> None:
     assert holds(cache)
     cache.close()
     assert holds(ScoreCache(cache.folder))
-    values, in_passages, found = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
+    values, in_passages, result = cache.look_up("f", [PAIRS[3], ("is it", "new"), PAIRS[0], PAIRS[3]])
     assert values.tolist() == [4.0, 0.0, 0.1, 4.0]
     assert in_passages.tolist() == [True, False, False, True]
-    assert found.tolist() == [True, False, True, True]
+    assert result.tolist() == [True, False, True, True]
 
 
 def test_perspectives_questions_and_sentences_are_told_apart(cache: ScoreCache) -> None:
-    others = [("does aspirin thin blood", "yes "), ("does aspirin thin bloody", "es"), ("", "is it")]
-    assert cache.look_up("f", others)[2].tolist() == [False, False, True]
+    alternatives = [("does aspirin thin blood", "yes "), ("does aspirin thin bloody", "es"), ("", "is it")]
+    assert cache.look_up("f", alternatives)[2].tolist() == [False, False, True]
     assert not cache.look_up("g", PAIRS)[2].any()
     assert (cache.hits, cache.misses) == (1, 6)
 
@@ -91,10 +91,10 @@ def test_any_texts_and_numbers_come_back(
     cache = ScoreCache(tmp_path_factory.mktemp("any"))
     expected = np.array([value for value, _ in kept.values()], float)
     cache.keep("f", list(kept), expected, np.array([flag for _, flag in kept.values()], bool))
-    values, in_passages, found = cache.look_up("f", [*kept, other])
+    values, in_passages, result = cache.look_up("f", [*kept, other])
     assert values[: len(kept)].tobytes() == expected.tobytes()
     assert in_passages[: len(kept)].tolist() == [flag for _, flag in kept.values()]
-    assert found.tolist() == [True] * len(kept) + [other in kept]
+    assert result.tolist() == [True] * len(kept) + [other in kept]
 
 
 def test_a_score_that_is_kept_again_is_replaced(cache: ScoreCache) -> None:
@@ -108,16 +108,16 @@ def test_a_process_killed_while_it_writes_loses_only_what_it_was_writing(tmp_pat
         command = [sys.executable, "-c", KEEP_ON, str(tmp_path), str(1000 * round_), "1000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout is not None
-            done = [int(writer.stdout.readline()) for _ in range(5 + 7 * round_)]
+            finished = [int(writer.stdout.readline()) for _ in range(5 + 7 * round_)]
             writer.send_signal(signal.SIGKILL)
         assert writer.returncode == -signal.SIGKILL
         cache = ScoreCache(tmp_path)
-        for part in done:
-            values, _, found = cache.look_up("f", of_part(part))
-            assert found.all()
-            assert set(values) == {part + 0.25}
-        partly = [cache.look_up("f", of_part(part))[2] for part in range(done[-1] + 1, done[-1] + 50)]
-        assert all(found.all() or not found.any() for found in partly)
+        for section in finished:
+            values, _, result = cache.look_up("f", of_part(section))
+            assert result.all()
+            assert set(values) == {section + 0.25}
+        partly = [cache.look_up("f", of_part(section))[2] for section in range(finished[-1] + 1, finished[-1] + 50)]
+        assert all(result.all() or not result.any() for result in partly)
         cache.close()
 
 
@@ -129,8 +129,8 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     ]
     assert [writer.communicate()[1] for writer in writers] == [""] * 4
     cache = ScoreCache(tmp_path)
-    for part in [100 * i + j for i in range(4) for j in range(20)]:
-        assert cache.look_up("f", of_part(part))[2].all()
+    for section in [100 * i + j for i in range(4) for j in range(20)]:
+        assert cache.look_up("f", of_part(section))[2].all()
 
 
 def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
@@ -155,12 +155,12 @@ def test_threads_and_a_forked_child_share_a_cache(cache: ScoreCache) -> None:
 def test_the_limit_holds_and_the_oldest_make_room(tmp_path: Path) -> None:
     limit = 4 * SMALLEST
     cache = ScoreCache(tmp_path, limit=limit)
-    for part in range(100):
-        cache.keep("f", of_part(part), np.ones(200), np.zeros(200, bool))
+    for section in range(100):
+        cache.keep("f", of_part(section), np.ones(200), np.zeros(200, bool))
         assert file_size(tmp_path) <= limit
-    kept = [bool(cache.look_up("f", of_part(part))[2].all()) for part in range(100)]
-    assert not any(kept[:50])
-    assert all(kept[-5:])
+    retained = [bool(cache.look_up("f", of_part(section))[2].all()) for section in range(100)]
+    assert not any(retained[:50])
+    assert all(retained[-5:])
     cache.close()
     smaller = ScoreCache(tmp_path, limit=SMALLEST)
     smaller.keep("f", PAIRS, VALUES, IN_PASSAGES)
@@ -173,9 +173,9 @@ def test_a_part_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
     cache = ScoreCache(tmp_path, limit=SMALLEST)
     pairs = [("q", str(i)) for i in range(5000)]
     cache.keep("f", pairs, np.arange(5000.0), np.zeros(5000, bool))
-    values, _, found = cache.look_up("f", pairs)
-    assert found[-100:].all()
-    assert values[found].tolist() == np.flatnonzero(found).tolist()
+    values, _, result = cache.look_up("f", pairs)
+    assert result[-100:].all()
+    assert values[result].tolist() == np.flatnonzero(result).tolist()
     cache.close()
     assert file_size(tmp_path) <= SMALLEST
 
@@ -189,9 +189,9 @@ def test_another_version_is_made_anew_and_said_once(
     cache: ScoreCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(cache_module, "__version__", "77.0")
-    again = ScoreCache(cache.folder)
-    assert not holds(again)
-    again.keep("f", PAIRS, VALUES, IN_PASSAGES)
+    repeated = ScoreCache(cache.folder)
+    assert not holds(repeated)
+    repeated.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.getMessage() for record in caplog.records] == [
         f"{cache.folder}: the score cache was made by mpir {mpir.__version__} and is made anew"
@@ -210,9 +210,9 @@ def test_another_file_in_its_place_is_made_anew(
 ) -> None:
     cache.close()
     (cache.folder / FILE).write_bytes(content)
-    again = ScoreCache(cache.folder)
-    assert not holds(again)
-    again.keep("f", PAIRS, VALUES, IN_PASSAGES)
+    repeated = ScoreCache(cache.folder)
+    assert not holds(repeated)
+    repeated.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * bool(content)
     assert all("damaged" in record.getMessage() for record in caplog.records)
@@ -221,19 +221,19 @@ def test_another_file_in_its_place_is_made_anew(
 @pytest.mark.parametrize("seed", range(30))
 def test_bytes_that_flip_never_change_a_score(tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture) -> None:
     cache = ScoreCache(tmp_path)
-    for part in range(3):
-        cache.keep("f", of_part(part), np.full(200, part + 0.25), np.zeros(200, bool))
+    for section in range(3):
+        cache.keep("f", of_part(section), np.full(200, section + 0.25), np.zeros(200, bool))
     cache.close()
     random = np.random.default_rng(seed)
     for begin in random.integers(0, file_size(tmp_path), 1 + seed):
         damage(tmp_path / FILE, int(begin), random.bytes(1))
-    again = ScoreCache(tmp_path)
-    for part in range(3):
-        values, in_passages, found = again.look_up("f", of_part(part))
-        assert set(values[found]) <= {part + 0.25}
+    repeated = ScoreCache(tmp_path)
+    for section in range(3):
+        values, in_passages, result = repeated.look_up("f", of_part(section))
+        assert set(values[result]) <= {section + 0.25}
         assert not in_passages.any()
-    again.keep("f", of_part(5), np.ones(200), np.zeros(200, bool))
-    assert again.look_up("f", of_part(5))[2].all()
+    repeated.keep("f", of_part(5), np.ones(200), np.zeros(200, bool))
+    assert repeated.look_up("f", of_part(5))[2].all()
     assert len(caplog.records) <= 1
 
 
@@ -265,11 +265,11 @@ sys.argv = ["", {str(tmp_path)!r}, "0", "50"]
 {KEEP_ON}
 print(cache.look_up("f", [("question 1", "sentence 1")])[2].tolist())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    (warning,) = done.stderr.splitlines()
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (warning,) = finished.stderr.splitlines()
     assert "the score cache cannot be used (" in warning
     assert "going on without it" in warning
-    assert done.stdout.splitlines()[-2:] == ["49", "[False]"]
+    assert finished.stdout.splitlines()[-2:] == ["49", "[False]"]
     assert ScoreCache(tmp_path).look_up("f", of_part(0))[2].all()
 
 
@@ -290,5 +290,5 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(OutputError, match="is a database of something else, so it is left alone; give another folder"):
         ScoreCache(tmp_path)
-    with sqlite3.connect(tmp_path / "scores.sqlite") as again:
-        assert again.execute("SELECT * FROM patients").fetchall() == [("a",)]
+    with sqlite3.connect(tmp_path / "scores.sqlite") as repeated:
+        assert repeated.execute("SELECT * FROM patients").fetchall() == [("a",)]

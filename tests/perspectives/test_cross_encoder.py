@@ -54,26 +54,26 @@ def test_batches_passes_order_and_company_do_not_change_scores(
     pairs = [*PAIRS, LONG]
     expected, in_passages = encoder.outputs(pairs)
     monkeypatch.setattr(encoder_module, "PAIRS_PER_PASS", at_once)
-    other = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
-    values, same = other.outputs(pairs[::-1])
+    second = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens)
+    values, same = second.outputs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
     assert same[::-1].tolist() == in_passages.tolist() == [False] * len(PAIRS) + [True]
-    np.testing.assert_allclose(other.outputs([LONG])[0], expected[-1:], atol=1e-5)
+    np.testing.assert_allclose(second.outputs([LONG])[0], expected[-1:], atol=1e-5)
 
 
 def test_a_pair_longer_than_the_model_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
     encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     difference = encoder.column(2, against=0)
-    (found,), (in_passages,) = encoder.outputs([LONG])
+    (result,), (in_passages,) = encoder.outputs([LONG])
     question, words = LONG[0], LONG[1].split()
     room = 64 - 3 - len(question.split())
     each = [" ".join(words[begin:end]) for begin, end in spans(len(words), room)]
     assert len(each) > 2
-    values, whole = encoder.outputs([(question, passage) for passage in each])
+    values, complete = encoder.outputs([(question, passage) for passage in each])
     assert in_passages
-    assert not whole.any()
-    np.testing.assert_allclose(found, values.max(axis=0), atol=1e-5)
-    np.testing.assert_allclose(found[difference], (values[:, 2] - values[:, 0]).max(), atol=1e-5)
+    assert not complete.any()
+    np.testing.assert_allclose(result, values.max(axis=0), atol=1e-5)
+    np.testing.assert_allclose(result[difference], (values[:, 2] - values[:, 0]).max(), atol=1e-5)
 
 
 class Narrow(torch.nn.Module):
@@ -164,10 +164,10 @@ def test_scales_hold_their_bounds_and_do_not_overflow() -> None:
 
 def test_fingerprints_tell_outputs_and_weights_apart(encoder: Encoder, tiny_checkpoint: Path) -> None:
     first, same = (CrossEncoderPerspective("a", encoder, output=0) for _ in range(2))
-    other = CrossEncoderPerspective("a", encoder, output=1)
+    second = CrossEncoderPerspective("a", encoder, output=1)
     lower = CrossEncoderPerspective("a", Encoder(tiny_checkpoint, device="cpu", precision="bf16"))
     assert first.fingerprint == same.fingerprint
-    assert len({first.fingerprint, other.fingerprint, lower.fingerprint}) == 3
+    assert len({first.fingerprint, second.fingerprint, lower.fingerprint}) == 3
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     entry = {"checkpoint": checkpoint.name, "width": WIDTH, **options}
     if options.get("form", "projected") != "projected":
         del entry["width"]
-    found = build("colbert", "late", entry, loading)
-    assert isinstance(found, LatePerspective)
-    return found
+    result = build("colbert", "late", entry, loading)
+    assert isinstance(result, LatePerspective)
+    return result
 
 
 def test_maxsim_by_hand() -> None:
@@ -77,16 +77,18 @@ def test_maxsim_by_hand() -> None:
 def test_many_questions_at_once_score_as_each_alone(products: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interaction, "PRODUCTS", products)
     questions, documents, lengths = some_vectors()
-    found = scores(maxsim, questions, torch.cat(documents), lengths)
-    expected = [[(one @ other.T).max(dim=1).values.sum().item() for other in documents] for one in questions]
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+    result = scores(maxsim, questions, torch.cat(documents), lengths)
+    expected = [
+        [(question @ document.T).max(dim=1).values.sum().item() for document in documents] for question in questions
+    ]
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5)
 
 
 def test_it_equals_the_maxsim_of_sentence_transformers() -> None:
     peer = pytest.importorskip("sentence_transformers.util", reason="needs sentence-transformers")
     questions, documents, lengths = some_vectors()
-    found = scores(maxsim, questions, torch.cat(documents), lengths)
-    np.testing.assert_allclose(found.numpy(), peer.maxsim(questions, documents).numpy(), rtol=1e-5)
+    result = scores(maxsim, questions, torch.cat(documents), lengths)
+    np.testing.assert_allclose(result.numpy(), peer.maxsim(questions, documents).numpy(), rtol=1e-5)
 
 
 def some_vectors() -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
@@ -95,7 +97,7 @@ def some_vectors() -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor
     questions, documents = (
         [torch.randn(length, WIDTH, generator=generator) for length in lengths] for lengths in ((3, 1, 5), (7, 2, 1, 4))
     )
-    return questions, documents, torch.tensor([len(one) for one in documents])
+    return questions, documents, torch.tensor([len(document) for document in documents])
 
 
 def reference(checkpoint: Path, question: str, text: str, form: LateInteraction) -> float:
@@ -107,26 +109,26 @@ def reference(checkpoint: Path, question: str, text: str, form: LateInteraction)
         ids = tokenizer(words)["input_ids"]
         if form.markers:
             ids.insert(1, tokenizer.convert_tokens_to_ids(form.markers[side]))
-        seen = [1] * len(ids)
+        recorded = [1] * len(ids)
         if form.masked and side == 0:
             missing = form.query_length - len(ids)
-            ids, seen = ids + [tokenizer.mask_token_id] * missing, seen + [0] * missing
+            ids, recorded = ids + [tokenizer.mask_token_id] * missing, recorded + [0] * missing
         with torch.no_grad():
-            states = model.bert(torch.tensor([ids]), torch.tensor([seen])).last_hidden_state[0]
+            states = model.bert(torch.tensor([ids]), torch.tensor([recorded])).last_hidden_state[0]
             bias = model.classifier.bias if form.bias else None
-            found = states if form.width == 0 else torch.nn.functional.linear(states, model.classifier.weight, bias)
+            result = states if form.width == 0 else torch.nn.functional.linear(states, model.classifier.weight, bias)
         if side == 1 and not form.punctuation:
-            found = found[torch.tensor([one != tokenizer.convert_tokens_to_ids(".") for one in ids])]
-        return torch.nn.functional.normalize(found, dim=1) if form.normalise else found
+            result = result[torch.tensor([item != tokenizer.convert_tokens_to_ids(".") for item in ids])]
+        return torch.nn.functional.normalize(result, dim=1) if form.normalise else result
 
     return float((vectors(question, 0) @ vectors(text, 1).T).max(dim=1).values.sum())
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_is_what_transformers_alone_gives(colbert: Path, form: str) -> None:
-    one = loaded(colbert, form=form)
-    found, in_passages = one.score_pairs(PAIRS)
-    np.testing.assert_allclose(found, [reference(colbert, *pair, one.late) for pair in PAIRS], rtol=1e-5, atol=2e-5)
+    item = loaded(colbert, form=form)
+    result, in_passages = item.score_pairs(PAIRS)
+    np.testing.assert_allclose(result, [reference(colbert, *pair, item.late) for pair in PAIRS], rtol=1e-5, atol=2e-5)
     assert not in_passages.any()
 
 
@@ -138,13 +140,13 @@ def test_company_order_batches_and_what_is_at_hand_change_no_score(
     pairs = [*PAIRS, ("does aspirin thin blood", LONG), (LONG, "the heart")]
     expected, in_passages = loaded(colbert, form=form).score_pairs(pairs)
     monkeypatch.setattr(late, "PAIRS_PER_PASS", at_once)
-    one = loaded(colbert, form=form)
+    item = loaded(colbert, form=form)
     for _ in range(2):  # read by the model, then at hand
-        values, same = one.score_pairs(pairs[::-1])
+        values, same = item.score_pairs(pairs[::-1])
         np.testing.assert_allclose(values[::-1], expected, rtol=1e-5, atol=2e-5)
         assert same[::-1].tolist() == in_passages.tolist() == [False] * 4 + [True, True]
-    assert one.score("q", []).shape == (0,)
-    tight = LatePerspective("late", Encoder(colbert, device="cpu", precision="fp32", tokens_per_batch=64), one.late)
+    assert item.score("q", []).shape == (0,)
+    tight = LatePerspective("late", Encoder(colbert, device="cpu", precision="fp32", tokens_per_batch=64), item.late)
     np.testing.assert_allclose(tight.score_pairs(pairs)[0], expected, rtol=1e-5, atol=2e-5)
 
 
@@ -154,12 +156,12 @@ def test_other_architectures_and_several_processes(colbert: Path, tmp_path: Path
     torch.manual_seed(1)
     BertForSequenceClassification(config).save_pretrained(tmp_path / "relu")
     AutoTokenizer.from_pretrained(colbert).save_pretrained(tmp_path / "relu")
-    one = loaded(tmp_path / "relu")
-    found, expected = one.score_pairs(PAIRS)[0], [reference(tmp_path / "relu", *pair, one.late) for pair in PAIRS]
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-5)
-    two = LatePerspective("late", Encoder(tmp_path / "relu", device="cpu,cpu", precision="fp32"), one.late)
+    item = loaded(tmp_path / "relu")
+    result, expected = item.score_pairs(PAIRS)[0], [reference(tmp_path / "relu", *pair, item.late) for pair in PAIRS]
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-5)
+    two = LatePerspective("late", Encoder(tmp_path / "relu", device="cpu,cpu", precision="fp32"), item.late)
     try:
-        np.testing.assert_allclose(two.score_pairs(PAIRS)[0], found, rtol=1e-5, atol=2e-5)
+        np.testing.assert_allclose(two.score_pairs(PAIRS)[0], result, rtol=1e-5, atol=2e-5)
     finally:
         two.close()
 
@@ -168,7 +170,7 @@ def test_it_is_what_sentence_transformers_gives_for_the_same_weights(colbert: Pa
     peer = pytest.importorskip("sentence_transformers.multi_vector_encoder", reason="needs sentence-transformers 6")
     from sentence_transformers.sentence_transformer.modules import Dense, Transformer
 
-    one, weights = loaded(colbert), load_file(colbert / "model.safetensors")
+    item, weights = loaded(colbert), load_file(colbert / "model.safetensors")
     expansion = {"strategy": "fixed", "attend": False, "length": 32}
     projection = Dense(
         32, WIDTH, bias=False, activation_function=torch.nn.Identity(), module_input_name="token_embeddings",
@@ -183,19 +185,19 @@ def test_it_is_what_sentence_transformers_gives_for_the_same_weights(colbert: Pa
     queries = model.encode_query([question for question, _ in PAIRS], normalize_embeddings=True)
     texts = model.encode_document([text for _, text in PAIRS], normalize_embeddings=True)
     assert [len(query) for query in queries] == [32] * len(PAIRS)
-    found = model.similarity_pairwise(queries, texts)
-    np.testing.assert_allclose(one.score_pairs(PAIRS)[0], found.numpy(), atol=2e-5)
+    result = model.similarity_pairwise(queries, texts)
+    np.testing.assert_allclose(item.score_pairs(PAIRS)[0], result.numpy(), atol=2e-5)
 
 
 def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, caplog: pytest.LogCaptureFixture) -> None:
-    one, words = loaded(colbert, query_length=20, masked=False), LONG.split()
+    item, words = loaded(colbert, query_length=20, masked=False), LONG.split()
     with caplog.at_level(logging.WARNING):
-        scores, in_passages = one.score_pairs([(LONG, "the heart"), ("the heart", "the heart")])
+        scores, in_passages = item.score_pairs([(LONG, "the heart"), ("the heart", "the heart")])
     assert "late: 1 questions are longer than 20 tokens, are read in passages" in caplog.text
     assert in_passages.tolist() == [True, False]
-    first = one.score(" ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
+    first = item.score(" ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
     assert scores[0] >= first - 1e-5
-    questions = one.encoder.token_vectors([LONG], one.late, question=True)[0]
+    questions = item.encoder.token_vectors([LONG], item.late, question=True)[0]
     assert max(map(len, questions)) <= 20
     assert sum(map(len, questions)) > len(words)  # they overlap, and all of it is there
 
@@ -210,15 +212,15 @@ def test_half_precision_keeps_vectors_in_half_the_space(colbert: Path) -> None:
 
 def test_what_matched_what(colbert: Path) -> None:
     question, text = "does aspirin thin blood", "aspirin . thin the blood"
-    one = loaded(colbert, form="states")
-    found = one.matches(question, text)
-    assert [match.query_token for match in found] == ["[CLS]", *question.split(), "[SEP]"]
-    assert [question[slice(*match.asked_at)] for match in found[1:-1]] == question.split()
-    assert "." not in {match.text_token for match in found}
-    real = [match for match in found if match.found_at != (0, 0)]
+    item = loaded(colbert, form="states")
+    result = item.matches(question, text)
+    assert [match.query_token for match in result] == ["[CLS]", *question.split(), "[SEP]"]
+    assert [question[slice(*match.asked_at)] for match in result[1:-1]] == question.split()
+    assert "." not in {match.text_token for match in result}
+    real = [match for match in result if match.found_at != (0, 0)]
     assert all(text[slice(*match.found_at)] == match.text_token for match in real)
-    assert sum(match.similarity for match in found) == pytest.approx(one.score(question, [text])[0], abs=1e-5)
-    assert len(one.explain(question, text)) == 4
+    assert sum(match.similarity for match in result) == pytest.approx(item.score(question, [text])[0], abs=1e-5)
+    assert len(item.explain(question, text)) == 4
     masked = loaded(colbert).matches(question, text)
     assert len(masked) == 32
     assert masked[-1].query_token == "[MASK]"
@@ -237,23 +239,23 @@ def test_what_matched_what(colbert: Path) -> None:
     ],
 )
 def test_what_matched_what_in_texts_as_printed(colbert: Path, question: str, text: str, asked: str, read: str) -> None:
-    one = loaded(colbert, form="states")
-    found = one.matches(question, text)
-    assert [match.query_token for match in found] == ["[CLS]", *asked.split(), "[SEP]"]
-    assert all(asked[slice(*match.asked_at)] == match.query_token for match in found[1:-1])
-    assert all(read[slice(*match.found_at)] == match.text_token for match in found if match.found_at != (0, 0))
-    assert sum(match.similarity for match in found) == pytest.approx(one.score(question, [text])[0], abs=1e-5)
+    item = loaded(colbert, form="states")
+    result = item.matches(question, text)
+    assert [match.query_token for match in result] == ["[CLS]", *asked.split(), "[SEP]"]
+    assert all(asked[slice(*match.asked_at)] == match.query_token for match in result[1:-1])
+    assert all(read[slice(*match.found_at)] == match.text_token for match in result if match.found_at != (0, 0))
+    assert sum(match.similarity for match in result) == pytest.approx(item.score(question, [text])[0], abs=1e-5)
 
 
 def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cache, one = ScoreCache(tmp_path / "cache"), loaded(colbert)
-    first = score_pairs([one], [*PAIRS, (LONG, "the heart")], cache=cache)
-    kept = loaded(colbert)
-    again = score_pairs([kept], [*PAIRS, (LONG, "the heart")], cache=cache)
-    np.testing.assert_array_equal(first.values, again.values)
-    assert first.in_passages.tolist() == again.in_passages.tolist()
-    assert "encoder" not in vars(kept.encoder)  # nothing was loaded
-    assert one.fingerprint != loaded(colbert, form="wide").fingerprint
+    cache, item = ScoreCache(tmp_path / "cache"), loaded(colbert)
+    first = score_pairs([item], [*PAIRS, (LONG, "the heart")], cache=cache)
+    retained = loaded(colbert)
+    repeated = score_pairs([retained], [*PAIRS, (LONG, "the heart")], cache=cache)
+    np.testing.assert_array_equal(first.values, repeated.values)
+    assert first.in_passages.tolist() == repeated.in_passages.tolist()
+    assert "encoder" not in vars(retained.encoder)  # nothing was loaded
+    assert item.fingerprint != loaded(colbert, form="wide").fingerprint
     entries = [
         {"name": name, "kind": "colbert", "checkpoint": str(colbert), "width": WIDTH, **level}
         for name, level in (("token", {}), ("whole", {"level": "document"}))
@@ -273,9 +275,9 @@ def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsy
 
 
 def test_it_is_pickled_and_copied(colbert: Path) -> None:
-    one = loaded(colbert)
-    expected = one.score("does aspirin", ["the heart", "thin blood"]).tolist()
-    assert pickle.loads(pickle.dumps(one)).score("does aspirin", ["the heart", "thin blood"]).tolist() == expected
+    item = loaded(colbert)
+    expected = item.score("does aspirin", ["the heart", "thin blood"]).tolist()
+    assert pickle.loads(pickle.dumps(item)).score("does aspirin", ["the heart", "thin blood"]).tolist() == expected
 
 
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path)
     damaged = tmp_path / "damaged"
     BertForSequenceClassification.from_pretrained(colbert).save_pretrained(damaged)
     AutoTokenizer.from_pretrained(colbert).save_pretrained(damaged)
-    kept = {name: value for name, value in weights.items() if not name.startswith("classifier")}
-    save_file(kept, damaged / "model.safetensors", metadata={"format": "pt"})
+    retained = {name: value for name, value in weights.items() if not name.startswith("classifier")}
+    save_file(retained, damaged / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ArtefactError, match=r"'classifier\.bias'.* would be random; .* trained for late interaction"):
         loaded(damaged).score_pairs(PAIRS)

@@ -36,20 +36,20 @@ def test_what_is_at_hand_stays_within_bounds() -> None:
 
 def test_texts_that_a_lexicon_has_read_do_not_gather(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(negation, "BYTES", 50_000)
-    one = NegationPerspective(LEXICON)
+    item = NegationPerspective(LEXICON)
     alive: weakref.WeakSet[Text] = weakref.WeakSet()
     for number in range(20):
         text = Text(f"Report {number}. No effusion." + " Clear." * 1_000)
         alive.add(text)
-        assert one.score("effusion", [text, text]).tolist() == [-1.0, -1.0]
+        assert item.score("effusion", [text, text]).tolist() == [-1.0, -1.0]
     gc.collect()
     assert 1 <= len(alive) < 50_000 / 7_000
 
 
 @pytest.mark.parametrize("likeness", [None, 0.6])
-@pytest.mark.parametrize("made_again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("made_again", [copy.copy, copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item))])
 def test_a_lexicons_perspective_is_pickled_and_copied(likeness: float | None, made_again: Callable[[Any], Any]) -> None:
-    one = NegationPerspective(LEXICON, likeness=likeness)
+    item = NegationPerspective(LEXICON, likeness=likeness)
     texts = ["No effusion.", "Pleural effusions."]
-    expected = one.score("effusion", texts).tolist()
-    assert made_again(one).score("effusion", texts).tolist() == expected == [-1.0, 1.0]
+    expected = item.score("effusion", texts).tolist()
+    assert made_again(item).score("effusion", texts).tolist() == expected == [-1.0, 1.0]

@@ -53,7 +53,7 @@ def test_what_it_adds_to_a_document_does_not_depend_on_the_others() -> None:
         weights = Weights({"length": 0.0}, alpha_context=0.0, beta={"bm25": 0.0, "negation": 2.0}, normalise=normalise)
         reranker = Reranker(perspectives=[Length(), perspective], weights=weights)
         for texts in (TEXTS, TEXTS[:2], TEXTS[1:]):
-            shares = {one.text: one.shares["negation"] for one in reranker.rerank("pleural effusion", texts)}
+            shares = {item.text: item.shares["negation"] for item in reranker.rerank("pleural effusion", texts)}
             assert shares == {text: expected[text] for text in texts}
 
 
@@ -94,16 +94,16 @@ def test_the_order_of_texts_does_not_matter(texts: list[str]) -> None:
 
 def test_offsets_are_into_the_whole_text() -> None:
     text = "Clear.No effusion.  Edema"
-    assert [text[one.begin : one.end] for one in PERSPECTIVE.mentions(text)] == ["effusion", "Edema"]
+    assert [text[mention.begin : mention.end] for mention in PERSPECTIVE.mentions(text)] == ["effusion", "Edema"]
 
 
 def test_the_fingerprint_knows_the_lexicon_and_the_rules() -> None:
-    others = [
+    alternatives = [
         NegationPerspective(Lexicon.of({"edema": ["edema"]})),
         NegationPerspective(LEXICON, several="last"),
         NegationPerspective(LEXICON, likeness=0.7),
     ]
-    assert len({one.fingerprint for one in (PERSPECTIVE, *others)}) == 4
+    assert len({item.fingerprint for item in (PERSPECTIVE, *alternatives)}) == 4
     assert PERSPECTIVE.fingerprint == NegationPerspective(LEXICON).fingerprint
 
 

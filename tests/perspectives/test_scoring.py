@@ -32,8 +32,8 @@ class Overlap(Perspective):
 def test_a_perspective_of_ones_own_sees_each_pair_once() -> None:
     overlap = Overlap()
     pairs = [("a b", "a"), ("c", "c c"), ("a b", "b a"), ("a b", "a")]
-    found = score_pairs([overlap], pairs)
-    assert found.values[:, 0].tolist() == [1, 1, 2, 1]
+    result = score_pairs([overlap], pairs)
+    assert result.values[:, 0].tolist() == [1, 1, 2, 1]
     assert overlap.seen == [("a b", ["a", "b a"]), ("c", ["c c"])]
 
 
@@ -44,12 +44,12 @@ def test_a_shared_encoder_runs_once(tiny_checkpoint: Path, monkeypatch: pytest.M
     monkeypatch.setattr(encoder, "outputs", lambda pairs, **options: runs.append(pairs) or outputs(pairs, **options))
     perspectives = [CrossEncoderPerspective(name, encoder, output=i) for i, name in enumerate("xyz")]
     pairs = [("aspirin", "blood"), ("aspirin", "heart attack"), ("aspirin", "blood")]
-    found = score_pairs([*perspectives, Overlap()], pairs)
+    result = score_pairs([*perspectives, Overlap()], pairs)
     assert runs == [pairs[:2]]
-    assert found.values.shape == (3, 4)
-    np.testing.assert_array_equal(found.values[0], found.values[2])
-    alone = perspectives[1].score("aspirin", ["blood", "heart attack"])
-    np.testing.assert_allclose(found.values[:2, 1], alone, atol=1e-6)
+    assert result.values.shape == (3, 4)
+    np.testing.assert_array_equal(result.values[0], result.values[2])
+    single = perspectives[1].score("aspirin", ["blood", "heart attack"])
+    np.testing.assert_allclose(result.values[:2, 1], single, atol=1e-6)
 
 
 def test_an_encoder_of_ones_own_is_ones_own_business() -> None:
@@ -72,8 +72,8 @@ def test_encoders_with_the_same_tokenizer_tokenise_once(tiny_checkpoint: Path) -
         encoder.tokenizer.__class__ = Counting
     perspectives = [CrossEncoderPerspective(name, encoder) for name, encoder in zip("xy", encoders, strict=True)]
     for _ in range(2):  # a second call tokenises anew: nothing is kept between calls
-        found = score_pairs(perspectives, [("aspirin", "blood"), ("aspirin", "heart attack")])
-        assert (found.values[:, 0] == found.values[:, 1]).all()
+        result = score_pairs(perspectives, [("aspirin", "blood"), ("aspirin", "heart attack")])
+        assert (result.values[:, 0] == result.values[:, 1]).all()
     assert read == ["aspirin", "blood", "heart attack"] * 2
 
 
@@ -170,10 +170,10 @@ def test_a_cache_changes_no_score(tmp_path_factory: pytest.TempPathFactory, runs
     cache = ScoreCache(tmp_path_factory.mktemp("cache"))
     first, second = Identified("first"), Identified("second", 2)
     for pairs in runs:
-        found = score_pairs([first, Overlap(), second], pairs, cache=cache)
+        result = score_pairs([first, Overlap(), second], pairs, cache=cache)
         fresh = score_pairs([Overlap()] * 3, pairs)
-        assert found.values.tobytes() == fresh.values.tobytes()
-        assert found.in_passages.tolist() == fresh.in_passages.tolist()
+        assert result.values.tobytes() == fresh.values.tobytes()
+        assert result.in_passages.tolist() == fresh.in_passages.tolist()
     scored = [(question, text) for question, texts in first.seen for text in texts]
     assert sorted(scored) == sorted({pair for pairs in runs for pair in pairs})
 
@@ -205,14 +205,14 @@ def test_an_encoder_sees_only_what_one_of_its_perspectives_lacks(
     cache = ScoreCache(tmp_path)
     score_pairs([first, second, third], pairs[:1], cache=cache)
     score_pairs([second], pairs[1:2], cache=cache)
-    found = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]], cache=cache)
+    result = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]], cache=cache)
     assert runs == [pairs[:1], pairs[1:2], [pairs[1], pairs[3], pairs[2]]]
-    again = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
+    repeated = score_pairs([third, first, second], [pairs[2], *pairs, pairs[0]], cache=cache)
     assert len(runs) == 3
-    assert again.values.tobytes() == found.values[:, [2, 0, 1]].tobytes()
-    assert again.in_passages.tolist() == found.in_passages.tolist() == [True, False, False, True, False, False]
+    assert repeated.values.tobytes() == result.values[:, [2, 0, 1]].tobytes()
+    assert repeated.in_passages.tolist() == result.in_passages.tolist() == [True, False, False, True, False, False]
     fresh = score_pairs([first, second, third], [pairs[2], *pairs, pairs[0]])
-    np.testing.assert_allclose(found.values, fresh.values, atol=1e-6)
+    np.testing.assert_allclose(result.values, fresh.values, atol=1e-6)
 
 
 def test_a_job_that_breaks_off_keeps_the_parts_it_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,6 +226,6 @@ def test_a_job_that_breaks_off_keeps_the_parts_it_finished(tmp_path: Path, monke
     pairs = [("q", str(i)) for i in range(8)]
     with pytest.raises(KeyboardInterrupt):
         score_pairs([Dies()], pairs, cache=ScoreCache(tmp_path))
-    rest = Identified()
-    score_pairs([rest], pairs, cache=ScoreCache(tmp_path))
-    assert rest.seen == [("q", ["4", "5"]), ("q", ["6", "7"])]
+    remainder = Identified()
+    score_pairs([remainder], pairs, cache=ScoreCache(tmp_path))
+    assert remainder.seen == [("q", ["4", "5"]), ("q", ["6", "7"])]

@@ -30,9 +30,9 @@ def test_these_ship() -> None:
 def test_it_is_whole_and_small(name: str) -> None:
     bundle = open_bundle(name)
     listed = {bundle.folder / file for file in bundle.manifest["files"]} | {bundle.manifest_path}
-    found = {path for path in Path(bundle.folder).rglob("*") if path.is_file()}
-    assert found == listed
-    assert sum(path.stat().st_size for path in found) < LARGEST[name]
+    result = {path for path in Path(bundle.folder).rglob("*") if path.is_file()}
+    assert result == listed
+    assert sum(path.stat().st_size for path in result) < LARGEST[name]
     assert bundle.name == name
     assert bundle.relevance
 
@@ -46,7 +46,7 @@ def test_the_sentence_that_answers_is_the_best_from_every_perspective(name: str)
 
 
 def test_the_default_ranks_its_document_first() -> None:
-    assert [one.index for one in Reranker(device="cpu", precision="fp32").rerank(QUESTION, DOCUMENTS)] == [1, 0, 2]
+    assert [item.index for item in Reranker(device="cpu", precision="fp32").rerank(QUESTION, DOCUMENTS)] == [1, 0, 2]
 
 
 def test_not_one_bit_of_a_score_depends_on_the_order_of_the_documents() -> None:
@@ -65,7 +65,12 @@ def test_not_one_bit_of_a_score_depends_on_the_order_of_the_documents() -> None:
 
 def test_one_index_of_vectors_serves_both() -> None:
     default, fast = (
-        next(one for one in open_bundle(name).perspectives(device="cpu") if one.level == "document") for name in LARGEST
+        next(
+            perspective
+            for perspective in open_bundle(name).perspectives(device="cpu")
+            if perspective.level == "document"
+        )
+        for name in LARGEST
     )
     assert fast.identity == default.identity
 

@@ -20,8 +20,8 @@ def write(path: Path, *entries: dict[str, Any]) -> Path:
 
 
 def test_smoothing_by_hand() -> None:
-    places, means = smooth([1.0, 3.0, 5.0, 7.0, 9.0], points=2)
-    np.testing.assert_allclose(places, [1.0, 3.5])
+    positions, means = smooth([1.0, 3.0, 5.0, 7.0, 9.0], points=2)
+    np.testing.assert_allclose(positions, [1.0, 3.5])
     np.testing.assert_allclose(means, [3.0, 8.0])
     np.testing.assert_allclose(smooth([4.0, 2.0])[1], [4.0, 2.0])
 
@@ -46,8 +46,8 @@ def test_what_a_run_goes_back_behind_does_not_count(tmp_path: Path) -> None:
     """Begun anew with fewer steps in the same folder, or resumed from a state that was older than the kill."""
     steps = [{"step": i, "task": name, "loss": 9.0} for i, name in enumerate(["sts", "sia", "sts", "sts"])]
     looks = [{"step": i, "dev": {"sts": i / 10}, "mean": i / 10} for i in (2, 4)]
-    again = [{"step": i, "task": "sts", "loss": 1.0} for i in range(2)]
-    path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], *again)
+    repeated = [{"step": i, "task": "sts", "loss": 1.0} for i in range(2)]
+    path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], *repeated)
     assert read_log(path) == ({"sts": {0: 1.0, 1: 1.0}}, {})
     path = write(tmp_path / "log.jsonl", *steps[:2], looks[0], *steps[2:], looks[1], {**steps[2], "loss": 1.0})
     assert read_log(path) == ({"sts": {0: 9.0, 2: 1.0}, "sia": {1: 9.0}}, {2: {"sts": 0.2, "mean": 0.2}})

@@ -54,10 +54,10 @@ def test_a_disk_that_is_full(tmp_path: Path, kilobytes: int) -> None:
     command = (
         f"ulimit -f {kilobytes}; exec {sys.executable} -m mpir index {SAMPLE} --index {tmp_path / 'index'} --threads 2"
     )
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("mpir: ")]
+    finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert finished.returncode == 2
+    assert "Traceback" not in finished.stderr
+    (sentence,) = [line for line in finished.stderr.splitlines() if line.startswith("mpir: ")]
     assert f"{tmp_path / 'index'}: Lucene could not finish the index" in sentence
     assert list(tmp_path.iterdir()) == []
 

@@ -45,8 +45,8 @@ def test_the_users_java_comes_first_where_it_is_new_enough(tmp_path: Path, monke
     new, old = java(tmp_path / "new", 'JAVA_VERSION="22.0.1"'), java(tmp_path / "old", 'JAVA_VERSION="17.0.15"')
     monkeypatch.setenv("JAVA_HOME", str(new))
     assert java_home() == new
-    for other in (str(old), str(tmp_path / "missing"), ""):
-        monkeypatch.setenv("JAVA_HOME", other)
+    for second in (str(old), str(tmp_path / "missing"), ""):
+        monkeypatch.setenv("JAVA_HOME", second)
         assert java_version(java_home()) >= 21
 
 
@@ -62,9 +62,9 @@ def test_the_jar_carries_its_version() -> None:
 
 
 def test_java_starts_with_the_users_options_and_leaves_the_environment_alone() -> None:
-    done = start(JAVA_HOME="/nowhere", MPIR_JAVA_OPTIONS="-Xmx200m -Dmpir='a b'")
-    assert int(done.stdout) >= 21
-    assert done.stderr == ""
+    finished = start(JAVA_HOME="/nowhere", MPIR_JAVA_OPTIONS="-Xmx200m -Dmpir='a b'")
+    assert int(finished.stdout) >= 21
+    assert finished.stderr == ""
 
 
 def test_the_small_collector_gives_way_to_one_that_the_user_names() -> None:
@@ -74,6 +74,6 @@ def test_the_small_collector_gives_way_to_one_that_the_user_names() -> None:
 
 @pytest.mark.parametrize("options", ["-Xnonsense", "'unbalanced", "-Xmx1m"])
 def test_options_that_java_refuses_are_named(options: str) -> None:
-    done = start(MPIR_JAVA_OPTIONS=options)
-    assert "ArtefactError" in done.stderr
-    assert f"check MPIR_JAVA_OPTIONS ({options!r})" in done.stderr
+    finished = start(MPIR_JAVA_OPTIONS=options)
+    assert "ArtefactError" in finished.stderr
+    assert f"check MPIR_JAVA_OPTIONS ({options!r})" in finished.stderr

@@ -28,9 +28,9 @@ def ids(documents: list[Document]) -> list[str]:
 
 
 def test_search_finds_stems_best_first(index: LuceneIndex) -> None:
-    found = index.search("mutated BRCA1 and cholesterol")
-    assert ids(found) == ["1", "2"]
-    scores = [document.score or 0 for document in found]
+    result = index.search("mutated BRCA1 and cholesterol")
+    assert ids(result) == ["1", "2"]
+    scores = [document.score or 0 for document in result]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
 
@@ -38,23 +38,23 @@ def test_search_finds_stems_best_first(index: LuceneIndex) -> None:
 def test_a_score_is_lucenes_bm25(tmp_path: Path) -> None:
     build_index([Document("a", "", "gene gene protein"), Document("b", "", "protein")], tmp_path / "index")
     with LuceneIndex(tmp_path / "index", k1=1.2, b=0.75) as index:
-        (found,) = index.search("gene")
+        (result,) = index.search("gene")
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 2 / (2 + 1.2 * (1 - 0.75 + 0.75 * 3 / 2))
-    assert found.score == pytest.approx(expected, abs=1e-4)
+    assert result.score == pytest.approx(expected, abs=1e-4)
 
 
 def test_texts_come_back_exactly(index: LuceneIndex, documents: list[Document]) -> None:
     assert [index.document(document.id) for document in documents] == documents
-    (found,) = index.search("CFTR")
-    assert replace(found, score=None) == documents[2]
+    (result,) = index.search("CFTR")
+    assert replace(result, score=None) == documents[2]
 
 
 def test_half_a_surrogate_pair_becomes_the_replacement_character_in_its_place(tmp_path: Path) -> None:
     build_index([Document("1", "p53 \ud83d here", "\udc00 😀 \ud800")], tmp_path / "index")
     with LuceneIndex(tmp_path / "index") as index:
-        (found,) = index.search("p53 \ud800")
-        assert (found.title, found.abstract) == ("p53 \ufffd here", "\ufffd 😀 \ufffd")
+        (result,) = index.search("p53 \ud800")
+        assert (result.title, result.abstract) == ("p53 \ufffd here", "\ufffd 😀 \ufffd")
 
 
 def test_words_of_printed_pages_and_markup_are_found_whole_and_come_back_as_given(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_batch_is_its_queries_in_order(index: LuceneIndex) -> None:
 
 
 def test_k1_and_b_count(index_folder: Path, index: LuceneIndex) -> None:
-    with LuceneIndex(index_folder, k1=0.0, b=0.0) as other:
-        assert other.search("BRCA1")[0].score != index.search("BRCA1")[0].score
+    with LuceneIndex(index_folder, k1=0.0, b=0.0) as second:
+        assert second.search("BRCA1")[0].score != index.search("BRCA1")[0].score
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,12 @@ def test_a_file_of_another_size_is_noticed_when_an_index_is_opened(
 
 def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_folder: Path) -> None:
     """Whatever byte of an index without hashes flips: it is read, or refused in one sentence with the remedy."""
-    folder, places = without_hashes(index_folder, tmp_path / "index"), random.Random(1)
+    folder, positions = without_hashes(index_folder, tmp_path / "index"), random.Random(1)
     refused = 0
     for path in sorted(path for path in (folder / "lucene").iterdir() if path.stat().st_size):
-        whole = path.read_bytes()
-        for place in places.choices(range(len(whole)), k=6):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        complete = path.read_bytes()
+        for choice in positions.choices(range(len(complete)), k=6):
+            path.write_bytes(complete[:choice] + bytes([complete[choice] ^ 64]) + complete[choice + 1 :])
             try:
                 with LuceneIndex(folder) as index:
                     index.search("BRCA1")
@@ -202,7 +202,7 @@ def test_bytes_that_flip_are_one_sentence_or_harmless(tmp_path: Path, index_fold
                 assert "Lucene cannot read the index" in str(error)
                 assert "build it again" in str(error)
                 assert len(str(error).splitlines()) == 1
-        path.write_bytes(whole)
+        path.write_bytes(complete)
     assert refused > 20
 
 
@@ -224,10 +224,10 @@ def test_verification_has_a_line_for_each_kind_of_file_and_names_a_damaged_one(
 ) -> None:
     folder = shutil.copytree(index_folder, tmp_path / "index")
     lines = list(verify_index(folder))
-    kinds = {line.split(": ")[1] for line in lines}
-    assert {"*.fdt", "*.tim", "segments_*", "Lucene's CheckIndex"} <= kinds
+    variants = {line.split(": ")[1] for line in lines}
+    assert {"*.fdt", "*.tim", "segments_*", "Lucene's CheckIndex"} <= variants
     assert lines[-1] == f"{folder}/lucene: Lucene's CheckIndex: no problems"
-    names, expected = ({path.name for path in place.rglob("*")} for place in (folder, index_folder))
+    names, expected = ({path.name for path in position.rglob("*")} for position in (folder, index_folder))
     assert names == expected  # not even a lock is left
     file = next((folder / "lucene").glob("*.tim"))
     damage.write(file, file.read_bytes()[:-1] + b"?")
@@ -287,5 +287,7 @@ def test_searching_loads_no_torch_and_prints_nothing_of_its_own(index_folder: Pa
         f"print([document.id for document in LuceneIndex({str(index_folder)!r}).search('BRCA1')])\n"
         "assert not {'torch', 'transformers', 'pyserini.search'} & set(sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ)
-    assert (done.stdout, done.stderr) == ("['1']\n", "")
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert (finished.stdout, finished.stderr) == ("['1']\n", "")

@@ -63,8 +63,8 @@ def test_nothing_is_printed_and_no_java_is_loaded() -> None:
         "import logging, sys; logging.basicConfig(); from mpir import retrieve\n"
         "retrieve.bm25_scores('a gene', ['a gene']); assert 'jnius' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (finished.stdout, finished.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("query", ["Alzheimer's s", "s", "es us is"])
@@ -74,10 +74,10 @@ def test_a_possessive_s_is_a_term_like_any_other(query: str) -> None:
 
 
 def test_the_weights_of_a_text_by_hand() -> None:
-    found = MemoryIndex(["gene gene cell", "", "gene"], k1=1.2, b=0.0).weights()
+    result = MemoryIndex(["gene gene cell", "", "gene"], k1=1.2, b=0.0).weights()
     gene, cell = math.log(1 + 1.5 / 2.5) * 2 / 3.2, math.log(1 + 2.5 / 1.5) / 2.2
     length = math.hypot(gene, cell)
-    weights = {(text, round(weight, 5)) for text, _, weight in zip(*found, strict=True)}
+    weights = {(text, round(weight, 5)) for text, _, weight in zip(*result, strict=True)}
     assert weights == {(0, round(gene / length, 5)), (0, round(cell / length, 5)), (2, 1.0)}
 
 
@@ -95,20 +95,20 @@ print(hashlib.sha256(column.tobytes() + index.scores("word1 word7 word33").tobyt
 
 
 def test_another_process_computes_the_same_bytes() -> None:
-    found = [
+    result = [
         subprocess.run(
             [sys.executable, "-c", BYTES], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
         ).stdout
         for seed in ("1", "2", "3")
     ]
-    assert len(set(found)) == 1
+    assert len(set(result)) == 1
 
 
 def test_stop_words_are_a_choice() -> None:
     texts = ["No effusion is seen.", "An effusion is seen."]
     assert len(set(bm25_scores("no effusion", texts).tolist())) == 1
-    kept = bm25_scores("no effusion", texts, stop_words="not-no")
-    assert kept[0] > kept[1]
+    retained = bm25_scores("no effusion", texts, stop_words="not-no")
+    assert retained[0] > retained[1]
     everything = bm25_scores("is", texts, stop_words="none")
     assert everything.min() > 0
     with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):

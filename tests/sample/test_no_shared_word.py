@@ -26,9 +26,9 @@ def test_bm25_finds_others_only(tmp_path: Path) -> None:
     build_index(DOCUMENTS.values(), tmp_path / "index")
     with LuceneIndex(tmp_path / "index") as index:
         for item in QUESTIONS:
-            found = {document.id for document in index.search(item["query"], len(DOCUMENTS))}
-            assert found
-            assert not found & set(item["documents"])
+            result = {document.id for document in index.search(item["query"], len(DOCUMENTS))}
+            assert result
+            assert not result & set(item["documents"])
 
 
 @pytest.mark.slow

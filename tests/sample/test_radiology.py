@@ -29,8 +29,8 @@ def test_judgements_name_reports_that_affirm_or_deny_the_finding() -> None:
     lexicon, negation = Lexicon.load(FOLDER / "chest-xray.tsv"), NegEx.load("negation", "hedges", "radiology")
     said: dict[str, set[tuple[str, str]]] = {}
     for name, report in REPORTS.items():
-        found = annotate(sentences(report, splitting="report"), lexicon, negation=negation)
-        said[name] = {(mention.concept, mention.status) for several in found for mention in several}
+        result = annotate(sentences(report, splitting="report"), lexicon, negation=negation)
+        said[name] = {(mention.concept, mention.status) for several in result for mention in several}
     for query, judged in read_qrels(FOLDER / "qrels.txt").items():
         concept = QUERIES[query].removeprefix("no ")
         status = "negated" if QUERIES[query].startswith("no ") else "affirmed"

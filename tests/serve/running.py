@@ -69,8 +69,8 @@ def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callabl
 
 def environment_of(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a server: this one's without a key, on one thread, and with these variables more."""
-    kept = {name: value for name, value in os.environ.items() if name != "MPIR_API_KEY"}
-    return {**kept, "OMP_NUM_THREADS": "1", **(more or {})}
+    retained = {name: value for name, value in os.environ.items() if name != "MPIR_API_KEY"}
+    return {**retained, "OMP_NUM_THREADS": "1", **(more or {})}
 
 
 def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:

@@ -64,7 +64,7 @@ def test_connections_that_never_finish_are_closed(impatient: Server) -> None:
         "chunks": (POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
         "headers after an answer": (GET + b"\r\n" + GET + b"X: ", b"x"),
     }
-    waiting = {name: (connect(impatient, start), more) for name, (start, more) in starts.items()}
+    waiting = {name: (connect(impatient, start), extended) for name, (start, extended) in starts.items()}
     deadline = time.monotonic() + CLOSED_WITHIN
     while waiting and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -141,9 +141,9 @@ def test_an_error_is_logged_once_a_minute_and_counted() -> None:
     assert not passes(record("closed %d", 2))
     assert passes(record("lost %d", 3))
     now[0] = 61.0
-    again = record("closed %d", 4)
-    assert passes(again)
-    assert again.getMessage() == "closed 4 (1 more since this was logged before)"
+    repeated = record("closed %d", 4)
+    assert passes(repeated)
+    assert repeated.getMessage() == "closed 4 (1 more since this was logged before)"
     assert passes(logging.LogRecord("mpir.serve", logging.INFO, "", 0, "id=%s", ("a",), None))
 
 

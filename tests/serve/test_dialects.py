@@ -45,9 +45,9 @@ def test_documents_come_back_unless_told_not_to_as_jina_and_vllm_send_them(serve
 def test_the_request_that_the_page_shows(server: Server) -> None:
     page = (Path(__file__).parents[2] / "docs/serve.md").read_text(encoding="utf-8")
     path, body = re.findall(r"curl -s localhost:8000(\S+) .*? -d '(.*?)'", page, re.DOTALL)[0]
-    asked = json.loads(body)
-    (best,) = server.post(path, asked).json()["results"]
-    assert best["document"]["text"] in asked["documents"]
+    query_text = json.loads(body)
+    (best,) = server.post(path, query_text).json()["results"]
+    assert best["document"]["text"] in query_text["documents"]
 
 
 def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
@@ -64,31 +64,31 @@ def test_mpir_adds_its_own_figures(server: Server, tiny_bundle: Path) -> None:
 
 
 def test_cohere_2_has_spans_and_no_documents(server: Server, order: list[int]) -> None:
-    asked = {**COMMON, "model": "rerank-v3.5", "return_documents": True}
-    answer = server.post("/v2/rerank", {**asked, "relevant_spans": {"mode": "enabled", "threshold": 0}}).json()
+    query_text = {**COMMON, "model": "rerank-v3.5", "return_documents": True}
+    answer = server.post("/v2/rerank", {**query_text, "relevant_spans": {"mode": "enabled", "threshold": 0}}).json()
     assert [result["index"] for result in answer["results"]] == order
     for result in answer["results"]:
         assert "document" not in result
-        found = {TEXTS[result["index"]][span["start"] : span["end"]] for span in result["relevant_spans"]}
-        assert " ".join(sorted(found, key=TEXTS[result["index"]].index)) == TEXTS[result["index"]]
-    few = server.post("/v2/rerank", {**asked, "relevant_spans": {"threshold": 0, "max_spans": 1}}).json()
+        outcome = {TEXTS[result["index"]][span["start"] : span["end"]] for span in result["relevant_spans"]}
+        assert " ".join(sorted(outcome, key=TEXTS[result["index"]].index)) == TEXTS[result["index"]]
+    few = server.post("/v2/rerank", {**query_text, "relevant_spans": {"threshold": 0, "max_spans": 1}}).json()
     assert [len(result["relevant_spans"]) for result in few["results"]] == [1, 1, 1]
-    none = server.post("/v2/rerank", {**asked, "relevant_spans": {"threshold": 1}}).json()
+    none = server.post("/v2/rerank", {**query_text, "relevant_spans": {"threshold": 1}}).json()
     assert [result["relevant_spans"] for result in none["results"]] == [[], [], []]
 
 
 def test_spans_of_a_title_and_a_text_point_into_both(server: Server) -> None:
     document = {"title": "A trial", "text": "Aspirin 💊 does thin the blood. Yes."}
-    asked = {"query": QUERY, "documents": [document], "relevant_spans": {"threshold": 0}}
-    (result,) = server.post("/v2/rerank", asked).json()["results"]
-    whole = f"{document['title']}\n{document['text']}"
-    found = {whole[span["start"] : span["end"]] for span in result["relevant_spans"]}
-    assert found == {"A trial", "Aspirin 💊 does thin the blood.", "Yes."}
+    query_text = {"query": QUERY, "documents": [document], "relevant_spans": {"threshold": 0}}
+    (result,) = server.post("/v2/rerank", query_text).json()["results"]
+    complete = f"{document['title']}\n{document['text']}"
+    outcome = {complete[span["start"] : span["end"]] for span in result["relevant_spans"]}
+    assert outcome == {"A trial", "Aspirin 💊 does thin the blood.", "Yes."}
 
 
 def test_voyage(server: Server, order: list[int]) -> None:
-    asked = {**COMMON, "top_k": 2, "truncation": True, "return_documents": True, "model": "mpir"}
-    answer = server.post("/v1/rerank", asked).json()
+    query_text = {**COMMON, "top_k": 2, "truncation": True, "return_documents": True, "model": "mpir"}
+    answer = server.post("/v1/rerank", query_text).json()
     assert [result["index"] for result in answer["data"]] == order[:2]
     assert answer["data"][0]["document"] == TEXTS[order[0]]
     assert answer["object"] == "list"
@@ -96,12 +96,12 @@ def test_voyage(server: Server, order: list[int]) -> None:
 
 
 def test_text_embeddings_inference(server: Server, order: list[int], tiny_bundle: Path) -> None:
-    asked = {"query": QUERY, "texts": TEXTS, "return_text": True, "truncate": True}
-    answer = server.post("/rerank", asked).json()
+    query_text = {"query": QUERY, "texts": TEXTS, "return_text": True, "truncate": True}
+    answer = server.post("/rerank", query_text).json()
     assert [result["index"] for result in answer] == order
     assert [result["text"] for result in answer] == [TEXTS[i] for i in order]
-    raw = [result["score"] for result in server.post("/rerank", {**asked, "raw_scores": True}).json()]
-    assert raw == pytest.approx([one.score for one in Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents])
+    raw = [result["score"] for result in server.post("/rerank", {**query_text, "raw_scores": True}).json()]
+    assert raw == pytest.approx([document.score for document in Reranker(tiny_bundle).rerank(QUERY, TEXTS).documents])
 
 
 def test_documents_are_objects_too(server: Server) -> None:
@@ -127,10 +127,10 @@ def test_rank_fields_choose_what_is_read(server: Server) -> None:
 
 def test_every_one_of_several_rank_fields_is_read(server: Server) -> None:
     document = {"title": "A trial.", "text": "Aspirin does.", "abstract": "Blood is thin.", "body": "A gene."}
-    asked = {"query": QUERY, "documents": [document], "rank_fields": ["title", "text", "abstract"]}
-    (result,) = server.post("/v1/rerank", asked).json()["results"]
+    query_text = {"query": QUERY, "documents": [document], "rank_fields": ["title", "text", "abstract"]}
+    (result,) = server.post("/v1/rerank", query_text).json()["results"]
     read = " ".join(sentence["text"] for sentence in result["mpir"]["sentences"])
-    assert all(part in read for part in ("title: A trial.", "text: Aspirin does.", "abstract: Blood is thin."))
+    assert all(section in read for section in ("title: A trial.", "text: Aspirin does.", "abstract: Blood is thin."))
     assert "gene" not in read
 
 
@@ -141,7 +141,7 @@ def test_more_results_than_documents_and_none_are_all_of_them(server: Server, be
 
 
 def test_half_a_surrogate_pair_comes_back_as_it_was(server: Server) -> None:
-    asked = {"query": QUERY, "documents": ["blood \ud800 cell"], "return_documents": True}
-    response = server.post("/v1/rerank", json.dumps(asked).encode())
+    query_text = {"query": QUERY, "documents": ["blood \ud800 cell"], "return_documents": True}
+    response = server.post("/v1/rerank", json.dumps(query_text).encode())
     assert response.status_code == 200
     assert response.json()["results"][0]["document"]["text"] == "blood \ud800 cell"

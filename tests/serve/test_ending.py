@@ -107,8 +107,8 @@ def test_a_grace_of_half_a_second_is_some_and_a_half_sent_request_is_told_in_its
     status, seconds = stopped(server.process)
     assert (status, seconds > 0.5) == (0, True)
     for name, form in FORMS.items():
-        with waiting[name] as one:
-            answer = b"".join(iter(lambda one=one: one.recv(4096), b""))  # type: ignore[misc]
+        with waiting[name] as item:
+            answer = b"".join(iter(lambda item=item: item.recv(4096), b""))  # type: ignore[misc]
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 503")
         assert form.message(json.loads(body)) == STOPS
@@ -148,8 +148,8 @@ def test_a_signal_as_soon_as_it_serves_is_not_lost(one: signal.Signals, tiny_bun
 
 def test_a_key_is_told_without_the_white_space_around_it(start_server: Callable[..., Server]) -> None:
     server = start_server("--no-warmup", environment={"MPIR_API_KEY": " secretà \n"})
-    for given, status in (("secretà", 400), ("secret", 401), ("wrong", 401)):
-        assert server.post("/rerank", {}, headers={"Authorization": f"Bearer {given}".encode()}).status_code == status
+    for inputs, status in (("secretà", 400), ("secret", 401), ("wrong", 401)):
+        assert server.post("/rerank", {}, headers={"Authorization": f"Bearer {inputs}".encode()}).status_code == status
 
 
 @pytest.mark.parametrize("key", ["", " ", "\n", "one\ntwo"])

@@ -116,13 +116,13 @@ BAD = [
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(("body", "status", "message"), BAD)
 def test_a_mistake_is_one_sentence(server: Server, form: Form, body: object, status: int, message: str) -> None:
-    asked = form.body(body)
-    response = server.post(form.path, asked)
+    query_text = form.body(body)
+    response = server.post(form.path, query_text)
     assert response.status_code == status
-    found = (form.message if form.told_by(asked) else all_of_them)(response.json())
-    assert (form.own(message) if form.told_by(asked) else message) in found
-    assert found.count("\n") == 0
-    assert found.endswith(".")
+    result = (form.message if form.told_by(query_text) else all_of_them)(response.json())
+    assert (form.own(message) if form.told_by(query_text) else message) in result
+    assert result.count("\n") == 0
+    assert result.endswith(".")
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +134,13 @@ def guarded(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_wrong_key(guarded: Server, form: Form) -> None:
-    asked = form.body(COMMON)
+    query_text = form.body(COMMON)
     for headers in ({}, {"Authorization": "Bearer wrong"}):
-        refused = guarded.post(form.path, asked, headers=headers)
+        refused = guarded.post(form.path, query_text, headers=headers)
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         said = "the API key is missing or wrong; send the header Authorization: Bearer KEY."
         assert form.message(refused.json()) == said
-    let_in = guarded.post(form.path, {**asked, "query": ""}, headers={"Authorization": "Bearer secret"})
+    let_in = guarded.post(form.path, {**query_text, "query": ""}, headers={"Authorization": "Bearer secret"})
     assert (let_in.status_code, form.message(let_in.json())[:11]) == (400, "query is ''")
 
 
@@ -153,8 +153,8 @@ def test_a_body_that_stops_half_way(guarded: Server) -> None:
         head = f"POST {form.path} HTTP/1.1\r\n{headers}\r\n"
         waiting[name].sendall(head.encode() + b"{" + form.lead + b'"query": "does')
     for name, form in FORMS.items():
-        with waiting[name] as one:
-            answer = b"".join(iter(lambda one=one: one.recv(4096), b""))  # type: ignore[misc]
+        with waiting[name] as item:
+            answer = b"".join(iter(lambda item=item: item.recv(4096), b""))  # type: ignore[misc]
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408")
         assert form.message(json.loads(body)) == "the request did not arrive within 2 s; send it again."

@@ -55,9 +55,9 @@ def test_no_body_is_a_500(server: Server) -> None:
         def send(path: str, body: bytes) -> None:
             response = client.post(path, content=body)
             assert response.status_code in (200, 400, 404, 413), (path, body, response.text)
-            found = response.json()
+            result = response.json()
             if response.status_code != 200:
-                reason = found.get("message") or found.get("detail") or found.get("error")
+                reason = result.get("message") or result.get("detail") or result.get("error")
                 assert isinstance(reason, str)
                 assert reason
 

@@ -61,17 +61,17 @@ def test_unknown_paths_and_methods_get_a_sentence(server: Server) -> None:
 def test_a_ranking_is_independent_of_its_company(server: Server, tiny_bundle: Path) -> None:
     requests = [texts(6, seed) for seed in range(24)]
     reranker = Reranker(tiny_bundle)
-    alone = [reranker.rerank(QUERY, documents) for documents in requests]
+    single = [reranker.rerank(QUERY, documents) for documents in requests]
 
     def ask(documents: list[str]) -> list[dict[str, float]]:
         return server.post("/v1/rerank", {"query": QUERY, "documents": documents}).json()["results"]
 
     with ThreadPoolExecutor(24) as pool:
         together = list(pool.map(ask, requests))
-    for one, other in zip(alone, together, strict=True):
-        assert [document.index for document in one.documents] == [result["index"] for result in other]
-        scores = [result["mpir"]["score"] for result in other]  # type: ignore[index]
-        assert scores == pytest.approx([document.score for document in one.documents], abs=1e-5)
+    for first, second in zip(single, together, strict=True):
+        assert [document.index for document in first.documents] == [result["index"] for result in second]
+        scores = [result["mpir"]["score"] for result in second]  # type: ignore[index]
+        assert scores == pytest.approx([document.score for document in first.documents], abs=1e-5)
     batches = server.get("/metrics").text
     counts = dict(line.split(" ") for line in batches.splitlines() if line.startswith("mpir_batch_requests_"))
     assert float(counts["mpir_batch_requests_sum"]) > float(counts["mpir_batch_requests_count"])
@@ -80,8 +80,8 @@ def test_a_ranking_is_independent_of_its_company(server: Server, tiny_bundle: Pa
 def test_the_key_guards_everything_but_the_state(start_server: Callable[..., Server]) -> None:
     server = start_server("--no-warmup", environment={"MPIR_API_KEY": "sécret"})
     body = {"query": QUERY, "documents": ["blood"]}
-    for given in ("", "Bearer wrong", "Bearer", "Basic sécret"):
-        refused = server.post("/v2/rerank", body, headers={"Authorization": given.encode()})
+    for inputs in ("", "Bearer wrong", "Bearer", "Basic sécret"):
+        refused = server.post("/v2/rerank", body, headers={"Authorization": inputs.encode()})
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         assert refused.json()["message"].startswith("the API key is missing or wrong")
     assert server.get("/metrics").status_code == 401
@@ -139,10 +139,10 @@ def test_a_client_that_goes_away_leaves_the_queue(start_server: Callable[..., Se
     body = json.dumps({"query": QUERY, "documents": texts(800, 3, 60)}).encode()
     head = _head(len(body))
     sockets = [_connect(server) for _ in range(6)]
-    for one in sockets:
-        one.sendall(head + body)
-    for one in sockets:
-        one.close()
+    for item in sockets:
+        item.sendall(head + body)
+    for item in sockets:
+        item.close()
     assert server.post("/v1/rerank", {"query": QUERY, "documents": ["blood"]}).status_code == 200
     scored = next(line for line in server.get("/metrics").text.splitlines() if line.startswith("mpir_documents_total"))
     assert float(scored.split()[1]) < 6 * 800
@@ -173,8 +173,8 @@ def test_the_log_has_sizes_and_times_and_no_texts(server: Server) -> None:
 
 
 def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = str(used.getsockname()[1])
         assert main(["serve", "--bundle", str(tiny_bundle), "--port", port]) == 2
     assert f"mpir: cannot listen on '127.0.0.1' port {port} (Address already in use)" in capsys.readouterr().err
 

@@ -142,8 +142,10 @@ def test_the_servers_own_fault_is_logged_and_not_told(
     answer = asyncio.run(ask())
     service.stop()
     assert answer.status_code == status
-    told = str(fault) if status == 400 else "the server could not answer; its log says why, under this request's id."
-    assert answer.json()["message"] == told
+    message_text = (
+        str(fault) if status == 400 else "the server could not answer; its log says why, under this request's id."
+    )
+    assert answer.json()["message"] == message_text
     assert str(fault) in caplog.text
     assert (f"id={answer.json()['id']} failed" in caplog.text) == (status == 500)
 
@@ -156,8 +158,8 @@ def test_nobody_waits_for_the_scoring_of_who_was_told_that_it_takes_too_long(tin
 
     async def ask() -> list[int]:
         async with client_of(service) as client:
-            asked = ({"query": "does aspirin thin blood", "documents": [one]} for one in (text, "A sentence."))
-            return [(await client.post("/rerank", json=body)).status_code for body in asked]
+            query_text = ({"query": "does aspirin thin blood", "documents": [item]} for item in (text, "A sentence."))
+            return [(await client.post("/rerank", json=body)).status_code for body in query_text]
 
     service.start()
     service.ready.wait(60)

@@ -47,8 +47,8 @@ class Overlap(Perspective):
     def score(self, question: str, sentences: Any) -> Any:
         import numpy as np
 
-        asked = set(question.lower().strip("?").split())
-        return np.array([self.factor * len(asked & set(s.lower().strip("?.").split())) for s in sentences], float)
+        query_text = set(question.lower().strip("?").split())
+        return np.array([self.factor * len(query_text & set(s.lower().strip("?.").split())) for s in sentences], float)
 
 
 def qasc_record(item: Item) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Published-style vectors in word2vec's text format: two groups of words, near to each other inside a group."""
     lines = []
     for group, words in enumerate(GROUPS):
-        for place, word in enumerate(words.split()):
-            lines.append(f"{word} {1 - group} {group} {place / 100}")
+        for position, word in enumerate(words.split()):
+            lines.append(f"{word} {1 - group} {group} {position / 100}")
     path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
     path.write_text(f"{len(lines)} 3\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path

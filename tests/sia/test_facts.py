@@ -56,15 +56,15 @@ def test_a_fact_as_relevant_as_the_whole_or_off_the_subject_is_passed_over() -> 
 
 
 def test_a_fact_that_names_the_answer_and_the_subject_answers_alone() -> None:
-    alone = Item(
+    single = Item(
         id="x",
         question="What does insulin lower?",
         full=WHOLE,
         partial=("Insulin acts on sugar.", "Sugar is sweet."),
         answer="sugar",
     )
-    assert partial(alone, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
-    assert partial(alone, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
+    assert partial(single, whole=0.8, one=0.4, two=0.3) == (["Sugar is sweet."], {})
+    assert partial(single, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
     same = Item(id="x", question="What does insulin lower?", full=WHOLE, partial=("insulin lowers sugar", "No."))
     assert partial(same, whole=0.8, one=0.4, two=0.0) == ([], {"the facts answer alone": 1})
 

@@ -57,11 +57,11 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 def test_every_output_is_there_and_agrees(generate: Run, vectors: Path, tmp_path: Path) -> None:
     assert generate("--vectors", vectors, "--probability", "1") == 0
-    made = rows(tmp_path / "out")
-    assert {(row["sia_score"], row["method"]) for row in made} >= {(4, "combined"), (3, "swap-combined")}
-    assert {row["query"] for row in made if row["sia_score"] == 4} == {item.question for item in ITEMS}
+    created = rows(tmp_path / "out")
+    assert {(row["sia_score"], row["method"]) for row in created} >= {(4, "combined"), (3, "swap-combined")}
+    assert {row["query"] for row in created if row["sia_score"] == 4} == {item.question for item in ITEMS}
     report = json.loads((tmp_path / "out/report.json").read_text())
-    assert sum(part["rows"] for part in report["rows"]) == len(made) == sum(report["splits"].values())
+    assert sum(section["rows"] for section in report["rows"]) == len(created) == sum(report["splits"].values())
     assert report["leakage"]["queries in both splits"] == 0
     text = (tmp_path / "out/report.md").read_text()
     assert "### 4 · combined" in text and "**How do birds fly?** Birds fly with wings." in text
@@ -78,11 +78,11 @@ def test_the_dataset_loads_with_datasets(generate: Run, tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_rows(generate: Run, vectors: Path, tmp_path: Path) -> None:
-    found = []
+    result = []
     for seed in (1, 1, 2):
         assert generate("--vectors", vectors, "--seed", seed) == 0
-        found.append([{**row, "seed": 0} for row in rows(tmp_path / "out")])
-    assert found[0] == found[1] != found[2]
+        result.append([{**row, "seed": 0} for row in rows(tmp_path / "out")])
+    assert result[0] == result[1] != result[2]
 
 
 def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
@@ -174,9 +174,9 @@ def test_files_of_the_users_among_the_steps_are_not_removed(tmp_path: Path) -> N
     notes.write_text("years of work")
     with pytest.raises(OutputError, match=r"is not replaced, since it also holds step/notes.txt; move that elsewhere"):
         Workspace(tmp_path / "w")
-    again = Workspace(tmp_path / "w", resume=True)
+    repeated = Workspace(tmp_path / "w", resume=True)
     with pytest.raises(OutputError, match=r"step: is not replaced, since it also holds notes.txt; move"):
-        again.run("step", [1], lambda _: ([], {}), depends={"x": 2})
+        repeated.run("step", [1], lambda _: ([], {}), depends={"x": 2})
     assert notes.read_text() == "years of work"
     notes.unlink()
     Workspace(tmp_path / "w")
@@ -206,12 +206,12 @@ def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path:
         bundle=str(tiny_bundle),
     )
     generation = Generation(settings, tmp_path / "out")
-    found = generation.run()
+    result = generation.run()
     assert generation.counts["bioasq"] == {
         "questions kept for evaluation, left out": 5,
         "questions": len(questions) - 5,
     }
-    assert {score for score, _ in found.rows} == {0, 1, 2, 3, 4} or {score for score, _ in found.rows} >= {0, 1, 2, 4}
+    assert {score for score, _ in result.rows} == {0, 1, 2, 3, 4} or {score for score, _ in result.rows} >= {0, 1, 2, 4}
     assert not {row["query"] for row in rows(tmp_path / "out")} & {question["body"] for question in questions[:5]}
 
 
@@ -231,13 +231,13 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
         precision="fp32",
     )
     Generation(settings, tmp_path / "out").run()
-    made = [row for row in rows(tmp_path / "out") if row["method"].startswith("generated-")]
-    assert {row["method"] for row in made} <= {"generated-combined", "generated-partial"}
-    assert {row["sentence"] for row in made if row["sia_score"] == 4} <= {
+    created = [row for row in rows(tmp_path / "out") if row["method"].startswith("generated-")]
+    assert {row["method"] for row in created} <= {"generated-combined", "generated-partial"}
+    assert {row["sentence"] for row in created if row["sia_score"] == 4} <= {
         "Insulin is a hormone.",
         "Birds fly with wings.",
     }
-    assert made
+    assert created
     report = json.loads((tmp_path / "out/report.json").read_text())
     decoding = report["made_by"]["decoding"]
     assert decoding == {"temperature": 0.1, "most_tokens": 8, "top_p": 0.9, "precision": "float32"}
@@ -274,24 +274,24 @@ def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bun
 
 
 def test_resuming_keeps_what_is_finished(tmp_path: Path) -> None:
-    seen: list[int] = []
+    recorded: list[int] = []
 
     def work(chunk: Any) -> Any:
-        if 4 in chunk and len(seen) < 5:
-            seen.append(-1)
+        if 4 in chunk and len(recorded) < 5:
+            recorded.append(-1)
             raise KeyboardInterrupt
-        seen.extend(chunk)
+        recorded.extend(chunk)
         return [{"value": value} for value in chunk], {"values": len(chunk)}
 
     with pytest.raises(KeyboardInterrupt):
         Workspace(tmp_path / "w").run("step", range(6), work, depends={"x": 1}, size=2)
-    assert seen == [0, 1, 2, 3, -1]
+    assert recorded == [0, 1, 2, 3, -1]
     step = Workspace(tmp_path / "w", resume=True).run("step", range(6), work, depends={"x": 1}, size=2)
-    assert seen == [0, 1, 2, 3, -1, 4, 5]
+    assert recorded == [0, 1, 2, 3, -1, 4, 5]
     assert [record["value"] for record in step.records()] == [0, 1, 2, 3, 4, 5]
     assert step.counts == {"values": 6}
     Workspace(tmp_path / "w", resume=True).run("step", range(6), work, depends={"x": 2}, size=2)
-    assert seen[7:] == [0, 1, 2, 3, 4, 5]
+    assert recorded[7:] == [0, 1, 2, 3, 4, 5]
 
 
 def test_every_changed_byte_of_a_step_is_refused_or_changes_nothing(tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_a_pair_counts_once_and_the_first_method_decides(tmp_path: Path) -> None
         return {"query": query, "sentence": sentence, "sia_score": score, "method": "m", "source_ids": [], "seed": 1}
 
     records = [record("Q?", "Yes.", 4), record("q", "yes", 4), record("Q?", "Yes!", 2), record("Q?", "No.", 0)]
-    found = collect(records, tmp_path, seed=1)
-    assert found.removed == {"repeated pair": 1, "repeated pair with another score": 1}
+    result = collect(records, tmp_path, seed=1)
+    assert result.removed == {"repeated pair": 1, "repeated pair with another score": 1}
     assert [row["sia_score"] for row in rows(tmp_path)] == [4, 0]
 
 

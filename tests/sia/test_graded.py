@@ -48,13 +48,17 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 
 def test_a_summary_question_by_hand() -> None:
     assert graded("summary") == {(4, "golden", GOLDEN), BESIDE, ZERO}  # its subject comes too late for an opening
-    told = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
-    asked = Question(
-        "q", "What is cystic fibrosis?", type="summary", documents=("1",), snippets=question("summary", told).snippets
+    message_text = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
+    query_text = Question(
+        "q",
+        "What is cystic fibrosis?",
+        type="summary",
+        documents=("1",),
+        snippets=question("summary", message_text).snippets,
     )
-    rows = graded_rows(Evidence(question=asked, golden=[], wrong=[]), seed=1)
-    part = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
-    assert {(row.sia_score, row.sentence) for row in rows} == {(4, told), (2, part)}
+    rows = graded_rows(Evidence(question=query_text, golden=[], wrong=[]), seed=1)
+    section = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
+    assert {(row.sia_score, row.sentence) for row in rows} == {(4, message_text), (2, section)}
 
 
 @pytest.mark.parametrize(
@@ -105,12 +109,12 @@ def test_only_snippets_of_one_sentence_count() -> None:
 
 
 def test_the_most_relevant_golden_sentences_come_first() -> None:
-    other = "This one shares no term at all with that."
-    asked = question("summary", other, GOLDEN)
-    assert best_sentences(Evidence(question=asked, golden=[], wrong=[])) == [GOLDEN, other]
+    second = "This one shares no term at all with that."
+    query_text = question("summary", second, GOLDEN)
+    assert best_sentences(Evidence(question=query_text, golden=[], wrong=[])) == [GOLDEN, second]
     assert best_sentences(
-        Evidence(question=asked, golden=[], wrong=[], answer=(), relevance={other: 0.9, GOLDEN: 0.1})
-    ) == [other, GOLDEN]
+        Evidence(question=query_text, golden=[], wrong=[], answer=(), relevance={second: 0.9, GOLDEN: 0.1})
+    ) == [second, GOLDEN]
 
 
 def test_coverage_is_the_share_of_the_items() -> None:
@@ -139,22 +143,22 @@ def test_names_with_digits_are_not_nearly_the_same() -> None:
 
 
 def test_coverage_rows_by_hand() -> None:
-    one, both = "Ibrutinib was the first of the drugs for it.", "Ibrutinib and acalabrutinib are the drugs for it."
+    item, both = "Ibrutinib was the first of the drugs for it.", "Ibrutinib and acalabrutinib are the drugs for it."
     maybe = "Ibrutinib, and a second drug with another name, treat it."
-    asked = Question(
+    query_text = Question(
         "q",
         "Which drugs treat it?",
         type="list",
         documents=("1",),
-        snippets=question("list", one, both, maybe).snippets,
+        snippets=question("list", item, both, maybe).snippets,
     )
     answer = (("ibrutinib",), ("acalabrutinib",))
     wrong = Document("2", "", "Many other drugs were tried in other diseases.")
-    rows = coverage_rows(Evidence(question=asked, golden=[], wrong=[wrong], answer=answer), seed=1)
-    expected = {(4, both), (2, one), (0, wrong.abstract)}
+    rows = coverage_rows(Evidence(question=query_text, golden=[], wrong=[wrong], answer=answer), seed=1)
+    expected = {(4, both), (2, item), (0, wrong.abstract)}
     assert {(row.sia_score, row.sentence) for row in rows} == expected
-    assert may_hold_more(maybe, answer) and not may_hold_more(one, answer)
-    assert coverage_rows(Evidence(question=asked, golden=[], wrong=[wrong]), seed=1) == []
+    assert may_hold_more(maybe, answer) and not may_hold_more(item, answer)
+    assert coverage_rows(Evidence(question=query_text, golden=[], wrong=[wrong]), seed=1) == []
 
 
 def test_a_word_of_a_missing_item_may_be_that_item() -> None:
@@ -215,8 +219,8 @@ def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:
     ],
 )
 def test_answers_of_another_form_are_named(tmp_path: Path, record: object, message: str) -> None:
-    whole = {"id": "q", "body": "Which?", **record} if isinstance(record, dict) else record
-    (tmp_path / "q.json").write_text(json.dumps({"questions": [whole]}))
+    complete = {"id": "q", "body": "Which?", **record} if isinstance(record, dict) else record
+    (tmp_path / "q.json").write_text(json.dumps({"questions": [complete]}))
     with pytest.raises(InputError, match=message):
         read_answers(tmp_path / "q.json")
 

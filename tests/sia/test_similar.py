@@ -35,9 +35,9 @@ class Relevance(Overlap):
     """Relevance 1 of the facts that answer their own question, and of others what they share with it."""
 
     def score(self, question: str, sentences: Any) -> Any:
-        own = {item.question: item.full for item in [*ITEMS, CLOSE]}
+        own_value = {item.question: item.full for item in [*ITEMS, CLOSE]}
         shared = super().score(question, sentences) / 4
-        return np.where([sentence == own.get(question) for sentence in sentences], 1.0, shared)
+        return np.where([sentence == own_value.get(question) for sentence in sentences], 1.0, shared)
 
 
 def found(index: LuceneIndex, threshold: float, factor: float = 1.0) -> tuple[set[tuple[str, str]], Counter[str]]:
@@ -71,24 +71,24 @@ def test_pairs_below_the_threshold_or_of_one_meaning_are_counted(index: LuceneIn
     ],
 )
 def test_a_fact_that_may_answer_is_no_0(fact: str, partial: tuple[str, ...], relevance: float, tmp_path: Path) -> None:
-    one = Item(
+    first = Item(
         id="a",
         question="What does insulin lower?",
         full="It lowers sugar.",
         partial=("Insulin lets cells take sugar.", "B."),
         answer="sugar",
     )
-    other = Item(id="b", question="What does insulin change?", full=fact, partial=partial, answer="other")
+    second = Item(id="b", question="What does insulin change?", full=fact, partial=partial, answer="other")
 
     class Fixed(Overlap):
         def score(self, question: str, sentences: Any) -> Any:
             return np.array(
-                [relevance if sentence == fact and question == one.question else 1.0 for sentence in sentences]
+                [relevance if sentence == fact and question == first.question else 1.0 for sentence in sentences]
             )
 
-    index_items([one, other], tmp_path / "index", {})
+    index_items([first, second], tmp_path / "index", {})
     with LuceneIndex(tmp_path / "index") as index:
-        rows, counts = similar_rows([one, other], index, Models(Overlap("sts"), Fixed("relevance")), 3.0, seed=1)
+        rows, counts = similar_rows([first, second], index, Models(Overlap("sts"), Fixed("relevance")), 3.0, seed=1)
     assert ("a", "b") not in {row.source_ids for row in rows}
     assert counts["row: the fact may answer"] + counts["row: the same matter"] >= 1
 

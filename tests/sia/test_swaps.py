@@ -96,15 +96,15 @@ def test_neighbours_are_near_words_but_not_forms_of_the_word(vectors: Path) -> N
 def test_a_3_keeps_the_answer_and_loses_one_entity_that_was_asked_for(pipeline: str, vectors: Path) -> None:
     rows, counts = swap_rows([(FULL, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     (row,) = rows
-    first, *rest = row.sentence.split()
-    assert rest == ["lowers", "sugar."]
+    first, *remainder = row.sentence.split()
+    assert remainder == ["lowers", "sugar."]
     assert first.lower() in HORMONES - {"insulin"} and first[0].isupper()
     assert (row.sia_score, row.method, row.query, row.source_ids) == (3, "swap-combined", FULL.query, ("a",))
     assert counts == {"words replaced": 1}
 
 
 def test_a_3_loses_nothing_that_was_not_asked_for(pipeline: str, vectors: Path) -> None:
-    other = SiaRow(
+    second = SiaRow(
         query="What rises in fasting?",
         sentence="Insulin lowers sugar.",
         sia_score=4,
@@ -112,7 +112,7 @@ def test_a_3_loses_nothing_that_was_not_asked_for(pipeline: str, vectors: Path) 
         source_ids=("a",),
         seed=1,
     )
-    rows, counts = swap_rows([(other, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
+    rows, counts = swap_rows([(second, "sugar")], SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     assert (rows, counts) == ([], {"no entity chosen": 1})
 
 
@@ -133,9 +133,9 @@ def test_what_could_not_be_swapped_is_counted(pipeline: str, vectors: Path) -> N
         source_ids=("v",),
         seed=1,
     )
-    nothing = SiaRow(query="Which?", sentence="It is this.", sia_score=2, method="partial", source_ids=("n",), seed=1)
+    empty = SiaRow(query="Which?", sentence="It is this.", sia_score=2, method="partial", source_ids=("n",), seed=1)
     all_answer = SiaRow(query="Which?", sentence="Sugar.", sia_score=4, method="combined", source_ids=("s",), seed=1)
-    inputs = [(vitamin, ""), (nothing, ""), (all_answer, "sugar")]
+    inputs = [(vitamin, ""), (empty, ""), (all_answer, "sugar")]
     rows, counts = swap_rows(inputs, SpacyEntities(pipeline), Neighbours(vectors), 1.0, seed=1)
     assert rows == []
     assert counts == {"words kept: no vector": 2, "nothing replaced": 1, "no entity chosen": 2}
@@ -165,12 +165,12 @@ def test_training_is_the_same_for_a_seed_and_says_what_made_it(tmp_path: Path) -
     corpus = write_lines(tmp_path / "c.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
     for name in ("one", "two"):
         train_vectors([corpus], tmp_path / name, size=8, min_count=2, epochs=2, seed=5)
-    one, two = Neighbours(tmp_path / "one"), Neighbours(tmp_path / "two")
-    assert one.of("insulin") == two.of("insulin") != ()
-    made = json.loads((tmp_path / "one" / MADE_BY).read_text())
-    assert (made["sentences"], made["words"], made["vocabulary"]) == (40, 120, 5)
-    assert made["corpus"]["files"][0]["name"] == "c.jsonl"
-    assert made["settings"]["seed"] == 5
+    item, two = Neighbours(tmp_path / "one"), Neighbours(tmp_path / "two")
+    assert item.of("insulin") == two.of("insulin") != ()
+    created = json.loads((tmp_path / "one" / MADE_BY).read_text())
+    assert (created["sentences"], created["words"], created["vocabulary"]) == (40, 120, 5)
+    assert created["corpus"]["files"][0]["name"] == "c.jsonl"
+    assert created["settings"]["seed"] == 5
 
     def read() -> Any:
         return Neighbours(tmp_path / "one").of("insulin")

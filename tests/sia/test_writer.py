@@ -68,10 +68,10 @@ def test_a_trained_writer_writes_what_it_learned(checkpoint: str, trained: Path)
 
 def test_the_loss_is_the_mean_over_target_tokens_alone(checkpoint: str) -> None:
     writer = Writer(checkpoint, "query", device="cpu")
-    together, alone = writer.loss([PAIRS[0], ("insulin", PAIRS[1][1])]), writer.loss(PAIRS[:1])
-    assert torch.allclose(together[0], alone[0], atol=1e-5)
+    together, single = writer.loss([PAIRS[0], ("insulin", PAIRS[1][1])]), writer.loss(PAIRS[:1])
+    assert torch.allclose(together[0], single[0], atol=1e-5)
     assert (
-        abs(float(alone[0].detach()) - torch.log(torch.tensor(float(len(writer.tokenizer))))) < 0.5
+        abs(float(single[0].detach()) - torch.log(torch.tensor(float(len(writer.tokenizer))))) < 0.5
     )  # random: uniform
 
 
@@ -89,7 +89,7 @@ def test_sampling_is_the_same_for_a_seed(checkpoint: str) -> None:
 def test_an_interrupted_training_ends_as_if_it_had_not_been(
     checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = train(checkpoint, tmp_path / "whole", epochs=6, save_every=2)
+    complete = train(checkpoint, tmp_path / "whole", epochs=6, save_every=2)
     from mpir.sia import writer as module
 
     step, calls = module._step, []
@@ -106,30 +106,30 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
             train(checkpoint, tmp_path / "cut", epochs=6, save_every=2)
     assert not (tmp_path / "cut/model").exists()
     resumed = train(checkpoint, tmp_path / "cut", epochs=6, save_every=2)
-    losses = [Writer(folder, "query", device="cpu").loss(PAIRS) for folder in (whole, resumed)]
+    losses = [Writer(folder, "query", device="cpu").loss(PAIRS) for folder in (complete, resumed)]
     assert torch.equal(*losses)
 
 
 def test_training_in_half_precision_learns_the_same_and_keeps_whole_weights(checkpoint: str, tmp_path: Path) -> None:
-    settings, found = Training(checkpoint=checkpoint, epochs=40, batch_size=3, learning_rate=0.01, max_length=40), {}
+    settings, result = Training(checkpoint=checkpoint, epochs=40, batch_size=3, learning_rate=0.01, max_length=40), {}
     for precision, autocast in [("bf16", "bf16"), ("fp32", "")]:
         folder = tmp_path / precision
         model = train_writer("query", lambda: PAIRS, settings, folder, seed=1, device="cpu", precision=precision)
-        found[precision] = Writer(model, "query", device="cpu")
+        result[precision] = Writer(model, "query", device="cpu")
         assert read_json(model / "made_by.json")["autocast"] == autocast
-    assert all(writer.model.dtype == torch.float32 and (writer.loss(PAIRS) < 0.5).all() for writer in found.values())
-    weights = [next(writer.model.parameters()) for writer in found.values()]
+    assert all(writer.model.dtype == torch.float32 and (writer.loss(PAIRS) < 0.5).all() for writer in result.values())
+    weights = [next(writer.model.parameters()) for writer in result.values()]
     assert not torch.equal(*weights)
 
 
 def test_a_writer_in_half_precision_has_logits_in_whole(trained: Path) -> None:
-    half, whole = (Writer(trained, "query", device="cpu", precision=name) for name in ("bf16", "fp32"))
+    half, complete = (Writer(trained, "query", device="cpu", precision=name) for name in ("bf16", "fp32"))
     assert half.model.dtype == torch.bfloat16
     tokens = torch.tensor([[1, 2, 3]])
     logits = half.model(tokens).logits
     assert logits.dtype == torch.float32 and not torch.equal(logits, logits.bfloat16().float())
     assert [w.text for w in half.write([source for source, _ in PAIRS], DECODING, 1)] == [text for _, text in PAIRS]
-    assert torch.allclose(half.loss(PAIRS), whole.loss(PAIRS), atol=0.05)
+    assert torch.allclose(half.loss(PAIRS), complete.loss(PAIRS), atol=0.05)
     with pytest.raises(InputError, match="precision is 'bf17'; choose from"):
         Writer(trained, "query", precision="bf17")
 
@@ -138,8 +138,8 @@ def test_a_finished_writer_is_kept_and_says_what_made_it(checkpoint: str, traine
     before = (trained / "model.safetensors").stat().st_mtime_ns
     assert train(checkpoint, trained.parent) == trained
     assert (trained / "model.safetensors").stat().st_mtime_ns == before
-    made = json.loads((trained / "made_by.json").read_text())
-    assert (made["kind"], made["epochs"], made["seed"]) == ("query", 40, 1)
+    created = json.loads((trained / "made_by.json").read_text())
+    assert (created["kind"], created["epochs"], created["seed"]) == ("query", 40, 1)
 
 
 def test_a_checkpoint_that_cannot_be_loaded() -> None:
@@ -174,8 +174,8 @@ def test_sources_are_sentences_of_corpora_and_of_snippets(tmp_path: Path) -> Non
     snippet = {"document": "http://x/1", "beginSection": "abstract", "endSection": "abstract", "text": "Three. Four."}
     questions = [{"id": i, "body": f"Question {i}?", "snippets": [snippet]} for i in ("train", "test")]
     (tmp_path / "q.json").write_text(json.dumps({"questions": questions}))
-    found = read_sources([str(corpus), str(tmp_path / "q.json")], EvaluationQuestions([("test", "")]))
-    assert list(found) == [
+    result = read_sources([str(corpus), str(tmp_path / "q.json")], EvaluationQuestions([("test", "")]))
+    assert list(result) == [
         ("7-title-0", "A title"),
         ("7-abstract-0", "One here."),
         ("7-abstract-10", "Two here."),
@@ -190,9 +190,9 @@ def test_every_changed_byte_of_a_state_is_refused_or_changes_nothing(tmp_path: P
     _save(tmp_path / "state.pt", "identity", 5, {"model": layer})
 
     def read() -> Any:
-        other = torch.nn.Linear(3, 3)
-        step = _restore(tmp_path / "state.pt", "identity", {"model": other})
-        return step, all(torch.equal(value, before[name]) for name, value in other.state_dict().items())
+        second = torch.nn.Linear(3, 3)
+        step = _restore(tmp_path / "state.pt", "identity", {"model": second})
+        return step, all(torch.equal(value, before[name]) for name, value in second.state_dict().items())
 
     assert read() == (5, True)
     assert check_flips([tmp_path / "state.pt"], read) > 90

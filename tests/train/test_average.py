@@ -31,10 +31,10 @@ def checkpoint(folder: Path, tokenizer_of: Path, seed: int, width: int = 16) -> 
 def test_weights_lie_between_those_of_both(tiny_checkpoint: Path, tmp_path: Path) -> None:
     before, after = (checkpoint(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
     average(before, after, tmp_path / "mean", 0.25)
-    one, two, mean = (AutoModel.from_pretrained(tmp_path / name).state_dict() for name in ("1", "2", "mean"))
-    assert one.keys() == mean.keys()
+    item, two, mean = (AutoModel.from_pretrained(tmp_path / name).state_dict() for name in ("1", "2", "mean"))
+    assert item.keys() == mean.keys()
     for name, value in mean.items():
-        torch.testing.assert_close(value, 0.75 * one[name] + 0.25 * two[name])
+        torch.testing.assert_close(value, 0.75 * item[name] + 0.25 * two[name])
 
 
 def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def classifier(folder: Path, tokenizer_of: Path, seed: int, outputs: int = 3) ->
 
 
 def test_outputs_are_averaged_where_both_have_them(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    one, two = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
-    average(one, two, tmp_path / "both", 0.5)
-    average(one, checkpoint(tmp_path / "bare", tiny_checkpoint, 3), tmp_path / "without")
-    average(one, classifier(tmp_path / "more", tiny_checkpoint, 3, outputs=4), tmp_path / "fewer")
+    item, two = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
+    average(item, two, tmp_path / "both", 0.5)
+    average(item, checkpoint(tmp_path / "bare", tiny_checkpoint, 3), tmp_path / "without")
+    average(item, classifier(tmp_path / "more", tiny_checkpoint, 3, outputs=4), tmp_path / "fewer")
     assert not any("classifier" in name for name in load_file(tmp_path / "fewer/model.safetensors"))
     heads = [BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "2", "both")]
     torch.testing.assert_close(heads[2].weight, (heads[0].weight + heads[1].weight) / 2)
@@ -73,16 +73,16 @@ def test_a_bundles_half_precision_and_a_run_are_averaged(tiny_checkpoint: Path, 
     half, run = (classifier(tmp_path / str(seed), tiny_checkpoint, seed) for seed in (1, 2))
     BertForSequenceClassification.from_pretrained(half).half().save_pretrained(half)
     average(half, run, tmp_path / "mean")
-    one, two, mean = (load_file(tmp_path / name / "model.safetensors") for name in ("1", "2", "mean"))
+    item, two, mean = (load_file(tmp_path / name / "model.safetensors") for name in ("1", "2", "mean"))
     for name, value in mean.items():
-        torch.testing.assert_close(value, (one[name].float() + two[name]) / 2)
+        torch.testing.assert_close(value, (item[name].float() + two[name]) / 2)
 
 
 def test_outputs_that_are_not_there_are_not_merged(tiny_checkpoint: Path, tmp_path: Path) -> None:
     three = classifier(tmp_path / "1", tiny_checkpoint, 1)
-    for kept, merged in ((0, 3), (1, 1), (-1, 0)):
+    for retained, merged in ((0, 3), (1, 1), (-1, 0)):
         with pytest.raises(InputError, match="cannot be merged; give different ones of its 3 outputs, from 0 on"):
-            merge_outputs(three, tmp_path / "none", kept, merged)
+            merge_outputs(three, tmp_path / "none", retained, merged)
     assert not (tmp_path / "none").exists()
 
 

@@ -30,7 +30,7 @@ ROWS = [
 
 
 def gradients(tuner: FineTuner) -> list[torch.Tensor]:
-    return [one.grad.clone() for one in tuner.model.parameters() if one.grad is not None]
+    return [parameter.grad.clone() for parameter in tuner.model.parameters() if parameter.grad is not None]
 
 
 @pytest.mark.parametrize("losses", [["in-batch"], ["triplet", "ranknet"], ["in-batch", "apart-margin-mse"]])
@@ -49,21 +49,21 @@ def test_the_gradients_are_those_of_the_whole_batch(
             pooling=Pooling("max", "cosine"),
         )
     ]
-    found = []
-    for number, one in enumerate((settings, replace(settings, mini_batch_size=size))):
-        tuner = FineTuner(one, tasks, tmp_path / str(number), device="cpu")
+    result = []
+    for number, first in enumerate((settings, replace(settings, mini_batch_size=size))):
+        tuner = FineTuner(first, tasks, tmp_path / str(number), device="cpu")
         for module in tuner.model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
         tuner.model.train()
         values = [tuner._backward(Batch(0, rows)).item() for rows in (ROWS, ROWS[:4])]
-        found.append((values, gradients(tuner)))
-    (value, whole), (other, parts) = found
-    assert other == pytest.approx(value, rel=1e-5)
-    assert len(whole) == len(parts) > 10
-    for one, two in zip(whole, parts, strict=True):
-        assert (two - one).norm() <= 1e-4 * one.norm() + 1e-6
-    assert max(one.abs().max().item() for one in whole) > 1e-3
+        result.append((values, gradients(tuner)))
+    (value, complete), (second, sections) = result
+    assert second == pytest.approx(value, rel=1e-5)
+    assert len(complete) == len(sections) > 10
+    for first, two in zip(complete, sections, strict=True):
+        assert (two - first).norm() <= 1e-4 * first.norm() + 1e-6
+    assert max(first.abs().max().item() for first in complete) > 1e-3
 
 
 def test_a_part_has_the_same_dropout_in_both_passes() -> None:
@@ -76,15 +76,15 @@ def test_a_part_has_the_same_dropout_in_both_passes() -> None:
         return (vectors @ vectors.T).logsumexp(dim=1).sum() + (weights * vectors).sum()
 
     torch.manual_seed(1)
-    whole = loss(torch.cat([model(one) for one in inputs]))
-    (3 * whole).backward()
+    complete = loss(torch.cat([model(item) for item in inputs]))
+    (3 * complete).backward()
     expected = model[0].weight.grad.clone()
     after = torch.rand(1)
     model.zero_grad()
     torch.manual_seed(1)
-    passes = [lambda one=one: model(one) for one in inputs]
-    found = backward_in_parts(passes, loss, lambda value: 3 * value, CPU)
-    torch.testing.assert_close(found, whole.detach())
+    passes = [lambda item=item: model(item) for item in inputs]
+    result = backward_in_parts(passes, loss, lambda value: 3 * value, CPU)
+    torch.testing.assert_close(result, complete.detach())
     torch.testing.assert_close(model[0].weight.grad, expected)
     assert torch.equal(torch.rand(1), after)  # what follows is as random as after one pass
 

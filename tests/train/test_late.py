@@ -35,9 +35,9 @@ def mixture(folder: Path, *perspectives: dict[str, Any], **settings: Any) -> Pat
         for text, label in ((GOOD, 1.0), (BAD, 0.0))
     ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for number, one in enumerate(perspectives):
+    for number, perspective in enumerate(perspectives):
         declared = {"name": f"p{number}", "dev": "rows.jsonl", "train": [{"file": "rows.jsonl", "epochs": 4}]}
-        one.update({**declared, **one})
+        perspective.update({**declared, **perspective})
     path = folder / "mixture.json"
     path.write_text(json.dumps({"settings": settings, "perspectives": perspectives}))
     return path
@@ -50,12 +50,12 @@ def tuner(path: Path, checkpoint: Path, **options: Any) -> FineTuner:
 
 
 def test_rows_and_every_question_with_every_text_by_hand() -> None:
-    one, two = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 1.0]])
+    item, two = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 1.0]])
     yes, no = torch.tensor([[0.5, -1.0], [-3.0, 0.25]]), torch.tensor([[2.0, 2.0]])
-    compared = ByToken([one, two, one], [yes, no, no], maxsim)
+    compared = ByToken([item, two, item], [yes, no, no], maxsim)
     assert compared.pairs().tolist() == [1.0, 4.0, 6.0]
-    places = BatchLayout(np.array([0, 1, 0]), np.array([0, 1, 1]), np.ones((2, 2), bool))
-    assert compared.products(places).tolist() == [[1.0, 6.0], [-0.5, 4.0]]
+    positions = BatchLayout(np.array([0, 1, 0]), np.array([0, 1, 1]), np.ones((2, 2), bool))
+    assert compared.products(positions).tolist() == [[1.0, 6.0], [-0.5, 4.0]]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_it_learns_by_every_kind_of_loss_and_its_bundle_gives_the_same(
         assert after[0] - after[1] > max(0.0, before[0] - before[1])
     assert trained.evaluate() == {"p0": 1.0}
     make_bundle(best, trained, tmp_path / "bundle")
-    (one,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
-    found = one.score_pairs([(row.question, row.sentence) for row in rows])[0]
-    np.testing.assert_allclose(found, trained.outputs(rows, [0])[:, 0], rtol=0.01, atol=0.02)  # half the size
+    (item,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
+    result = item.score_pairs([(row.question, row.sentence) for row in rows])[0]
+    np.testing.assert_allclose(result, trained.outputs(rows, [0])[:, 0], rtol=0.01, atol=0.02)  # half the size
 
 
 def test_a_cross_encoder_and_two_late_interactions_share_one_checkpoint(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_a_cross_encoder_and_two_late_interactions_share_one_checkpoint(tiny_che
     assert trained.model.config.num_labels == 1 + 6 + 32  # as wide as the tiny encoder
     best = trained.run()
     make_bundle(best, trained, tmp_path / "bundle")
-    found = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
+    result = open_bundle(tmp_path / "bundle").perspectives(device="cpu", precision="fp32")
     rows = trained.tasks[0].dev[:2]
     for index in (0, 2):
-        values = found[index].score_pairs([(row.question, row.sentence) for row in rows])[0]
+        values = result[index].score_pairs([(row.question, row.sentence) for row in rows])[0]
         np.testing.assert_allclose(values, trained.outputs(rows, [index])[:, 0], rtol=0.01, atol=0.02)
 
 
@@ -130,7 +130,7 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
     path = mixture(tmp_path, {"losses": ["ranknet(temperature=1)"], "late": "words"})
     trained = tuner(path, start, warmup=0.0)
     rates = {name: group["lr"] for group in trained.optimiser.param_groups for name, p in
-             trained.model.named_parameters() if any(p is one for one in group["params"])}  # fmt: skip
+             trained.model.named_parameters() if any(p is item for item in group["params"])}  # fmt: skip
     assert set(rates) == set(dict(trained.model.named_parameters()))
     assert {name for name, rate in rates.items() if rate == pytest.approx(0.1)} == {
         "interaction.scale",
@@ -141,11 +141,11 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
     assert trained.evaluate() == {"p0": 1.0}
     assert (trained.model.interaction.weight != before).any()
     make_bundle(best, trained, tmp_path / "bundle")
-    (one,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu")
+    (item,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu")
     assert read_json_with_checksum(tmp_path / "bundle/bundle.json")["perspectives"][0]["kind"] == "tk"
     shown = trained.tasks[0].dev[:2]
-    found = one.score_pairs([(row.question, row.sentence) for row in shown])[0]
-    np.testing.assert_allclose(found, trained.outputs(shown, [0])[:, 0], rtol=0.02, atol=0.02)
+    result = item.score_pairs([(row.question, row.sentence) for row in shown])[0]
+    np.testing.assert_allclose(result, trained.outputs(shown, [0])[:, 0], rtol=0.02, atol=0.02)
 
 
 def test_what_a_mixture_cannot_say(tmp_path: Path) -> None:

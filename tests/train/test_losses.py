@@ -22,8 +22,8 @@ GROUPS = tensor([0, 0, 0, 1])  # the second question has no negative
 def loss(name: str, logits: torch.Tensor, targets: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
     """The loss of rows, which are laid out as training does it."""
     rows = [Example(group=str(group), question="", sentence="", label=0.0) for group in groups.tolist()]
-    places = own_places(rows)
-    return loss_named(name)(places.fill(logits), places.fill(targets), torch.from_numpy(places.mask))
+    positions = own_places(rows)
+    return loss_named(name)(positions.fill(logits), positions.fill(targets), torch.from_numpy(positions.mask))
 
 
 def test_binary_cross_entropy() -> None:
@@ -46,17 +46,17 @@ def test_pairwise_compares_inside_a_question() -> None:
 )
 def test_without_rivals_nothing_is_added_and_gradients_exist(name: str) -> None:
     logits = tensor([1.0, 2.0], requires_grad=True)
-    found = loss(name, logits, tensor([1.0, 1.0]), tensor([0, 1]))
-    found.backward()  # type: ignore[no-untyped-call]
-    assert found.item() == 0.0
+    result = loss(name, logits, tensor([1.0, 1.0]), tensor([0, 1]))
+    result.backward()  # type: ignore[no-untyped-call]
+    assert result.item() == 0.0
     assert logits.grad is not None
     assert torch.equal(logits.grad, torch.zeros(2))
 
 
 @pytest.mark.parametrize(("name", "top"), [("mse5", 5.0), ("mse4", 4.0)])
 def test_squared_error_is_on_the_scale(name: str, top: float) -> None:
-    found = loss(name, tensor([0.0, 100.0]), tensor([0.0, top]), tensor([0, 1]))
-    assert found.item() == pytest.approx(0.5**2 / 2)
+    result = loss(name, tensor([0.0, 100.0]), tensor([0.0, top]), tensor([0, 1]))
+    assert result.item() == pytest.approx(0.5**2 / 2)
 
 
 def test_lambda_weighs_each_pair_by_what_it_does_to_ndcg() -> None:
@@ -103,8 +103,8 @@ def test_divergence_from_the_teacher() -> None:
     def softmax(values: list[float]) -> list[float]:
         return [math.exp(value) / sum(map(math.exp, values)) for value in values]
 
-    own, target = softmax([2.0, 0.0, 1.0]), softmax([1.0, 1.0, -1.0])
-    expected = sum(t * math.log(t / o) for t, o in zip(target, own, strict=True))
+    own_value, target = softmax([2.0, 0.0, 1.0]), softmax([1.0, 1.0, -1.0])
+    expected = sum(t * math.log(t / o) for t, o in zip(target, own_value, strict=True))
     assert loss("kl", LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
     assert loss("kl", teacher, teacher, GROUPS).item() == pytest.approx(0.0, abs=1e-6)
     assert loss("apart-kl(temperature=1)", LOGITS, teacher, GROUPS).item() == pytest.approx(expected)
@@ -125,25 +125,25 @@ def test_in_a_batch_every_text_is_every_questions_candidate() -> None:
     known = known_positives(
         [*ROWS, Example(group="2", question="What is in cells?", sentence="Aspirin does.", label=1.0)]
     )
-    places = batch_places(ROWS, known)
+    positions = batch_places(ROWS, known)
     # candidates: aspirin, genes (twice), warfarin, the first question; questions: the first (twice), the second
-    assert places.fill(tensor([row.label for row in ROWS])).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0]]
+    assert positions.fill(tensor([row.label for row in ROWS])).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0]]
     # the first question is no answer to itself; aspirin is known to answer the second one, too
-    assert places.mask.tolist() == [[True, True, True, False], [False, True, True, True]]
+    assert positions.mask.tolist() == [[True, True, True, False], [False, True, True, True]]
 
 
 def test_in_batch_softmax_is_that_of_the_matrix() -> None:
     left, right = torch.eye(2)[[0, 0, 1, 0, 1]], tensor([[0.5, 0.1], [0.2, 0.9], [0.2, 0.9], [0.3, 0.4], [0.0, 0.6]])
-    places = batch_places(ROWS, {})
-    scores = places.products(left, right)
+    positions = batch_places(ROWS, {})
+    scores = positions.products(left, right)
     assert torch.equal(scores, tensor([[0.5, 0.2, 0.3, 0.0], [0.1, 0.9, 0.4, 0.6]]))
-    found = loss_named("in-batch")(
-        scores, places.fill(tensor([row.label for row in ROWS])), torch.from_numpy(places.mask)
+    result = loss_named("in-batch")(
+        scores, positions.fill(tensor([row.label for row in ROWS])), torch.from_numpy(positions.mask)
     )
-    own, others = (0.5, 0.3), 0.2
-    first = [math.log1p(math.exp((others - one) / 0.05)) for one in own]
-    second = math.log(1 + sum(math.exp((one - 0.9) / 0.05) for one in (0.1, 0.4, 0.6)))
-    assert found.item() == pytest.approx((sum(first) + second) / 3, rel=1e-4)
+    own_value, alternatives = (0.5, 0.3), 0.2
+    first = [math.log1p(math.exp((alternatives - item) / 0.05)) for item in own_value]
+    second = math.log(1 + sum(math.exp((item - 0.9) / 0.05) for item in (0.1, 0.4, 0.6)))
+    assert result.item() == pytest.approx((sum(first) + second) / 3, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

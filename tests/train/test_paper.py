@@ -41,7 +41,7 @@ def test_every_recipe_trains(recipe: Path, two_classes: Path, tmp_path: Path) ->
         for i in range(8)
         for text, label in ((GOOD, top), (BAD, 0.0))
     ]
-    for file in [declared["dev"], *(one["file"] for one in declared["train"])]:
+    for file in [declared["dev"], *(item["file"] for item in declared["train"])]:
         (tmp_path / file).write_text("".join(json.dumps(line) + "\n" for line in lines))
     settings = TrainingSettings.read(recipe, {"checkpoint": str(two_classes), "precision": "fp32"})
     tuner = FineTuner(settings, read_mixture(recipe, tmp_path), tmp_path / "run", device="cpu")

@@ -36,30 +36,32 @@ def test_the_measure_is_ndcg_of_the_nearest_ten(folder: Path) -> None:
     def vectors(given: list[str]) -> np.ndarray[Any, Any]:
         """Question a is nearest to d7, then d0, then d3; b to documents in the order of their ids, so d5 is no. 17."""
         near = {"d7": 9.0, "d0": 8.0, "d3": 7.0}
-        rows = [[near.get(texts[one], 0.0), 1.0] if one in texts else [float("aspirin" in one), 1.0] for one in given]
+        rows = [
+            [near.get(texts[item], 0.0), 1.0] if item in texts else [float("aspirin" in item), 1.0] for item in given
+        ]
         return np.array(rows)
 
-    found = (1 + 2 / np.log2(4)) / (2 + 1 / np.log2(3))
-    assert dev.measure(lambda questions, texts: vectors(questions) @ vectors(texts).T) == pytest.approx(found / 2)
+    result = (1 + 2 / np.log2(4)) / (2 + 1 / np.log2(3))
+    assert dev.measure(lambda questions, texts: vectors(questions) @ vectors(texts).T) == pytest.approx(result / 2)
 
 
 def test_a_sample_has_all_relevant_documents_and_is_always_the_same(folder: Path) -> None:
-    whole = Retrieval.read(DECLARED, folder, "m")
-    assert len(whole.documents) == 20
-    some = Retrieval.read({**DECLARED, "sample": 8}, folder, "m")
-    assert len(some.documents) == 8
-    assert {"d3", "d5", "d7"} <= set(some.documents)
-    assert some == Retrieval.read({**DECLARED, "sample": 8}, folder, "m")
+    complete = Retrieval.read(DECLARED, folder, "m")
+    assert len(complete.documents) == 20
+    sample = Retrieval.read({**DECLARED, "sample": 8}, folder, "m")
+    assert len(sample.documents) == 8
+    assert {"d3", "d5", "d7"} <= set(sample.documents)
+    assert sample == Retrieval.read({**DECLARED, "sample": 8}, folder, "m")
     few = Retrieval.read({**DECLARED, "sample": 1}, folder, "m")
     assert set(few.documents) == {"d3", "d5", "d7"}
-    assert set(few.documents) < set(some.documents) < set(whole.documents)
+    assert set(few.documents) < set(sample.documents) < set(complete.documents)
 
 
 def test_golden_documents_of_bioasqs_questions(folder: Path) -> None:
     question = {"id": "a", "body": "does aspirin thin blood", "type": "yesno", "documents": ["http://x/d3"]}
     (folder / "q.json").write_text(json.dumps({"questions": [question]}))
-    found = Retrieval.read({"questions": "q.json", "corpus": "docs.jsonl"}, folder, "m")
-    assert found.qrels == {"a": {"d3": 1}}
+    result = Retrieval.read({"questions": "q.json", "corpus": "docs.jsonl"}, folder, "m")
+    assert result.qrels == {"a": {"d3": 1}}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_training_stops_early_by_it(folder: Path, tiny_checkpoint: Path) -> None
 
 def test_a_cross_encoder_cannot_search(folder: Path) -> None:
     (folder / "t.tsv").write_text("a\tb\tc\n")
-    one = {"name": "relevance", "losses": ["bce"], "dev": DECLARED, "train": [{"triples": "t.tsv"}]}
-    (folder / "mixture.json").write_text(json.dumps({"perspectives": [one]}))
+    item = {"name": "relevance", "losses": ["bce"], "dev": DECLARED, "train": [{"triples": "t.tsv"}]}
+    (folder / "mixture.json").write_text(json.dumps({"perspectives": [item]}))
     with pytest.raises(InputError, match="relevance: only what reads texts apart can search; name a file of rows"):
         read_mixture(folder / "mixture.json")

@@ -79,10 +79,10 @@ def mixture(tmp_path: Path) -> Path:
     rows = [
         {"id": question, "question": question, "sentence": text, "label": label}
         for question, texts in TEXTS.items()
-        for text, label in [(texts[0], 1.0), *((other[0], 0.0) for other in TEXTS.values() if other != texts)]
+        for text, label in [(texts[0], 1.0), *((second[0], 0.0) for second in TEXTS.values() if second != texts)]
     ]
-    for name, kept in (("train", [row for row in rows if row["label"]]), ("dev", rows)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+    for name, retained in (("train", [row for row in rows if row["label"]]), ("dev", rows)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in retained))
     task = {
         "name": "polarity",
         "losses": ["triplet(margin=0.5)"],
@@ -97,7 +97,7 @@ def mixture(tmp_path: Path) -> Path:
 def test_batches_of_a_pool_follow_each_other(mixture: Path) -> None:
     batches = list(schedule(read_mixture(mixture), 2, seed=1))
     assert [len(batch.rows) for batch in batches] == [2, 1] * 20
-    assert all(one.pool is other.pool for one, other in zip(batches[::2], batches[1::2], strict=True))
+    assert all(first.pool is second.pool for first, second in zip(batches[::2], batches[1::2], strict=True))
     assert len({id(batch.pool) for batch in batches}) == 20
 
 
@@ -150,8 +150,10 @@ def test_a_run_that_stops_inside_a_pool_ends_as_an_uninterrupted_one(
 ) -> None:
     words = ["aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo"]
     pairs = zip(words, words[1:] + words[:1], strict=True)
-    more = [{"id": one, "question": one, "sentence": f"{one} {other}", "label": 1.0} for one, other in pairs]
-    (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
+    extended = [
+        {"id": item, "question": item, "sentence": f"{item} {alternative}", "label": 1.0} for item, alternative in pairs
+    ]
+    (mixture.parent / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in extended))
     mixture.write_text(mixture.read_text().replace('"hard", "among": 3', f'"{negatives}", "among": 9'))
     settings = TrainingSettings(
         checkpoint=str(tiny_checkpoint), batch_size=2, learning_rate=5e-2, precision="fp32", save_every=1, max_steps=12
@@ -160,8 +162,8 @@ def test_a_run_that_stops_inside_a_pool_ends_as_an_uninterrupted_one(
     def tuner(folder: str) -> FineTuner:
         return FineTuner(settings, read_mixture(mixture), tmp_path / folder, device="cpu")
 
-    whole = tuner("whole")
-    whole.run()
+    complete = tuner("whole")
+    complete.run()
     first = tuner("parts")
     monkeypatch.setattr(first, "batches", _Ending(first.batches, 8))
     with pytest.raises(KeyboardInterrupt):

@@ -27,13 +27,13 @@ def six_layers(tiny_checkpoint: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("layers", "kept"), [(3, (1, 3, 5)), (4, (0, 2, 3, 5)), (1, (5,)), (5, (0, 1, 2, 3, 5))])
 def test_the_kept_layers_are_the_old_ones(six_layers: Path, tmp_path: Path, layers: int, kept: tuple[int, ...]) -> None:
-    found = shrink(six_layers, tmp_path / "small", layers)
-    assert found[-1] == 5
-    assert found == kept
+    result = shrink(six_layers, tmp_path / "small", layers)
+    assert result[-1] == 5
+    assert result == kept
     old, new = BertModel.from_pretrained(six_layers), BertModel.from_pretrained(tmp_path / "small")
     assert new.config.num_hidden_layers == len(new.encoder.layer) == layers
-    for place, number in enumerate(kept):
-        before, after = old.encoder.layer[number].state_dict(), new.encoder.layer[place].state_dict()
+    for position, number in enumerate(kept):
+        before, after = old.encoder.layer[number].state_dict(), new.encoder.layer[position].state_dict()
         assert all(torch.equal(before[name], after[name]) for name in before)
     assert torch.equal(old.embeddings.word_embeddings.weight, new.embeddings.word_embeddings.weight)
 
@@ -52,10 +52,10 @@ def test_what_cannot_be_shrunk(tiny_checkpoint: Path, tmp_path: Path) -> None:
             shrink(tiny_checkpoint, tmp_path / "small", layers)
     with pytest.raises(ArtefactError, match="nowhere: cannot be loaded"):
         shrink(tmp_path / "nowhere", tmp_path / "small", 1)
-    other = tmp_path / "other"
-    DistilBertModel(DistilBertConfig(vocab_size=30, dim=8, n_heads=2, n_layers=2, hidden_dim=8)).save_pretrained(other)
+    second = tmp_path / "other"
+    DistilBertModel(DistilBertConfig(vocab_size=30, dim=8, n_heads=2, n_layers=2, hidden_dim=8)).save_pretrained(second)
     for file in tiny_checkpoint.glob("tokenizer*"):
-        (other / file.name).write_bytes(file.read_bytes())
+        (second / file.name).write_bytes(file.read_bytes())
     with pytest.raises(ArtefactError, match="other: has no layers to choose from"):
-        shrink(other, tmp_path / "small", 1)
+        shrink(second, tmp_path / "small", 1)
     assert not (tmp_path / "small").exists()

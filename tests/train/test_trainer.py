@@ -127,8 +127,8 @@ def test_the_batches_of_a_step_count_alike_in_it(
         tuner._backward(tuner.batches[step])
         return torch.cat([p.grad.flatten() for p in tuner.model.parameters() if p.grad is not None])
 
-    alone = step % 2 == 0 and step == count - 1
-    torch.testing.assert_close(gradient(2), gradient(1) if alone else gradient(1) / 2)
+    single = step % 2 == 0 and step == count - 1
+    torch.testing.assert_close(gradient(2), gradient(1) if single else gradient(1) / 2)
 
 
 @pytest.mark.parametrize("save_every", [2, 3])  # the gradients of two batches make a step, and 3 cuts one in half
@@ -136,8 +136,8 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     mixture: Path, settings: TrainingSettings, tmp_path: Path, *, caplog: pytest.LogCaptureFixture, save_every: int
 ) -> None:
     tasks, settings = read_mixture(mixture), replace(settings, save_every=save_every)
-    whole = FineTuner(settings, tasks, tmp_path / "whole")
-    whole.run()
+    complete = FineTuner(settings, tasks, tmp_path / "whole")
+    complete.run()
     first = FineTuner(settings, tasks, tmp_path / "parts")
     original = first._train_step
 
@@ -152,9 +152,9 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     second = FineTuner(settings, tasks, tmp_path / "parts")
     caplog.set_level("INFO", "mpir")
     second.run()
-    assert f"parts/state.pt: goes on after 4 of {len(whole.batches)} batches" in caplog.text
-    assert torch.equal(parameters(second), parameters(whole))
-    assert second.best == whole.best
+    assert f"parts/state.pt: goes on after 4 of {len(complete.batches)} batches" in caplog.text
+    assert torch.equal(parameters(second), parameters(complete))
+    assert second.best == complete.best
     weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
     assert weights[0] == weights[1]
 
@@ -168,12 +168,12 @@ def test_a_cut_line_of_the_log_is_dropped(
     settings = replace(settings, max_steps=2)
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
     log = tmp_path / "run/log.jsonl"
-    whole = log.read_bytes()
-    log.write_bytes(whole + tail)
+    complete = log.read_bytes()
+    log.write_bytes(complete + tail)
     if not saved:
         (tmp_path / "run/state.pt").unlink()
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
-    assert log.read_bytes().startswith(whole)
+    assert log.read_bytes().startswith(complete)
     steps = [json.loads(line).get("step") for line in log.read_text().splitlines()]
     assert steps == [0, 1, 2] * (1 if saved else 2)
 
@@ -195,18 +195,18 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
     rates: list[float] = []
 
     def tuner(stop: int) -> FineTuner:
-        made = FineTuner(settings, tasks, tmp_path / "run")
-        original = made._train_step
+        created = FineTuner(settings, tasks, tmp_path / "run")
+        original = created._train_step
 
         def step(batch: Any) -> float:
-            if made.step == stop:
+            if created.step == stop:
                 raise KeyboardInterrupt
-            rates.append(made.optimiser.param_groups[0]["lr"] / settings.learning_rate)
+            rates.append(created.optimiser.param_groups[0]["lr"] / settings.learning_rate)
             return original(batch)
 
-        monkeypatch.setattr(made, "_train_step", step)
-        monkeypatch.setattr(made, "evaluate", lambda: {"relevance": figures[made.step - 1]})
-        return made
+        monkeypatch.setattr(created, "_train_step", step)
+        monkeypatch.setattr(created, "evaluate", lambda: {"relevance": figures[created.step - 1]})
+        return created
 
     with pytest.raises(KeyboardInterrupt):
         tuner(stop=5).run()
@@ -216,11 +216,11 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
 
 def test_a_run_of_other_settings_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
-    other = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
+    second = FineTuner(replace(settings, learning_rate=1e-3), read_mixture(mixture), tmp_path / "run")
     with pytest.raises(
         ArtefactError, match=r"belongs to a run with other settings \(learning_rate was 0\.01, and is 0\.001\)"
     ):
-        other.run()
+        second.run()
 
 
 def test_a_run_from_a_checkpoint_that_was_replaced_is_not_taken_up(
@@ -229,9 +229,9 @@ def test_a_run_from_a_checkpoint_that_was_replaced_is_not_taken_up(
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
     weights = Path(settings.checkpoint) / "model.safetensors"
     save_file({name: value + 1 for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
-    other = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    second = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     with pytest.raises(ArtefactError, match="belongs to a run from another checkpoint of that name; choose another"):
-        other.run()
+        second.run()
 
 
 def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
@@ -261,19 +261,19 @@ def test_a_run_whose_best_checkpoint_is_gone_says_so(mixture: Path, settings: Tr
 def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
     write(mixture.parent / "sts.jsonl", rows(4.0))
-    other = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
+    second = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     with pytest.raises(ArtefactError, match="belongs to a run with other data or losses"):
-        other.run()
+        second.run()
 
 
 def test_a_damaged_state(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    whole = torch.load(tmp_path / "run/state.pt", weights_only=True)
+    complete = torch.load(tmp_path / "run/state.pt", weights_only=True)
     (tmp_path / "run/state.pt").write_bytes((tmp_path / "run/state.pt").read_bytes()[:1000])
     with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
-    torch.save({**whole, "counters": None}, tmp_path / "run/state.pt")
+    torch.save({**complete, "counters": None}, tmp_path / "run/state.pt")
     with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
 
@@ -348,10 +348,10 @@ def test_a_small_model_is_taught_by_the_teachers_scores(
     mixture.write_text(json.dumps(declared))
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    found = tuner.outputs(
+    result = tuner.outputs(
         [Example(group="q", question="does aspirin thin blood", sentence=text, label=0.0) for text in (GOOD, BAD)], [0]
     )[:, 0]
-    np.testing.assert_allclose(found, [3.0, -2.0], atol=0.5)
+    np.testing.assert_allclose(result, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
     with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is missing, but a loss learns"):
@@ -381,10 +381,10 @@ def test_a_bi_encoder_learns_beside_a_cross_encoder(
     tuner.load(best)
     sts, relevance = open_bundle(tmp_path / "b").perspectives(device="cpu", precision="fp32")
     rows = tuner.tasks[0].dev[:9]
-    found = score_pairs([sts, relevance], [(row.question, row.sentence) for row in rows]).values
+    result = score_pairs([sts, relevance], [(row.question, row.sentence) for row in rows]).values
     cosines, logits = tuner.outputs(rows, [0, 1]).T
-    np.testing.assert_allclose(found[:, 0] / 5, cosines.clip(0, 1), atol=0.01)
-    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-logits)), atol=0.01)
+    np.testing.assert_allclose(result[:, 0] / 5, cosines.clip(0, 1), atol=0.01)
+    np.testing.assert_allclose(result[:, 1], 1 / (1 + np.exp(-logits)), atol=0.01)
     np.testing.assert_allclose(tuner.outputs(rows, [1, 0]).T, [logits, cosines], atol=1e-6)
     np.testing.assert_allclose(tuner.outputs(rows, [0])[:, 0], cosines, atol=1e-6)
 
@@ -408,10 +408,10 @@ def test_a_bi_encoder_learns_to_rank(settings: TrainingSettings, tmp_path: Path,
             "id": question,
             "question": question,
             "sentence": text,
-            "label": float(text == own),
-            "teacher": 4.0 * (text == own),
+            "label": float(text == own_value),
+            "teacher": 4.0 * (text == own_value),
         }
-        for question, own in pairs
+        for question, own_value in pairs
         for _, text in pairs
     ]
     write(tmp_path / "rows.jsonl", written)
@@ -432,9 +432,9 @@ def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None
 def test_a_run_is_not_resumed_with_other_dev_rows(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     tasks = read_mixture(mixture)
     FineTuner(settings, tasks, tmp_path / "run", device="cpu").run()
-    others = [replace(task, dev=task.dev[:2]) for task in tasks]
+    alternatives = [replace(task, dev=task.dev[:2]) for task in tasks]
     with pytest.raises(ArtefactError, match="belongs to a run with other dev rows; choose another folder or remove it"):
-        FineTuner(settings, others, tmp_path / "run", device="cpu").run()
+        FineTuner(settings, alternatives, tmp_path / "run", device="cpu").run()
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(
@@ -467,13 +467,13 @@ def test_the_schedule_is_fixed_by_the_seed_and_shows_every_row(mixture: Path) ->
 
 def test_a_fraction_of_an_epoch_is_a_sample_of_the_questions(mixture: Path) -> None:
     declared = json.loads(mixture.read_text())
-    for epochs, seen in ((0.5, 6), (1.5, 18), (0.01, 1)):
+    for epochs, recorded in ((0.5, 6), (1.5, 18), (0.01, 1)):
         declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl", "epochs": epochs}]
         mixture.write_text(json.dumps(declared))
         tasks = read_mixture(mixture, without=["sts"])
         groups = [row.group for batch in schedule(tasks, 8, 1) for row in batch.rows if row.label]
-        assert len(groups) == seen
-        assert len(set(groups)) == min(seen, 12)
+        assert len(groups) == recorded
+        assert len(set(groups)) == min(recorded, 12)
         assert list(schedule(tasks, 8, 1)) == list(schedule(tasks, 8, 1))
 
 
@@ -500,11 +500,11 @@ def test_of_many_rows_of_a_question_a_third_are_its_best_and_the_rest_lower(
 ) -> None:
     for seed in range(10):
         (batch,) = schedule(one_question(labels), 48, seed)
-        found = sorted((row.label for row in batch.rows), reverse=True)
-        assert found[: len(best)] == best
-        assert len(found) == len(best) + lower
-        assert len({row.sentence for row in batch.rows}) == len(found)
-        assert not best or max(found[len(best) :], default=0) < best[-1]
+        result = sorted((row.label for row in batch.rows), reverse=True)
+        assert result[: len(best)] == best
+        assert len(result) == len(best) + lower
+        assert len({row.sentence for row in batch.rows}) == len(result)
+        assert not best or max(result[len(best) :], default=0) < best[-1]
 
 
 def test_sixteen_rows_of_a_question_are_all_there() -> None:
@@ -524,8 +524,8 @@ def test_the_card_counts_the_rows_that_were_trained_on(
     assert tuner.rows_seen == each
     card = describe("mine", tuner.settings, tasks, tuner.rows_seen, tuner.evaluate(), notes=[])
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in card.splitlines() if line.startswith("|")]
-    place = table[0].index("pairs seen")
-    assert [int(row[place]) for row in table[2:]] == each
+    position = table[0].index("pairs seen")
+    assert [int(row[position]) for row in table[2:]] == each
 
 
 def test_the_card_counts_no_rows_after_an_early_end(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
@@ -537,19 +537,19 @@ def test_the_card_counts_no_rows_after_an_early_end(mixture: Path, settings: Tra
 
 def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:
     tasks = read_mixture(mixture)
-    whole = list(schedule(tasks, 8, 1))
-    assert list(schedule(tasks, 8, 1, 5)) == whole[:5]
-    longer = list(schedule(tasks, 8, 1, 2 * len(whole) + 3))
-    assert longer[: len(whole)] == whole
-    assert len(longer) == 2 * len(whole) + 3
-    assert longer[len(whole) : 2 * len(whole)] != whole
+    complete = list(schedule(tasks, 8, 1))
+    assert list(schedule(tasks, 8, 1, 5)) == complete[:5]
+    longer = list(schedule(tasks, 8, 1, 2 * len(complete) + 3))
+    assert longer[: len(complete)] == complete
+    assert len(longer) == 2 * len(complete) + 3
+    assert longer[len(complete) : 2 * len(complete)] != complete
 
 
 def test_what_is_left_out(mixture: Path) -> None:
     folder, declared = mixture.parent, json.loads(mixture.read_text())
-    kinds = [{**row, "kind": "golden" if row["label"] else "bm25"} for row in rows(1.0, 4)]
-    alone = {"id": "q0", "question": "does aspirin thin blood", "sentence": BAD, "label": 0.0, "kind": "mined"}
-    write(folder / "kinds.jsonl", [*kinds, alone])
+    variants = [{**row, "kind": "golden" if row["label"] else "bm25"} for row in rows(1.0, 4)]
+    single = {"id": "q0", "question": "does aspirin thin blood", "sentence": BAD, "label": 0.0, "kind": "mined"}
+    write(folder / "kinds.jsonl", [*variants, single])
     declared["perspectives"][0]["train"].append({"file": "kinds.jsonl"})
     mixture.write_text(json.dumps(declared))
 
@@ -567,7 +567,7 @@ def test_what_is_left_out(mixture: Path) -> None:
     assert counts() == {"relevance": 24 + 8, "sts": 24}
     with pytest.raises(InputError, match=r"there is no 'None' to leave out; choose from kinds\.jsonl, relevance, "):
         read_mixture(mixture, without=["None"])
-    write(folder / "kinds.jsonl", [*kinds, alone])
+    write(folder / "kinds.jsonl", [*variants, single])
     with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
         read_mixture(mixture, without=["magic"])
     with pytest.raises(InputError, match="no perspective is left to train"):
@@ -684,11 +684,11 @@ def test_a_mixture_without_a_key(mixture: Path) -> None:
 
 
 def test_evaluation_questions_are_known_by_id_and_by_text() -> None:
-    kept = EvaluationQuestions([("5a", "Does aspirin thin the blood?")])
-    kept.refuse("q1", "Is aspirin a drug?")
+    retained = EvaluationQuestions([("5a", "Does aspirin thin the blood?")])
+    retained.refuse("q1", "Is aspirin a drug?")
     for identifier, text in (("5a", "anything"), ("q2", "does ASPIRIN thin  the blood")):
         with pytest.raises(InputError, match="kept for evaluation"):
-            kept.refuse(identifier, text)
+            retained.refuse(identifier, text)
 
 
 def test_mean_average_precision_by_hand() -> None:
@@ -751,8 +751,8 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     resumed = FineTuner(settings, tasks, tmp_path / "run", device="cpu").run()
-    whole = FineTuner(settings, tasks, tmp_path / "whole", device="cpu").run()
-    assert (resumed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    complete = FineTuner(settings, tasks, tmp_path / "whole", device="cpu").run()
+    assert (resumed / "model.safetensors").read_bytes() == (complete / "model.safetensors").read_bytes()
 
 
 def test_a_half_of_one_label_measures_no_calibration() -> None:
@@ -783,7 +783,9 @@ def test_only_probabilities_are_calibrated(mixture: Path, tmp_path: Path) -> Non
     tasks = read_mixture(mixture)
     assert calibration_rows(tasks) == {"relevance": tasks[0].dev}
     write(tmp_path / "others.jsonl", rows(1.0, 3))
-    assert [len(found) for found in calibration_rows(tasks, tmp_path / "others.jsonl").values()] == [6]
+    assert [
+        len(calibration_row) for calibration_row in calibration_rows(tasks, tmp_path / "others.jsonl").values()
+    ] == [6]
 
 
 def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
@@ -791,9 +793,9 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
 ) -> None:
     from mpir.models.encoder import Encoder
 
-    made = {"kind": "cross-encoder", "checkpoint": "model"}
+    created = {"kind": "cross-encoder", "checkpoint": "model"}
     scales = [("relevance", "logit"), ("sts", "0-5"), ("sia", "0-4")]
-    declared = [{"name": name, "output": i, "scale": scale, **made} for i, (name, scale) in enumerate(scales)]
+    declared = [{"name": name, "output": i, "scale": scale, **created} for i, (name, scale) in enumerate(scales)]
     export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
     raw, _ = Encoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
     bundle = open_bundle(tmp_path / "b")
@@ -809,12 +811,12 @@ def test_a_bundle_stored_in_bf16_scores_nearly_the_same(tiny_checkpoint: Path, t
         export_bundle(tiny_checkpoint, tmp_path / stored, declared, name="b", card="# b\n", stored=stored)
         weights = load_file(tmp_path / stored / "model/model.safetensors")
         assert {value.dtype for value in weights.values()} == {STORED[stored]}
-    one, other = (
+    first, second = (
         open_bundle(tmp_path / stored).perspectives(device="cpu", precision="fp32")[0].score("does aspirin", [GOOD])[0]
         for stored in ("fp16", "bf16")
     )
-    assert one != other
-    assert other == pytest.approx(one, abs=0.05)
+    assert first != second
+    assert second == pytest.approx(first, abs=0.05)
 
 
 def test_one_encoder_reads_sentences_and_whole_documents(
@@ -826,20 +828,20 @@ def test_one_encoder_reads_sentences_and_whole_documents(
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
     make_bundle(tuner.run(), tuner, tmp_path / "b")
     bundle = open_bundle(tmp_path / "b")
-    assert [one.level for one in bundle.perspectives(device="cpu")] == ["sentence", "sentence", "document"]
+    assert [item.level for item in bundle.perspectives(device="cpu")] == ["sentence", "sentence", "document"]
     assert bundle.weights["beta"].keys() == {"bm25", "dense"}
     assert "dense" not in bundle.weights["alpha"]
-    found = Reranker(tmp_path / "b", device="cpu").rerank(
+    result = Reranker(tmp_path / "b", device="cpu").rerank(
         "does aspirin thin blood", [Document("1", BAD), Document("2", GOOD)]
     )
-    assert {one.id for one in found} == {"1", "2"}
+    assert {item.id for item in result} == {"1", "2"}
 
 
 def test_agreement_rests_on_no_perspective_of_documents(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    made = {"kind": "cross-encoder", "checkpoint": "model", "scale": "logit"}
+    created = {"kind": "cross-encoder", "checkpoint": "model", "scale": "logit"}
     declared = [
-        {"name": "relevance", "output": 0, "level": "document", **made},
-        {"name": "sts", "output": 1, **made},
+        {"name": "relevance", "output": 0, "level": "document", **created},
+        {"name": "sts", "output": 1, **created},
     ]
     export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n")
     assert open_bundle(tmp_path / "b").agreement is None

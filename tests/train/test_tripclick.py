@@ -32,9 +32,9 @@ def data(tmp_path: Path) -> Path:
 def tuner(name: str, checkpoint: Path, data: Path) -> FineTuner:
     path = MIXTURES / f"tripclick-{name}.json"
     settings = TrainingSettings.read(path, {"checkpoint": str(checkpoint), "precision": "fp32", "max_length": 64})
-    made = FineTuner(settings, read_mixture(path, data), data / "run", device="cpu")
-    made.model.eval()
-    return made
+    created = FineTuner(settings, read_mixture(path, data), data / "run", device="cpu")
+    created.model.eval()
+    return created
 
 
 def ranknet(scores: list[torch.Tensor]) -> float:
@@ -42,20 +42,20 @@ def ranknet(scores: list[torch.Tensor]) -> float:
 
 
 def test_cat_reads_pairs_and_puts_one_output_on_the_pooler(tiny_checkpoint: Path, data: Path) -> None:
-    made = tuner("cat", tiny_checkpoint, data)
-    tokenizer, model = AutoTokenizer.from_pretrained(tiny_checkpoint), made.model
+    created = tuner("cat", tiny_checkpoint, data)
+    tokenizer, model = AutoTokenizer.from_pretrained(tiny_checkpoint), created.model
     with torch.no_grad():
         pooled = [model.bert(**tokenizer(QUESTION, text, return_tensors="pt")).pooler_output[0] for text in (GOOD, BAD)]
-        scores = [model.classifier(one)[0] for one in pooled]
-    assert float(made._backward(made.batches[0])) == pytest.approx(ranknet(scores), rel=1e-4)
+        scores = [model.classifier(item)[0] for item in pooled]
+    assert float(created._backward(created.batches[0])) == pytest.approx(ranknet(scores), rel=1e-4)
     assert model.classifier.out_features == 1
-    assert declare(made.tasks) == [
+    assert declare(created.tasks) == [
         {"name": "cat", "kind": "cross-encoder", "output": 0, "scale": "probability", "checkpoint": "model"}
     ]
 
 
 def test_dot_reads_apart_and_multiplies_the_first_tokens(tiny_checkpoint: Path, data: Path) -> None:
-    made = tuner("dot", tiny_checkpoint, data)
+    created = tuner("dot", tiny_checkpoint, data)
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
     model = AutoModelForSequenceClassification.from_pretrained(tiny_checkpoint).eval()
     with torch.no_grad():
@@ -63,9 +63,9 @@ def test_dot_reads_apart_and_multiplies_the_first_tokens(tiny_checkpoint: Path, 
             model.bert(**tokenizer([text], return_tensors="pt")).last_hidden_state[0, 0]
             for text in (QUESTION, GOOD, BAD)
         )
-    found = float(made._backward(made.batches[0]))
-    assert found == pytest.approx(ranknet([question @ good, question @ bad]), rel=1e-3)
-    (entry,) = declare(made.tasks)
+    result = float(created._backward(created.batches[0]))
+    assert result == pytest.approx(ranknet([question @ good, question @ bad]), rel=1e-3)
+    (entry,) = declare(created.tasks)
     assert {key: entry[key] for key in ("kind", "pooling", "similarity", "scale")} == {
         "kind": "bi-encoder",
         "pooling": "cls",

@@ -56,33 +56,33 @@ def test_a_row_is_two_examples_of_one_question(tmp_path: Path) -> None:
 def test_rows_leave_their_block_of_the_file_never(tmp_path: Path) -> None:
     file = TripleFile(numbered(tmp_path / "t.tsv", 40), block=10)
     for block in range(4):
-        found = [name for number in range(2) for name in names(file.batch(2 * block + number, 5, 1))]
-        assert sorted(found) == sorted(f"q{i}" for i in range(10 * block, 10 * block + 10))
-        assert found != sorted(found, key=lambda name: int(name[1:]))
+        result = [name for number in range(2) for name in names(file.batch(2 * block + number, 5, 1))]
+        assert sorted(result) == sorted(f"q{i}" for i in range(10 * block, 10 * block + 10))
+        assert result != sorted(result, key=lambda name: int(name[1:]))
 
 
 def test_any_batch_is_the_same_in_whatever_order_they_are_asked_for(tmp_path: Path) -> None:
     path = numbered(tmp_path / "t.tsv.gz")
-    one = TripleFile(path, block=8)
-    straight = [one.batch(number, 2, 5) for number in range(30)]
+    item = TripleFile(path, block=8)
+    straight = [item.batch(number, 2, 5) for number in range(30)]
     for number in np.random.default_rng(0).permutation(30).tolist():
-        assert one.batch(number, 2, 5) == straight[number]
+        assert item.batch(number, 2, 5) == straight[number]
         assert TripleFile(path, block=8).batch(number, 2, 5) == straight[number]
-    assert one.batch(0, 2, 6) != straight[0]
+    assert item.batch(0, 2, 6) != straight[0]
 
 
 def test_only_a_block_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, taken = TripleFile(numbered(tmp_path / "t.tsv", 1000), block=10), []
+    file, used = TripleFile(numbered(tmp_path / "t.tsv", 1000), block=10), []
 
     def counted(path: Path, start: int = 0) -> Any:
         for row in read_triples(path, start):
-            taken.append(row)
+            used.append(row)
             yield row
 
     monkeypatch.setattr("mpir.train.triples.read_triples", counted)
     for number in range(6):
         file.batch(number, 5, 1)
-    assert len(taken) == 30
+    assert len(used) == 30
 
 
 def test_ids_are_looked_up(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_they_train_by_every_loss_that_compares(
     tuner = FineTuner(settings, read_mixture(declare(mixture, losses=losses)), tmp_path / "run", device="cpu")
     tuner.run()
     log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
-    found = [entry["loss"] for entry in log if "loss" in entry]
-    assert len(found) == 6
-    assert found[-1] < found[0]
+    result = [entry["loss"] for entry in log if "loss" in entry]
+    assert len(result) == 6
+    assert result[-1] < result[0]
     assert [entry["dev"]["dense"] for entry in log if "dev" in entry][-1] == 1.0
 
 
@@ -174,8 +174,8 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     numbered(tmp_path / "t.tsv")
     listed = [{"file": "dev.jsonl", "epochs": 3}, {"triples": "t.tsv", "block": 5, "epochs": 2}]
     tasks = read_mixture(declare(mixture, losses=["in-batch"], train=listed))
-    whole = FineTuner(settings, tasks, tmp_path / "whole", device="cpu")
-    whole.run()
+    complete = FineTuner(settings, tasks, tmp_path / "whole", device="cpu")
+    complete.run()
     first = FineTuner(settings, tasks, tmp_path / "parts", device="cpu")
     step = first._train_step
 
@@ -189,9 +189,9 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
         first.run()
     second = FineTuner(settings, read_mixture(mixture), tmp_path / "parts", device="cpu")
     second.run()
-    assert second.step == whole.step == 3 + 2 * 6
-    for one, other in zip(whole.model.parameters(), second.model.parameters(), strict=True):
-        assert torch.equal(one, other)
+    assert second.step == complete.step == 3 + 2 * 6
+    for parameter, alternative in zip(complete.model.parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(parameter, alternative)
     numbered(tmp_path / "t.tsv", 22)
     with pytest.raises(ArtefactError, match="belongs to a run with other"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "parts", device="cpu").run()
@@ -202,15 +202,15 @@ def test_a_schedule_takes_rows_and_triples_in_turns(mixture: Path, tmp_path: Pat
     listed = [{"file": "dev.jsonl", "epochs": 4}, {"triples": "t.tsv", "epochs": 1.5}]
     tasks = read_mixture(declare(mixture, train=listed))
     batches = list(schedule(tasks, 8, 1))
-    kinds = [batch.rows[0].group == "q" for batch in batches]
-    assert (sum(kinds), len(kinds)) == (4, 4 + 9)
-    assert kinds != sorted(kinds) and kinds != sorted(kinds, reverse=True)
+    variants = [batch.rows[0].group == "q" for batch in batches]
+    assert (sum(variants), len(variants)) == (4, 4 + 9)
+    assert variants != sorted(variants) and variants != sorted(variants, reverse=True)
     assert list(schedule(tasks, 8, 1)) == batches != list(schedule(tasks, 8, 2))
     assert list(schedule(tasks, 8, 1, 5)) == batches[:5]
     longer = list(schedule(tasks, 8, 1, 30))
     assert (longer[:13], len(longer)) == (batches, 30)
-    seen = [name for batch in longer[:13] for name in names(batch.rows) if name != QUESTION]
-    assert sorted(seen[:23]) == sorted(f"q{i}" for i in range(23))
+    recorded = [name for batch in longer[:13] for name in names(batch.rows) if name != QUESTION]
+    assert sorted(recorded[:23]) == sorted(f"q{i}" for i in range(23))
     for steps in (0, 1, 5, 11, 13):
         assert schedule(tasks, 8, 1).rows_seen(steps)[0] == sum(len(batch.rows) for batch in batches[:steps])
 
@@ -231,8 +231,8 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
         )
         scores = (left[:1] @ right.T)[0] / 0.05
         expected = torch.stack([torch.logaddexp(scores[i], scores[2]) - scores[i] for i in (0, 1)]).mean()
-        found = tuner._loss(0, rows, tuner._compared(rows, tasks[0].pooling))
-    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+        result = tuner._loss(0, rows, tuner._compared(rows, tasks[0].pooling))
+    assert result.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize(

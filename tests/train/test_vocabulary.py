@@ -61,8 +61,8 @@ TEXTS = ["abc face", "face a bead", "fade"]
 def test_the_most_frequent_tokens_and_all_characters_stay(whole: Path, tmp_path: Path) -> None:
     # Characters of the texts: a to f, each alone and within a word; then face, twice there, and one of the others.
     share = keep_tokens(whole, tmp_path / "small", TEXTS, 5 + 12 + 2)
-    kept = json.loads((tmp_path / "small" / "tokenizer.json").read_text())["model"]["vocab"]
-    assert set(kept) == {*SPECIAL, *"abcdef", *(f"##{c}" for c in "abcdef"), "face", "abc"}
+    retained = json.loads((tmp_path / "small" / "tokenizer.json").read_text())["model"]["vocab"]
+    assert set(retained) == {*SPECIAL, *"abcdef", *(f"##{c}" for c in "abcdef"), "face", "abc"}
     assert share == 4 / 6  # abc, face twice and a, of six tokens
 
 

@@ -29,8 +29,8 @@ class Counting:
         for i, text in enumerate(texts):
             words = text.lower().replace(".", " ").split() or [""]
             for start in range(0, len(words), self.window):
-                part = words[start : start + self.window]
-                counts = np.array([part.count(word) for word in WORDS], np.float32)
+                section = words[start : start + self.window]
+                counts = np.array([section.count(word) for word in WORDS], np.float32)
                 rows.append(counts / max(1.0, float(np.linalg.norm(counts))))
                 owners.append(i)
         return np.array(rows, np.float32).reshape(-1, len(WORDS)), np.array(owners, np.int64)

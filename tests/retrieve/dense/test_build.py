@@ -50,8 +50,8 @@ def test_a_shard_that_was_damaged_since_the_interrupt_is_made_anew(
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
     vectors = tmp_path / "i.part/000000/vectors.npy"
-    whole = vectors.read_bytes()
-    vectors.write_bytes(whole[:-1] + b"?")
+    complete = vectors.read_bytes()
+    vectors.write_bytes(complete[:-1] + b"?")
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
     assert encoder.read == [document.text for document in documents if document.id != "d4"]
@@ -177,9 +177,9 @@ def test_too_few_vectors_for_a_kind_are_kept_for_another(
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, factory="IVF2,Flat")
     assert encoder.read == ["a"]  # which says how wide its vectors are
-    found = DenseIndex(tmp_path / "i", encoder, parameters="nprobe=2").search("gene")
+    result = DenseIndex(tmp_path / "i", encoder, parameters="nprobe=2").search("gene")
     build_dense(documents, tmp_path / "whole", encoder)
-    assert found == DenseIndex(tmp_path / "whole", encoder).search("gene")
+    assert result == DenseIndex(tmp_path / "whole", encoder).search("gene")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "whole"]
 
 
@@ -200,12 +200,12 @@ def test_an_index_is_kept_only_while_its_files_are_what_they_were(
 ) -> None:
     info = build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
     assert {"trained.faiss", "000000/index.faiss", "000002/documents.jsonl"} <= set(info.files)
-    kind = {"factory": "Flat", "sentences": False}
-    assert dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **kind)
+    variant = {"factory": "Flat", "sentences": False}
+    assert dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **variant)
     file = tmp_path / "i/000001/index.faiss"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-4] + b"\0\0\0\1")
-    assert not dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **kind)
+    complete = file.read_bytes()
+    file.write_bytes(complete[:-4] + b"\0\0\0\1")
+    assert not dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **variant)
     assert "i: is damaged (000001/index.faiss is not what it was when it was built); build it with" in caplog.text
 
 
@@ -226,7 +226,7 @@ def test_without_faiss(
 
 
 def test_an_id_that_comes_again_in_any_later_shard_is_named(encoder: Any, tmp_path: Path) -> None:
-    for again in range(13):
-        names = [f"d{number}" for number in range(13)] + [f"d{again}"]
-        with pytest.raises(RepeatedIdError, match=f"'d{again}' occurs more than once"):
+    for repeated in range(13):
+        names = [f"d{number}" for number in range(13)] + [f"d{repeated}"]
+        with pytest.raises(RepeatedIdError, match=f"'d{repeated}' occurs more than once"):
             build_dense([Document(name, "", "gene") for name in names], tmp_path / "i", encoder)

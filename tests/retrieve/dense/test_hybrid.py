@@ -45,21 +45,21 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[LuceneIndex, Dense
 
 def test_what_only_vectors_find_is_found_and_has_both_scores(stages: tuple[LuceneIndex, DenseIndex]) -> None:
     lexical, _ = stages
-    assert [one.id for one in lexical.search("heart attack")] == ["b", "a"]
+    assert [item.id for item in lexical.search("heart attack")] == ["b", "a"]
     for fusion in ("rrf", "sum"):
-        found = HybridRetriever(stages, fusion=fusion).search("heart attack", 3)
-        assert [one.id for one in found] == (["b", "a", "c"] if fusion == "rrf" else ["b", "c", "a"])
-        scores = {one.id: one.scores for one in found}
+        result = HybridRetriever(stages, fusion=fusion).search("heart attack", 3)
+        assert [item.id for item in result] == (["b", "a", "c"] if fusion == "rrf" else ["b", "c", "a"])
+        scores = {item.id: item.scores for item in result}
         assert scores["c"] == {"bm25": 0.0, "dense": 1.0}
         assert scores["b"] == {"bm25": lexical.search("heart attack")[0].score, "dense": 1.0}
-        assert next(one for one in found if one.id == "c").abstract == "infarction of the myocardium"
+        assert next(item for item in result if item.id == "c").abstract == "infarction of the myocardium"
 
 
 def test_reciprocal_ranks_by_hand(stages: tuple[LuceneIndex, DenseIndex]) -> None:
-    found = HybridRetriever(stages).search("heart attack", 4)
+    result = HybridRetriever(stages).search("heart attack", 4)
     # BM25: b, a; vectors: b and c tie, then a (0.5), then d (0)
     expected = {"b": 1 / 61 + 1 / 61, "a": 1 / 62 + 1 / 63, "c": 1 / 62, "d": 1 / 64}
-    assert {one.id: one.score for one in found} == pytest.approx(expected, abs=1e-9)
+    assert {item.id: item.score for item in result} == pytest.approx(expected, abs=1e-9)
     ranks = np.array([[1.0, 2.0], [math.inf, 1.0]])
     np.testing.assert_allclose(reciprocal_rank_fusion(ranks), [1 / 61 + 1 / 62, 1 / 61])
 
@@ -73,9 +73,9 @@ def test_scaled_sums_by_hand() -> None:
 
 def test_weights_choose_between_the_stages(stages: tuple[LuceneIndex, DenseIndex]) -> None:
     lexical, dense = stages
-    for weights, alone in (([1.0, 0.0], lexical), ([0.0, 1.0], dense)):
-        found = HybridRetriever(stages, fusion="sum", weights=weights).search("heart attack", 2)
-        assert [one.id for one in found] == [one.id for one in alone.search("heart attack", 2)]
+    for weights, single in (([1.0, 0.0], lexical), ([0.0, 1.0], dense)):
+        result = HybridRetriever(stages, fusion="sum", weights=weights).search("heart attack", 2)
+        assert [item.id for item in result] == [item.id for item in single.search("heart attack", 2)]
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "sum"])
@@ -106,34 +106,34 @@ def test_a_score_that_is_no_finite_number_names_the_first_stage(
 
 def test_all_are_retrievers(stages: tuple[LuceneIndex, DenseIndex]) -> None:
     hybrid = HybridRetriever(stages)
-    for one in (*stages, hybrid):
-        assert isinstance(one, Retriever)
-        assert len(one) == 4
-        assert one.document("d").abstract == "a gene in a cell"
-        assert one.search("…") == []
-        assert one.search_batch([]) == []
-        assert len(one.search("heart", 1000)) <= 4
-        np.testing.assert_array_equal(np.argsort(-one.scores_of("gene cell", ["a", "d"])), [1, 0])
+    for item in (*stages, hybrid):
+        assert isinstance(item, Retriever)
+        assert len(item) == 4
+        assert item.document("d").abstract == "a gene in a cell"
+        assert item.search("…") == []
+        assert item.search_batch([]) == []
+        assert len(item.search("heart", 1000)) <= 4
+        np.testing.assert_array_equal(np.argsort(-item.scores_of("gene cell", ["a", "d"])), [1, 0])
         with pytest.raises(InputError, match="k is 0"):
-            one.search("heart", 0)
+            item.search("heart", 0)
 
 
 def test_bm25_of_any_document_is_that_of_a_search(stages: tuple[LuceneIndex, DenseIndex]) -> None:
     lexical, _ = stages
-    found = {one.id: one.score for one in lexical.search("heart attack in a cell")}
-    expected = [found.get(name, 0.0) for name in ("d", "c", "b", "a", "nowhere")]
+    result = {item.id: item.score for item in lexical.search("heart attack in a cell")}
+    expected = [result.get(name, 0.0) for name in ("d", "c", "b", "a", "nowhere")]
     np.testing.assert_allclose(lexical.scores_of("heart attack in a cell", ["d", "c", "b", "a", "nowhere"]), expected)
     np.testing.assert_array_equal(lexical.scores_of("…", ["a", "b"]), [0.0, 0.0])
     assert lexical.scores_of("heart", []).shape == (0,)
 
 
 def test_both_scores_are_columns_of_the_blend(stages: tuple[LuceneIndex, DenseIndex], tiny_bundle: Path) -> None:
-    found = HybridRetriever(stages).search("heart attack", 3)
+    result = HybridRetriever(stages).search("heart attack", 3)
     reranker = Reranker(tiny_bundle, device="cpu")
-    ranking = reranker.rerank("heart attack", found)
-    assert {one.id: dict(one.scores) for one in ranking.documents} == {one.id: dict(one.scores) for one in found}
+    ranking = reranker.rerank("heart attack", result)
+    assert {item.id: dict(item.scores) for item in ranking.documents} == {item.id: dict(item.scores) for item in result}
     dense_only = stages[1].search("heart attack", 3)  # its score is not BM25's
-    scores = {one.id: one.scores for one in reranker.rerank("heart attack", dense_only).documents}
+    scores = {item.id: item.scores for item in reranker.rerank("heart attack", dense_only).documents}
     assert scores["c"]["bm25"] == 0.0
     assert scores["c"]["dense"] == 1.0
 

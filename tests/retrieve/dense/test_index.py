@@ -33,9 +33,9 @@ def test_the_nearest_are_found_and_ties_are_broken_by_id(
 ) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     with DenseIndex(tmp_path / "i", encoder) as index:
-        found = index.search("gene cell", 2)
+        result = index.search("gene cell", 2)
         texts = {"d0": "a gene in a cell", "d2": "A gene in a cell."}
-        assert found == [Document(name, "", text, score=1.0, scores={"dense": 1.0}) for name, text in texts.items()]
+        assert result == [Document(name, "", text, score=1.0, scores={"dense": 1.0}) for name, text in texts.items()]
         assert ids(index.search("gene cell", 1)) == ["d0"]
         everything = index.search("heart attack", 1000)
         assert ids(everything) == ["d1", "d0", "d2", "d3"]  # d4 has no word, so it has no vector
@@ -47,7 +47,7 @@ def test_a_query_without_words_finds_nothing(encoder: Any, documents: list[Docum
     build_dense(documents, tmp_path / "i", encoder)
     index = DenseIndex(tmp_path / "i", encoder)
     assert index.search("?! …") == []
-    assert [len(found) for found in index.search_batch(["", "gene", " "], 3)] == [0, 3, 0]
+    assert [len(result) for result in index.search_batch(["", "gene", " "], 3)] == [0, 3, 0]
     assert index.search_batch([]) == []
 
 
@@ -60,8 +60,11 @@ def test_a_long_document_is_as_near_as_its_nearest_passage(encoder: Any, tmp_pat
     assert index.search("risk")[0] == Document(
         "long", "", long.abstract, score=1.0, scores={"dense": 1.0}
     )  # its last passage is that word alone
-    found = index.search("heart attack heart gene")  # the query has two passages, too
-    assert [(one.id, one.score) for one in found] == [("long", 1.0), ("short", pytest.approx(np.sqrt(0.5), abs=1e-6))]
+    result = index.search("heart attack heart gene")  # the query has two passages, too
+    assert [(item.id, item.score) for item in result] == [
+        ("long", 1.0),
+        ("short", pytest.approx(np.sqrt(0.5), abs=1e-6)),
+    ]
 
 
 def naive(
@@ -94,10 +97,10 @@ def test_segments_and_passages_change_nothing(
     assert len(info.segments) == -(-len(passages) // size)
     assert (info.documents, info.vectors) == (len(passages), sum(passages))
     index = DenseIndex(folder / "i")
-    found = [[(one.id, one.score) for one in hits] for hits in index.search_vectors(queries, k)]
-    assert found == [naive(vectors, names, query, k) for query in queries]
-    alone = [[(one.id, one.score) for one in index.search_vectors(query[None], k)[0]] for query in queries]
-    assert alone == found
+    result = [[(item.id, item.score) for item in hits] for hits in index.search_vectors(queries, k)]
+    assert result == [naive(vectors, names, query, k) for query in queries]
+    single = [[(item.id, item.score) for item in index.search_vectors(query[None], k)[0]] for query in queries]
+    assert single == result
 
 
 @pytest.mark.parametrize("factory", ["Flat", "SQfp16", "SQ8", "IVF4,Flat", "HNSW8", "PQ4x4"])
@@ -110,12 +113,12 @@ def test_every_kind_of_index(tmp_path: Path, factory: str) -> None:
     info = from_vectors(tmp_path / "vectors.npy", names, tmp_path / "i", factory=factory, seed=3)
     assert (info.factory, info.seed, info.documents) == (factory, 3, 400)
     index = DenseIndex(tmp_path / "i", parameters="nprobe=4" if factory.startswith("IVF") else "")
-    found = index.search_vectors(vectors[:50], 10)
-    exact = [[names[i] for i in np.argsort(-(vectors @ one))[:10]] for one in vectors[:50]]
-    recall = np.mean([len(set(ids(hits)) & set(best)) / 10 for hits, best in zip(found, exact, strict=True)])
+    result = index.search_vectors(vectors[:50], 10)
+    exact = [[names[i] for i in np.argsort(-(vectors @ vector))[:10]] for vector in vectors[:50]]
+    recall = np.mean([len(set(ids(hits)) & set(best)) / 10 for hits, best in zip(result, exact, strict=True)])
     assert recall > (0.3 if factory.startswith("PQ") else 0.9)
     if factory in ("Flat", "IVF4,Flat"):
-        assert [ids(hits) for hits in found] == exact
+        assert [ids(hits) for hits in result] == exact
 
 
 def test_missing_neighbours_never_surface(tmp_path: Path) -> None:
@@ -127,7 +130,7 @@ def test_missing_neighbours_never_surface(tmp_path: Path) -> None:
     for hits in DenseIndex(tmp_path / "i").search_vectors(vectors[:20], 199):
         assert 0 < len(hits) < 199
         assert len(set(ids(hits))) == len(hits)
-        assert all(np.isfinite(one.score) for one in hits if one.score is not None)
+        assert all(np.isfinite(hit.score) for hit in hits if hit.score is not None)
 
 
 def test_an_index_without_hashes_is_read_as_before(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
@@ -190,17 +193,17 @@ def test_what_others_have_written_since_it_was_opened_is_kept(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
     build_dense(documents, tmp_path / "i", encoder)
-    one, other, reader = (DenseIndex(tmp_path / "i", encoder) for _ in range(3))
-    one.remove(["d0"])
-    other.remove(["d1"])
-    one.add([Document("x", "", "heart")])
-    other.add([Document("y", "", "heart blood")])
-    for opened in (other, DenseIndex(tmp_path / "i", encoder)):
+    first, second, reader = (DenseIndex(tmp_path / "i", encoder) for _ in range(3))
+    first.remove(["d0"])
+    second.remove(["d1"])
+    first.add([Document("x", "", "heart")])
+    second.add([Document("y", "", "heart blood")])
+    for opened in (second, DenseIndex(tmp_path / "i", encoder)):
         assert ids(opened.search("heart", 9)) == ["x", "y", "d2", "d3"]
         assert (len(opened), opened.info.segments) == (5, ("000000", "000001", "000002"))
     assert ids(reader.search("heart", 9)) == ["d1", "d0", "d2", "d3"]  # what it has opened
     with pytest.raises(InputError, match="'y' occurs more than once"):
-        one.add([Document("y", "", "gene")])
+        first.add([Document("y", "", "gene")])
     with pytest.raises(InputError, match="holds no document with id 'd1'"):
         reader.remove(["d1"])
     assert ids(reader.search("heart", 9)) == ["x", "y", "d2", "d3"]
@@ -220,8 +223,8 @@ def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: lis
     build_dense(documents, tmp_path / "i", encoder)
     index = DenseIndex(tmp_path / "i", encoder)
     encoder.read.clear()
-    found = index.scores_of("gene cell", ["d3", "d2", "nowhere", "d4", "d0"])
-    np.testing.assert_allclose(found, [0.0, 1.0, 0.0, 0.0, 1.0])
+    result = index.scores_of("gene cell", ["d3", "d2", "nowhere", "d4", "d0"])
+    np.testing.assert_allclose(result, [0.0, 1.0, 0.0, 0.0, 1.0])
     assert encoder.read == ["gene cell"]
 
 
@@ -245,8 +248,8 @@ def test_more_segments_than_files_may_be_open_at_first(
 ) -> None:
     resource = pytest.importorskip("resource")
     monkeypatch.setattr("mpir.retrieve.dense.shards.DOCUMENTS_PER_SHARD", 1)
-    many = [replace(document, id=f"{n}-{document.id}") for n in range(30) for document in documents]
-    build_dense(many, tmp_path / "i", encoder)
+    large = [replace(document, id=f"{n}-{document.id}") for n in range(30) for document in documents]
+    build_dense(large, tmp_path / "i", encoder)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
     try:
@@ -274,10 +277,10 @@ def test_a_system_that_allows_too_few_open_files_is_named(
 def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
-    found = index.sentences("blood", "d3")
-    assert (found[0][0].text, found[0][0].section) == ("Risk of blood.", "abstract")
-    assert found[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
-    assert [score for _, score in found[1:]] == [0.0, 0.0]
+    result = index.sentences("blood", "d3")
+    assert (result[0][0].text, result[0][0].section) == ("Risk of blood.", "abstract")
+    assert result[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
+    assert [score for _, score in result[1:]] == [0.0, 0.0]
     build_dense(documents, tmp_path / "bare", encoder)
     with pytest.raises(InputError, match="has no vectors of sentences; build it with sentences and texts"):
         DenseIndex(tmp_path / "bare", encoder).sentences("blood", "d3")
@@ -290,8 +293,8 @@ def test_a_long_sentence_is_as_near_as_its_nearest_passage(
     long = Document("long", "Heart attack", "gene gene cell heart attack heart blood risk trial risk")
     build_dense([long, Document("bare", "", "")], tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
-    found = index.sentences("risk", "long")
-    assert [(one.section, score) for one, score in found] == [("abstract", 1.0), ("title", 0.0)]
+    result = index.sentences("risk", "long")
+    assert [(item.section, score) for item, score in result] == [("abstract", 1.0), ("title", 0.0)]
     assert index.sentences("risk", "bare") == []
     (tmp_path / "i/000000/first_passage.npy").unlink()  # as older versions wrote it: a vector of each sentence
     manifest = read_json_with_checksum(tmp_path / "i/dense.json") | {"most_passages": 1}
@@ -342,9 +345,9 @@ def test_vectors_that_do_not_fit(encoder: Any, documents: list[Document], tmp_pa
 
 def test_an_index_of_another_encoder(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
-    other = type(encoder)(weights="two")
+    second = type(encoder)(weights="two")
     with pytest.raises(ArtefactError, match=r"made by another encoder .*model\.safetensors one, not .* two.; open it"):
-        DenseIndex(tmp_path / "i", other)
+        DenseIndex(tmp_path / "i", second)
 
 
 def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
@@ -352,14 +355,14 @@ def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_pat
         DenseIndex(tmp_path / "nowhere", encoder)
     build_dense(documents, tmp_path / "i", encoder)
     file = tmp_path / "i/000000/index.faiss"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:40])
+    complete = file.read_bytes()
+    file.write_bytes(complete[:40])
     with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has 40 bytes instead of \d+\); build"):
         DenseIndex(tmp_path / "i", encoder)
-    file.write_bytes(b"\0" * len(whole))
+    file.write_bytes(b"\0" * len(complete))
     with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss is not what it was when it was built"):
         DenseIndex(tmp_path / "i", encoder)
-    file.write_bytes(whole)
+    file.write_bytes(complete)
     (tmp_path / "i/000000/ids.npy").unlink()
     with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/ids\.npy is missing\); build"):
         DenseIndex(tmp_path / "i", encoder)
@@ -376,8 +379,8 @@ def test_a_file_that_changed_and_kept_its_size_is_one_sentence(
 ) -> None:
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
     changed = tmp_path / "i/000000" / file
-    whole = changed.read_bytes()
-    changed.write_bytes(whole[:kept] + b"\xff" * (len(whole) - kept))
+    complete = changed.read_bytes()
+    changed.write_bytes(complete[:kept] + b"\xff" * (len(complete) - kept))
     with pytest.raises(ArtefactError, match=rf"i: is damaged \(000000/{file} is not what it was when it was built\)"):
         read_everything(DenseIndex(tmp_path / "i", encoder))
 
@@ -448,9 +451,9 @@ def test_a_score_that_no_cosine_is_names_the_index(
 def test_vectors_that_are_of_any_length_have_scores_of_any_size(tmp_path: Path) -> None:
     vectors = np.diag([5.0, 1.0, 1.0]).astype(np.float32)
     from_vectors(vectors, list("abc"), tmp_path / "i")
-    assert [one.score for one in DenseIndex(tmp_path / "i").search_vectors(vectors[:1], 1)[0]] == [25.0]
+    assert [item.score for item in DenseIndex(tmp_path / "i").search_vectors(vectors[:1], 1)[0]] == [25.0]
     from_vectors(vectors, list("abc"), tmp_path / "j", encoder={"checkpoint": "dot"})
-    assert [one.score for one in DenseIndex(tmp_path / "j").search_vectors(vectors[:1], 1)[0]] == [25.0]
+    assert [item.score for item in DenseIndex(tmp_path / "j").search_vectors(vectors[:1], 1)[0]] == [25.0]
 
 
 @pytest.mark.parametrize("segments", [[], [1], "000000"])
