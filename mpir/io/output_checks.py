@@ -42,14 +42,14 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         OutputError: that is so.
     """
     sources = [(option, resolved(path)) for option, path in read if path]
-    taken: dict[Path, str] = {}
+    user_of: dict[Path, str] = {}
     for option, path in written:
         check_file(option, path)
         if path is None or not _is_kept(checked_path(path)):
             continue
         target = resolved(path)
         reader = next((name for name, source in sources if _is_within(target, source)), option)
-        if (user := taken.setdefault(target, reader)) != option:
+        if (user := user_of.setdefault(target, reader)) != option:
             raise OutputError(f"{path}: is {user}, too, which would be lost; give {option} another name.")
 
 

@@ -37,9 +37,9 @@ def check_sizes(config: Mapping[str, Any], checkpoint: str | Path) -> None:
     for inner in filter(lambda value: isinstance(value, dict), config.values()):
         check_sizes(inner, checkpoint)
     for name, limit in LIMITS.items():
-        size, least = config.get(name), int(name not in MAY_BE_ZERO)
-        if isinstance(size, str | int | float) and not (isinstance(size, int) and least <= size <= limit):
-            raise _config_error(checkpoint, name, size, f"a whole number from {least} to {limit}")
+        size, minimum = config.get(name), int(name not in MAY_BE_ZERO)
+        if isinstance(size, str | int | float) and not (isinstance(size, int) and minimum <= size <= limit):
+            raise _config_error(checkpoint, name, size, f"a whole number from {minimum} to {limit}")
     for name in EPSILONS:
         value = config.get(name, 1e-12)
         if not (isinstance(value, int | float) and 0 <= value < math.inf):

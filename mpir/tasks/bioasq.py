@@ -43,11 +43,15 @@ def systems(weights: Weights) -> list[System]:
     bare = replace(
         weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document", sentence_list_beta=None
     )
-    alone = [System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha]
+    single_columns = [
+        System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha
+    ]
     blank = replace(bare, alpha=dict.fromkeys(weights.alpha, 0.0), beta_sentences=0.0)
-    others = [name for name in weights.beta if name != BM25]
-    alone += [System(f"{name} alone", replace(blank, beta=_only(weights.beta, name))) for name in others]
-    return [System("BM25 alone"), *alone, System("blend", weights)]
+    document_columns = [name for name in weights.beta if name != BM25]
+    single_columns += [
+        System(f"{name} alone", replace(blank, beta=_only(weights.beta, name))) for name in document_columns
+    ]
+    return [System("BM25 alone"), *single_columns, System("blend", weights)]
 
 
 def added_up(weights: Weights) -> System | None:
@@ -82,8 +86,8 @@ def score_questions(
     """
     held = [_holds(journal, question) for question in questions]
     fresh = [question for question, known in zip(questions, held, strict=True) if not known]
-    found = (index.search(question.body, candidates) for question in fresh)
-    stream = reranker.stream_scored((question.body for question in fresh), found)
+    candidate_lists = (index.search(question.body, candidates) for question in fresh)
+    stream = reranker.stream_scored((question.body for question in fresh), candidate_lists)
     # Results come several at a time: the bar shows the last of them while the next are made, and an average rate.
     bar = tqdm(
         questions, desc="questions", unit="question", mininterval=0, miniters=1, smoothing=0, disable=not progress
@@ -108,13 +112,13 @@ def answer(
     """The question with the system's best documents, and the best sentences inside those documents, as snippets."""
     document_scores, sentence_scores = system.scores(scored)
     best = document_order(scored.columns, document_scores)[:documents]
-    place = np.full(len(document_scores), len(best))
-    place[best] = np.arange(len(best))
+    rank_of = np.full(len(document_scores), len(best))
+    rank_of[best] = np.arange(len(best))
     of = scored.columns.document_of
-    order = np.lexsort((np.arange(len(of)), place[of], -sentence_scores))
-    chosen = [scored.sentences[i] for i in order[place[of][order] < len(best)][:snippets]]
-    found = tuple(scored.documents[i].id for i in best)
-    return replace(question, documents=found, snippets=tuple(map(_snippet, chosen)))
+    order = np.lexsort((np.arange(len(of)), rank_of[of], -sentence_scores))
+    chosen = [scored.sentences[i] for i in order[rank_of[of][order] < len(best)][:snippets]]
+    document_ids = tuple(scored.documents[i].id for i in best)
+    return replace(question, documents=document_ids, snippets=tuple(map(_snippet, chosen)))
 
 
 def _snippet(sentence: Sentence) -> Snippet:

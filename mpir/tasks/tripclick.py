@@ -40,15 +40,17 @@ def read_group(folder: str | Path, name: str, split: str) -> Group:
     """
     root = Path(folder)
     topics = _first(root, name, [f"topics/topics.{name}.{split}.{form}" for form in ("txt", "tsv")])
-    judged = [f"qrels/qrels.{way}.{name}.{split}.txt" for way in (("dctr", "raw") if name == "head" else ("raw",))]
+    judged = [
+        f"qrels/qrels.{judgement}.{name}.{split}.txt" for judgement in (("dctr", "raw") if name == "head" else ("raw",))
+    ]
     queries, qrels = read_topics(topics), read_qrels(path := _first(root, name, judged))
     known = {query.id for query in queries}
-    kept = {query: grades for query, grades in qrels.items() if query in known}
-    if not kept:
+    judged_queries = {query: grades for query, grades in qrels.items() if query in known}
+    if not judged_queries:
         raise InputError(
             f"{path}: judges none of the {len(queries)} queries of {topics.name}; give those of one split."
         )
-    return Group(name, queries, kept)
+    return Group(name, queries, judged_queries)
 
 
 def read_groups(folder: str | Path, split: str) -> list[Group]:
@@ -73,15 +75,15 @@ def table(groups: Sequence[Group], systems: Mapping[str, Sequence[Run]]) -> str:
             list(evaluate_run(group.qrels, run, list(MEASURES)).values())
             for group, run in zip(groups, runs, strict=True)
         )
-        rows.append([name, *(f"{value:.3f}" for found in figures for value in found)])
+        rows.append([name, *(f"{value:.3f}" for group_figures in figures for value in group_figures)])
     header = ["", *(f"{group.name} {measure}" for group in groups for measure in MEASURES.values())]
     return tabulate(rows, header, tablefmt="github", disable_numparse=True)
 
 
 def means(groups: Sequence[Group], runs: Sequence[Run]) -> dict[str, float]:
     """The measures of SUMMARY for a system with one run for each group: the mean of the groups, which count alike."""
-    found = [evaluate_run(group.qrels, run, list(SUMMARY)) for group, run in zip(groups, runs, strict=True)]
-    return {measure: sum(one[measure] for one in found) / len(found) for measure in SUMMARY}
+    group_means = [evaluate_run(group.qrels, run, list(SUMMARY)) for group, run in zip(groups, runs, strict=True)]
+    return {measure: sum(measures[measure] for measures in group_means) / len(group_means) for measure in SUMMARY}
 
 
 def _first(root: Path, group: str, names: Sequence[str]) -> Path:
@@ -90,8 +92,8 @@ def _first(root: Path, group: str, names: Sequence[str]) -> Path:
         for path in (root / name, root / f"{name}.gz"):
             if path.is_file():
                 return path
-    others = ", ".join(Path(names[0]).name.replace(group, one) for one in GROUPS)
+    expected = ", ".join(Path(names[0]).name.replace(group, name_of_group) for name_of_group in GROUPS)
     raise InputError(
         f"{root / names[0]}: there is no such file{f', nor {names[1]}' if names[1:] else ''}; expected one for each "
-        f"group: {others}."
+        f"group: {expected}."
     )
