@@ -30,7 +30,9 @@ Call = Callable[[str, Sequence[Any]], None]
 
 def main() -> int:
     """Score and rerank in turns, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "bundles", type=text_path, nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first"
     )

@@ -22,7 +22,9 @@ PERSPECTIVES = ("relevance", "sts", "sia")
 
 def main() -> None:
     """Fill a cache in a temporary folder part by part, read it back, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=positive, default=100_000, help="default: 100,000")
     count = parser.parse_args().pairs
     pairs = [

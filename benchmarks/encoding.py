@@ -41,7 +41,9 @@ PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--checkpoint", type=text_path, required=True, help="a sentence encoder's folder or hub name")
     parser.add_argument("--documents", type=positive, default=200, help="(%(default)s)")

@@ -325,7 +325,9 @@ def stage_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     many: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--questions", default=[1, 10, 100], **many)

@@ -35,7 +35,9 @@ WIDTH = 300
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--bundle", type=text_path, default="default", help="whose encoder is used (%(default)s)")
     parser.add_argument("--documents", type=positive, default=100, help="for each question (%(default)s)")

@@ -43,7 +43,9 @@ Pairs = list[tuple[Question, Candidates]]
 
 def main() -> int:
     """Measure both, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=positive, default=500)
     parser.add_argument("--evaluations", type=positive, default=200, help="of the array objective")
     parser.add_argument("--one-by-one", type=positive, default=3, help="evaluations question by question")

@@ -46,7 +46,9 @@ def main(port: int, checkpoints: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("port", type=positive, metavar="PORT")
     parser.add_argument(
         "checkpoints", type=text_path, nargs="+", metavar="CHECKPOINT", help="a cross-encoder's folder or hub name"

@@ -51,7 +51,9 @@ HERE = Path(__file__).parent
 
 def main() -> int:
     """Measure and show; 0 is the exit status, 1 where a request failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bundle", type=text_path, default="default")
     parser.add_argument(
         "--data", type=file_path, help="folder of BioASQ and PubMed (default: the sample that ships with mpir)"

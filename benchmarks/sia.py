@@ -41,7 +41,9 @@ KEPT, BAND = 100, 200
 
 def main() -> int:
     """Make the rows, measure every size, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--qasc", type=file_path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
     parser.add_argument("--vectors", type=text_path, required=True, metavar="PATH", help="word vectors, for the swaps")
     parser.add_argument("--bundle", type=text_path, default="default", help="the models that score pairs (%(default)s)")

@@ -181,7 +181,9 @@ PREPARATION = (
 
 def main() -> int:
     """Run all scripts, or those that are named; 1 where one of them failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin so (default: all)")
     arguments = parser.parse_args()
     data = Path(os.environ["MPIR_DATA"]) if os.environ.get("MPIR_DATA") else None

@@ -54,7 +54,9 @@ RATIOS = {"sentence-transformers : mpir rerank": ("sentence-transformers", "mpir
 
 def main() -> int:
     """Read arguments, measure, show."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--documents", type=positive, default=5, help="documents to rank (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")

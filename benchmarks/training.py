@@ -39,7 +39,9 @@ PADDED_TOKENS = 1024
 
 def main() -> int:
     """Train in turns, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument(
         "--bundle", type=text_path, default="default", help="whose first checkpoint is trained (default: default)"

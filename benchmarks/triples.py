@@ -30,7 +30,9 @@ PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--triples", nargs="+", type=positive, default=[10_000, 100_000, 1_000_000], help="%(default)s")
     parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")

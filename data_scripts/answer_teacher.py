@@ -126,7 +126,9 @@ def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--encoder", type=text_path, required=True, help="makes the vectors: a folder or a hub name")
     parser.add_argument("--rows", type=file_path, nargs="+", default=[], metavar="FILE", help="training files to teach")

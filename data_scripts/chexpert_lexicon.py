@@ -16,7 +16,9 @@ from mpir.io.output_checks import check_files, check_replaceable_file
 
 def main() -> int:
     """Convert and say what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("phrases", type=file_path, metavar="FOLDER", help="with mention/*.txt and unmention/*.txt")
     parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
     arguments = parser.parse_args()

@@ -16,7 +16,9 @@ from mpir.cli.path_options import file_path, text_path
 
 def main() -> int:
     """Count, write, and say how many words there are."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--output", type=file_path, required=True, metavar="FILE", help="where the frequencies go")
     parser.add_argument("--least", type=int, default=3, help="documents that must have a word (%(default)s)")

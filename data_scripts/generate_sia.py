@@ -22,7 +22,9 @@ from mpir.validation import optional_whole_number
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    new = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    new = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     new.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the generation")
     new.add_argument(
         "--methods", default="", metavar="A,B", help="combined, partial, similar, swap, generated, graded, coverage"

@@ -49,7 +49,9 @@ SOURCES = ("bioasq/training.json", "pubmed/abstracts.jsonl")
 
 def main() -> int:
     """Score, choose, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--output", type=file_path, required=True, help="the training file to write")
     parser.add_argument("--perspective", default="relevance", help="whose scores count (%(default)s)")

@@ -234,7 +234,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main() -> int:
     """Read arguments and run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument(
         "--rows", type=file_path, required=True, help="the folder with in_document.train.jsonl and the question rows"

@@ -58,7 +58,9 @@ EDGE = 1e-6
 
 def main() -> int:
     """Read, score, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("rows", type=file_path, help="a training file: question, sentence and label on each line")
     parser.add_argument("--output", type=file_path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")

@@ -25,7 +25,9 @@ SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}
 
 def main() -> int:
     """Make the model, and say what it is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder, for the tokenizer"
     )

@@ -19,7 +19,9 @@ from mpir.cli.path_options import file_path
 
 def main() -> int:
     """Read, make, say where it is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("vectors", type=file_path, metavar="VECTORS", help="word2vec's format, or a folder with it")
     parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the checkpoint")
     parser.add_argument("--heads", type=int, default=10, help="of attention; a divisor of the width (%(default)s)")

@@ -18,7 +18,9 @@ from mpir.cli.path_options import file_path, text_path
 
 def main() -> int:
     """Train, save, and say how large the vocabulary is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder for the vectors")
     parser.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")

@@ -356,7 +356,9 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--data", type=file_path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa, medquad"
     )

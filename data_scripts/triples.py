@@ -71,7 +71,9 @@ Known = Callable[[Collection[str]], Collection[str]]
 
 def main(given: Sequence[str] | None = None) -> int:
     """Find candidates, sample, shuffle, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--index", type=text_path, metavar="DIR", help="candidates of a search, by --mode")
     source.add_argument("--run", type=file_path, metavar="FILE", help="candidates of a TREC run")

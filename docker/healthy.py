@@ -13,7 +13,7 @@ from pathlib import Path
 def port_of(command_line: bytes) -> int:
     """The port in the command line of a `mpir serve`, as /proc has it: words that end with a zero byte."""
     words = command_line.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
     parser.add_argument("--port", type=int, default=8000)
     return int(parser.parse_known_args(words[words.index("serve") + 1 :])[0].port)
 

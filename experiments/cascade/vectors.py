@@ -38,7 +38,9 @@ ALONE = "sentence only"
 
 def main() -> int:
     """Read vectors, simulate, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--corpus", type=text_path, nargs="+", required=True, help="the documents of its candidates")
     parser.add_argument(

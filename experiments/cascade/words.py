@@ -77,7 +77,9 @@ FIRST_PASSES: dict[str, Promise] = {
 
 def main() -> int:
     """Simulate, measure, choose, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")
     parser.add_argument("--weights", type=text_path, help="weights instead of the bundle's: a file, or equal")

@@ -55,7 +55,9 @@ Values = dict[str, npt.NDArray[np.float64]]
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
     )

@@ -67,7 +67,9 @@ GRIDS: dict[str, dict[str, Cell]] = {
 
 def main() -> int:
     """Read arguments, train, search, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_options(parser)
     parser.add_argument("--grids", nargs="+", choices=GRIDS, default=list(GRIDS), help="default: all")
     return guarded("grids", lambda: run(parser.parse_args()))

@@ -46,7 +46,9 @@ BATCH = 16
 
 def main() -> int:
     """Read arguments, train, index, search, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--msmarco", type=file_path, required=True, metavar="FOLDER", help="the collection's files")
     parser.add_argument(
         "--checkpoints", type=text_path, nargs="+", default=CHECKPOINTS, help="hub names or folders (the thesis's five)"

@@ -37,7 +37,9 @@ WAYS = ("the collection's", "the candidates'", "PubMed's")
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument(
         "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"

@@ -36,7 +36,9 @@ HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
 
 def main() -> int:
     """Read arguments, score, correlate, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--rows",
         type=file_path,

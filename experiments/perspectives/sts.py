@@ -25,7 +25,9 @@ Pairs = list[tuple[str, str]]
 
 def main() -> int:
     """Score both sets and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument(
         "--bundle", type=text_path, default="default", metavar="DIR|NAME", help="default: the one that ships"

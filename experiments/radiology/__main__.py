@@ -33,7 +33,9 @@ LEXICON = sample.SAMPLE / "chest-xray.tsv"
 
 def main() -> int:
     """Read the options and run a part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--data", type=file_path, help="folder with negex/ and openi/")
     parser.add_argument("--lexicon", type=file_path, default=LEXICON, help="findings and their phrases (the sample's)")

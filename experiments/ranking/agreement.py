@@ -45,7 +45,9 @@ Part = tuple[slice, list[str], I64, F64]
 
 def main() -> int:
     """Read, compute, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--scored", type=file_path, required=True, help="folder of `mpir score`, with the column agreement"
     )

@@ -31,7 +31,9 @@ SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
 
 def main() -> int:
     """Read arguments, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("first", type=file_path, help="what yardsticks.py wrote with --json")
     parser.add_argument("second", type=file_path, help="the same of another bundle")
     parser.add_argument("--systems", nargs="+", default=["relevance alone", "blend"], help="default: relevance, blend")

@@ -39,7 +39,9 @@ PLAIN, BLEND = "blend, deviation as it is", "blend"
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--free", type=file_path, required=True, help="the same, scored by the start encoder")
     parser.add_argument("--counts", nargs="+", type=positive, default=[3, 5, 10, 20, 30], metavar="N")

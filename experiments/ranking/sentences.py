@@ -48,7 +48,9 @@ BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
 
 def main() -> int:
     """Score, rank, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
     parser.add_argument("--words", action="store_true", help="relevant are whole words of 20 characters or more")

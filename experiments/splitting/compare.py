@@ -146,7 +146,9 @@ def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--group", default="dev", choices=("train", "dev"), help="questions of this split")
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each speed measurement")

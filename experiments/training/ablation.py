@@ -68,7 +68,9 @@ class Variant:
 
 def main() -> int:
     """Plan, train, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--checkpoint", type=text_path, help="encoder to start from (default: the mixture's)")
     parser.add_argument("--mixture", type=file_path, required=True, help="JSON file that says what trains what")
     parser.add_argument("--data", type=file_path, help="folder of the training files (default: the mixture's own)")

@@ -53,7 +53,9 @@ FITTED = ("weights", "relevance", "card")
 
 def main() -> int:
     """Read arguments, add, say where the result is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bundle", type=text_path, help="the bundle to start from: a folder, or a shipped one's name")
     parser.add_argument(
         "--encoder", type=text_path, required=True, help="a sentence encoder, or of --together a trained checkpoint"

@@ -28,7 +28,9 @@ from mpir.perspectives.bundle import BUNDLE, Bundle, open_bundle
 
 def main() -> int:
     """Read arguments, average, calibrate, say where the result is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bundles", type=text_path, nargs=2, help="a folder or a shipped bundle's name, twice")
     parser.add_argument("--share", type=float, default=0.5, help="of the second bundle, 0 to 1 (%(default)s)")
     parser.add_argument("--calibrate", type=file_path, required=True, metavar="FILE", help="rows with labels 0 and 1")

@@ -24,7 +24,9 @@ from mpir.io.write import check_folder
 
 def main() -> int:
     """Read arguments, shrink, say what is left."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkpoint", type=file_path, help="folder of a BERT-like encoder")
     parser.add_argument("--layers", type=int, required=True, help="so many of its layers")
     parser.add_argument("--tokens", type=int, required=True, help="so many of its tokens")

@@ -37,7 +37,9 @@ MEASURES = {"Judged@10": "J@10", "nDCG@10": "nDCG@10", "RR@10": "MRR@10", "R@100
 
 def main() -> int:
     """Read arguments, train, index, search, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_collection(parser)
     return guarded("tripclick_dense", lambda: run(parser.parse_args()))
 

@@ -39,7 +39,9 @@ from mpir.validation import optional_whole_number, real_number, whole_number
 
 def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--models", nargs="*", choices=list(NAMES), default=FOUR, help=f"default: {' '.join(FOUR)}")
     parser.add_argument("--also", nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
     add_collection(parser)

@@ -43,7 +43,9 @@ from mpir.validation import check_choice
 
 def main() -> int:
     """Read arguments and run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dev", type=file_path, required=True, help="scored questions to tune on")
     parser.add_argument("--test", type=file_path, help="scored questions to report")
     parser.add_argument("--free", type=file_path, nargs="+", required=True, help="both, scored by the start encoder")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mpir.errors import MpirError, OutputError, shortened
 from mpir.version import __version__
@@ -39,7 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages show the beginning of what was given, if that is long, and know of quotation marks."""
+    """A parser that takes no abbreviated option, shortens long values in messages, and knows of quotation marks."""
+
+    def __init__(self, *, allow_abbrev: bool = False, **settings: Any) -> None:
+        """Make the parser of a command. See `argparse.ArgumentParser`.
+
+        An abbreviation would change its meaning with the next option: `--model` was read as `--model-name`.
+        """
+        super().__init__(allow_abbrev=allow_abbrev, **settings)
 
     def error(self, message: str) -> NoReturn:
         """End with the message. See `argparse.ArgumentParser.error`."""

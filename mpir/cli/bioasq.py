@@ -99,11 +99,9 @@ def submitted_number(text: str) -> int:
 
 def main() -> int:
     """Run the job by itself, as ``python experiments/bioasq.py``; the exit status."""
-    from mpir.cli import guarded
+    from mpir.cli import Parser, guarded
 
-    parser = argparse.ArgumentParser(
-        description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     arguments = parser.parse_args()
     return guarded("bioasq", lambda: run(arguments))

@@ -13,7 +13,7 @@ URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 
 
 def evaluate(*arguments):
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     add_parser(parser.add_subparsers(required=True))
     parsed = parser.parse_args(["evaluate", *map(str, arguments)])
     return parsed.run(parsed)

@@ -28,7 +28,7 @@ with open(sys.argv[1], "w") as stream:
 
 
 def mpir(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     commands = parser.add_subparsers(required=True)
     index.add_parser(commands)
     search.add_parser(commands)
