@@ -115,6 +115,7 @@ def prepare(bundle: str, precision: str) -> Call:
             return
         for question, documents in given:
             reranker.rerank(question, documents)
+        reranker.close()  # the next round makes the documents' vectors anew
 
     return call
 

@@ -250,6 +250,7 @@ def mpir_call(bundle: str, device: str) -> Callable[[str, list[str]], None]:
 
     def call(query: str, texts: list[str]) -> None:
         assert len(reranker.rerank(query, texts).documents) == len(texts)
+        reranker.close()  # the next round makes the documents' vectors anew
 
     return call
 

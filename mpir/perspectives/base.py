@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from mpir.io.hash import fingerprint
 from mpir.perspectives.column import Column, Level, Role
 from mpir.text.types import Pair
 from mpir.types import F32, F64, I64, Bool, Float
+
+if TYPE_CHECKING:
+    from mpir.perspectives.cache import ScoreCache
 
 ENTRY_POINTS = "mpir.perspectives"
 
@@ -90,6 +93,12 @@ class Perspective(ABC):
             check_shape(self.name, scores, len(members))
             values[members] = scores
         return values, np.zeros(len(pairs), bool)
+
+    def score_with_cache(
+        self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
+    ) -> tuple[F64, Bool]:
+        """`score_pairs`, for a perspective that keeps something about single texts in the cache, such as vectors."""
+        return self.score_pairs(pairs, progress=progress)
 
     def explain(self, question: str, text: str) -> list[str]:
         """What the text's score rests on, in words, one thing at a time; nothing by default."""
@@ -172,13 +181,13 @@ def check_shape(name: str, values: F64, count: int) -> None:
         )
 
 
-def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "shared"]:
+def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "score_with_cache", "shared"]:
     """How a perspective wants to be asked: by what the most derived of its classes defines.
 
     So a subclass that answers `score` in a way of its own is never bypassed by what its base class does faster.
     """
     for base in type(perspective).__mro__:
-        for method in ("shared", "score_pairs", "score"):
+        for method in ("shared", "score_with_cache", "score_pairs", "score"):
             if method in vars(base) and base is not Perspective:
                 return "score_pairs" if method == "shared" and perspective.shared is None else method
     return "score"

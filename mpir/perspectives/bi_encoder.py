@@ -7,7 +7,7 @@ an `Encoder` that reads here, so both can be one model with one set of weights.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from mpir.models.pooling import MEAN, Pooling
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.normalization import COSINE, LOGIT, TOPS
+from mpir.perspectives.text_vectors import TextVectors
 from mpir.text.types import Pair
 from mpir.types import F32, F64, Bool
 from mpir.validation import check_choice
+
+if TYPE_CHECKING:
+    from mpir.perspectives.cache import ScoreCache
 
 SCALES = (COSINE, LOGIT, *TOPS)
 PAIRS_PER_PASS = 16_384
@@ -54,6 +58,7 @@ class BiEncoderPerspective(Perspective):
                 f"{format_value(scale)}."
             )
         self.name, self.encoder, self.scale = name, encoder, scale
+        self._vectors = TextVectors(encoder, self.pooling)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each sentence for the question: (N,) on this perspective's scale."""
@@ -61,8 +66,14 @@ class BiEncoderPerspective(Perspective):
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
+        return self.score_with_cache(pairs, None, progress=progress)
+
+    def score_with_cache(
+        self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
+    ) -> tuple[F64, Bool]:
+        """`score_pairs`, without reading texts whose vectors a cache holds; it keeps those of the others."""
         batches = [
-            self._cosines(pairs[start : start + PAIRS_PER_PASS], progress)
+            self._cosines(pairs[start : start + PAIRS_PER_PASS], cache, progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)
         ]
         cosines, in_passages = (
@@ -73,21 +84,22 @@ class BiEncoderPerspective(Perspective):
             values = TOPS[self.scale] * values.clip(0.0, 1.0)
         return values, np.asarray(in_passages, bool)
 
-    def _cosines(self, pairs: Sequence[Pair], progress: bool) -> tuple[F32, Bool]:
+    def _cosines(self, pairs: Sequence[Pair], cache: ScoreCache | None, progress: bool) -> tuple[F32, Bool]:
         """Cosines (N,), of a text in several passages the highest, and which have such a text."""
         number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-        vectors, text_of = self.encoder.vectors(list(number), pooling=self.pooling, progress=progress)
-        first, counts = np.searchsorted(text_of, range(len(number))), np.bincount(text_of, minlength=len(number))
+        passages = self._vectors.read(list(number), cache, progress=progress)
         left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
-        cosines = np.einsum("nw,nw->n", vectors[first[left]], vectors[first[right]])
-        in_passages = (counts[left] > 1) | (counts[right] > 1)
+        first = np.stack([vectors[0] for vectors in passages])
+        cosines = np.einsum("nw,nw->n", first[left], first[right])
+        is_long = np.array([len(vectors) > 1 for vectors in passages], bool)
+        in_passages = is_long[left] | is_long[right]
         for row in np.flatnonzero(in_passages):
-            left_vectors, right_vectors = (vectors[first[i] : first[i] + counts[i]] for i in (left[row], right[row]))
-            cosines[row] = (left_vectors @ right_vectors.T).max()
+            cosines[row] = (passages[left[row]] @ passages[right[row]].T).max()
         return cosines, in_passages
 
     def close(self) -> None:
-        """End the processes of the encoder's devices."""
+        """End the processes of the encoder's devices, and let go of the vectors."""
+        self._vectors.clear()
         self.encoder.close()
 
     @property

@@ -1,16 +1,13 @@
-"""Scores kept between runs: a folder that processes share, bounded in size, never trusted blindly."""
+"""Scores and vectors kept between runs: a folder that processes share, bounded in size, never trusted blindly."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sqlite3
-import struct
 import threading
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +17,18 @@ from filelock import FileLock
 from mpir.errors import OutputError
 from mpir.io.paths import checked_path
 from mpir.models.cancellation import raise_if_cancelled
+from mpir.perspectives.cache_records import (
+    FORMAT,
+    DamagedError,
+    pack_score,
+    pack_vectors,
+    score_keys,
+    unpack_score,
+    unpack_vectors,
+    vector_keys,
+)
 from mpir.text.types import Pair
-from mpir.types import F64, Bool
+from mpir.types import F32, F64, Bool
 from mpir.validation import whole_number
 from mpir.version import __version__
 
@@ -31,7 +38,6 @@ Result = TypeVar("Result")
 
 FILE, LOCK = "scores.sqlite", "scores.lock"
 OWN_TABLES = {"made_by", "scores"}
-FORMAT = 1
 LIMIT = 2**30
 SMALLEST = 2**16
 ROOM = 0.9
@@ -39,8 +45,8 @@ ROOM = 0.9
 KEYS_PER_QUERY = 500
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
-RECORD = struct.Struct("<d?I")
-"""A kept score: value, whether a model saw the pair shortened, and a checksum of both and the key."""
+LARGEST = 1 / 8
+"""Share of the limit that a single text's vectors may take: a book of them would drive out everything else."""
 TABLES = (
     "CREATE TABLE made_by (format INTEGER, mpir TEXT)",
     "CREATE TABLE scores (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record BLOB NOT NULL)",
@@ -49,12 +55,8 @@ _inherited: list[sqlite3.Connection | None] = []
 """Connections of a parent process: SQLite forbids a child to use or even close them."""
 
 
-class _DamagedError(Exception):
-    pass
-
-
 class ScoreCache:
-    """Scores by (perspective fingerprint, question, sentence), in an SQLite database inside a folder.
+    """Scores by (perspective fingerprint, question, sentence), and vectors by (model fingerprint, text), in SQLite.
 
     Any number of processes and threads may use one folder at once, and a kill at any moment loses at most what was
     being written. Texts are not stored, only digests. A database that another version of mpir made, or that is
@@ -65,7 +67,8 @@ class ScoreCache:
     def __init__(self, folder: str | Path, *, limit: int = LIMIT) -> None:
         """Open the cache of a folder, which is made if it is not there.
 
-        `limit` bounds the database in bytes (a score takes about 80); what was written longest ago makes room.
+        `limit` bounds the database in bytes (a score takes about 80, a vector of 384 numbers about 1,600); what was
+        written longest ago makes room.
 
         Raises:
             InputError: a limit that is too small to hold anything.
@@ -92,8 +95,8 @@ class ScoreCache:
 
     def look_up(self, fingerprint: str, pairs: Sequence[Pair]) -> tuple[F64, Bool, Bool]:
         """Scores (N,) of a perspective for pairs, the flags `in_passages` (N,), and which of them (N,) were found."""
-        keys = list(_keys(fingerprint, pairs))
-        records = self._do(lambda database: _read(database, keys)) or {}
+        keys = list(score_keys(fingerprint, pairs))
+        records = self._do(lambda database: _read(database, keys, unpack_score)) or {}
         is_cached = np.array([key in records for key in keys], bool)
         values, in_passages = np.zeros(len(keys)), np.zeros(len(keys), bool)
         for row in np.flatnonzero(is_cached):
@@ -111,7 +114,21 @@ class ScoreCache:
     ) -> None:
         """Keep the scores (N,) of a perspective for pairs, and the flags `in_passages` (N,), in one transaction."""
         scores = zip(values.tolist(), in_passages.tolist(), strict=True)
-        rows = [(key, _record(key, *score)) for key, score in zip(_keys(fingerprint, pairs), scores, strict=True)]
+        keys = score_keys(fingerprint, pairs)
+        rows = [(key, pack_score(key, *score)) for key, score in zip(keys, scores, strict=True)]
+        self._do(lambda database: self._write(database, rows))
+
+    def look_up_vectors(self, fingerprint: str, texts: Sequence[str]) -> dict[str, F32]:
+        """Vectors (R, W) of the passages of those texts that a model's vectors are kept of, by text."""
+        keys = vector_keys(fingerprint, texts)
+        records = self._do(lambda database: _read(database, keys, unpack_vectors)) or {}
+        return {text: records[key] for text, key in zip(texts, keys, strict=True) if key in records}
+
+    def keep_vectors(self, fingerprint: str, vectors: Mapping[str, F32]) -> None:
+        """Keep a model's vectors (R, W) of texts, in one transaction; none that would take much of the limit."""
+        keys = vector_keys(fingerprint, list(vectors))
+        rows = [(key, pack_vectors(key, passages)) for key, passages in zip(keys, vectors.values(), strict=True)]
+        rows = [row for row in rows if len(row[1]) <= LARGEST * self.limit]
         self._do(lambda database: self._write(database, rows))
 
     def close(self) -> None:
@@ -127,7 +144,7 @@ class ScoreCache:
             try:
                 try:
                     return job(self._connection())
-                except (sqlite3.Error, _DamagedError) as error:
+                except (sqlite3.Error, DamagedError) as error:
                     _raise_unless_damaged(error)
                     self._leave()  # another process may have found the same, and made the database anew by now
                     return self._sound(lambda: job(self._connection()))
@@ -141,7 +158,7 @@ class ScoreCache:
         with self._file_lock:
             try:
                 return job()
-            except (sqlite3.Error, _DamagedError) as error:
+            except (sqlite3.Error, DamagedError) as error:
                 _raise_unless_damaged(error)
                 log.warning("%s: the score cache is damaged (%s) and is made anew", self.folder, error)
                 self._leave()
@@ -231,38 +248,17 @@ def _make_room(database: sqlite3.Connection, size: int) -> None:
         database.execute("DELETE FROM scores WHERE number <= ?", (first + (last - first) // 8,))
 
 
-def _keys(fingerprint: str, pairs: Sequence[Pair]) -> Iterator[bytes]:
-    """A key of 16 bytes for each pair; the question's digest comes first, so that its sentences lie together."""
-    start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
-    for question, sentence in pairs:
-        query_bytes = question.encode(errors="surrogatepass")
-        digest = start.copy()
-        digest.update(b"%d " % len(query_bytes) + query_bytes + sentence.encode(errors="surrogatepass"))
-        yield blake2b(query_bytes, digest_size=4).digest() + digest.digest()
-
-
-def _record(key: bytes, value: float, in_passages: bool) -> bytes:
-    checksum = zlib.crc32(key + RECORD.pack(value, in_passages, 0))
-    return RECORD.pack(value, in_passages, checksum)
-
-
-def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bool]]:
+def _read(
+    database: sqlite3.Connection, keys: Sequence[bytes], unpack: Callable[[bytes, object], Result]
+) -> dict[bytes, Result]:
     records = {}
     for start in range(0, len(keys), KEYS_PER_QUERY):
         raise_if_cancelled()
         batch = keys[start : start + KEYS_PER_QUERY]
         placeholders = ",".join("?" * len(batch))
         for key, record in database.execute(f"SELECT key, record FROM scores WHERE key IN ({placeholders})", batch):
-            records[key] = _score(key, record)
+            records[key] = unpack(key, record)
     return records
-
-
-def _score(key: bytes, record: object) -> tuple[float, bool]:
-    if isinstance(record, bytes) and len(record) == RECORD.size:
-        value, in_passages, _ = RECORD.unpack(record)
-        if _record(key, value, in_passages) == record:
-            return value, in_passages
-    raise _DamagedError("a score fails its checksum")
 
 
 def _raise_unless_damaged(error: Exception) -> None:

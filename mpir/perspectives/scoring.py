@@ -78,6 +78,7 @@ class _Table:
 
     perspectives: Sequence[Perspective]
     pairs: Sequence[Pair]
+    cache: ScoreCache | None
     caches: Sequence[tuple[ScoreCache, str] | None]
     values: F64
     in_passages: Bool
@@ -94,6 +95,7 @@ class _Table:
         table = cls(
             perspectives=perspectives,
             pairs=pairs,
+            cache=cache,
             caches=caches,
             values=np.zeros(shape),
             in_passages=np.zeros(shape, bool),
@@ -118,13 +120,19 @@ class _Table:
                 outputs = outputs or shared.outputs(pairs, progress=progress)
                 values, in_passages = perspective.read(outputs[0]), outputs[1]
             else:
-                ask = Perspective.score_pairs if method == "score" else type(perspective).score_pairs
-                values, in_passages = _two(perspective, ask(perspective, pairs, progress=progress))
+                values, in_passages = _two(perspective, self._ask(perspective, method, pairs, progress))
             values, in_passages = as_numbers(perspective.name, values), np.asarray(in_passages)
             _check(perspective, values, in_passages, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if cache_entry := self.caches[column]:
                 cache_entry[0].keep(cache_entry[1], pairs, values, in_passages)
+
+    def _ask(self, perspective: Perspective, method: str, pairs: Sequence[Pair], progress: bool) -> object:
+        """What a perspective that shares no model gives for pairs."""
+        if method == "score_with_cache":
+            return perspective.score_with_cache(pairs, self.cache, progress=progress)
+        ask = Perspective.score_pairs if method == "score" else type(perspective).score_pairs
+        return ask(perspective, pairs, progress=progress)
 
 
 def _two(perspective: Perspective, result: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -292,3 +293,42 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
         ScoreCache(tmp_path)
     with sqlite3.connect(tmp_path / "scores.sqlite") as repeated:
         assert repeated.execute("SELECT * FROM patients").fetchall() == [("a",)]
+
+
+VECTORS = {"a gene": np.array([[0.5, -0.25]], np.float32), "": np.array([[1, 2], [3, 4]], np.float32)}
+
+
+def test_vectors_come_back_bit_for_bit_beside_scores(cache: ScoreCache) -> None:
+    cache.keep_vectors("v", VECTORS)
+    cache.close()
+    repeated = ScoreCache(cache.folder)
+    vectors = repeated.look_up_vectors("v", ["", "the heart", "a gene"])
+    assert {text: array.tolist() for text, array in vectors.items()} == {t: a.tolist() for t, a in VECTORS.items()}
+    assert holds(repeated)
+    assert repeated.look_up_vectors("other model", list(VECTORS)) == {}
+
+
+def test_vectors_share_the_limit_and_a_book_is_not_kept(tmp_path: Path) -> None:
+    cache = ScoreCache(tmp_path, limit=4 * SMALLEST)
+    for number in range(40):
+        cache.keep_vectors("v", {f"{number} {i}": np.ones((1, 384), np.float32) for i in range(10)})
+        cache.keep("f", of_part(number), np.ones(200), np.zeros(200, bool))
+        assert file_size(tmp_path) <= 4 * SMALLEST
+    assert len(cache.look_up_vectors("v", [f"39 {i}" for i in range(10)])) == 10
+    assert not cache.look_up_vectors("v", [f"0 {i}" for i in range(10)])
+    cache.keep_vectors("v", {"book": np.ones((100, 384), np.float32), "short": np.ones((1, 384), np.float32)})
+    assert cache.look_up_vectors("v", ["book", "short"]).keys() == {"short"}
+
+
+@pytest.mark.parametrize("content", [b"", b"x", struct.pack("<II", 0, 0), struct.pack("<IIf", 1, 0, 2.0)])
+def test_a_damaged_vector_makes_the_cache_anew(
+    cache: ScoreCache, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.keep_vectors("v", VECTORS)
+    cache.close()
+    with closing(sqlite3.connect(cache.folder / FILE)) as database, database:
+        database.execute("UPDATE scores SET record = ? WHERE length(record) > 13", (content,))
+    assert ScoreCache(cache.folder).look_up_vectors("v", list(VECTORS)) == {}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{cache.folder}: the score cache is damaged (a vector fails its checksum) and is made anew"
+    ]

@@ -1,0 +1,61 @@
+"""Vectors of texts, each read once: by this process's last calls, or by a cache that runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mpir.io.hash import fingerprint
+from mpir.models.lazy import EncoderLike
+from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.perspectives.lru_cache import LruCache
+from mpir.types import F32
+
+if TYPE_CHECKING:
+    from mpir.perspectives.cache import ScoreCache
+
+BYTES = 2**26
+"""What texts and their vectors may take in memory: some 20,000 abstracts at 384 numbers."""
+
+
+class TextVectors:
+    """The vectors that an encoder makes of texts by a pooling, for many threads.
+
+    What vectors depend on (weights, settings, length, number format, pooling) is part of the cache's key, so vectors
+    of one number format are never read by another.
+    """
+
+    def __init__(self, encoder: EncoderLike, pooling: Pooling) -> None:
+        """Read texts by an encoder and a pooling."""
+        self.encoder, self.pooling = encoder, pooling
+        self._recent: LruCache[F32] = LruCache(_bytes, BYTES)
+
+    def read(self, texts: Sequence[str], cache: ScoreCache | None, *, progress: bool = False) -> list[F32]:
+        """Vectors (R, W) of the passages of each text. Raises what the encoder raises."""
+        vectors = self._recent.look_up(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        key = fingerprint(PooledEncoder(self.encoder, self.pooling).identity) if cache and missing else ""
+        kept = cache.look_up_vectors(key, missing) if cache and missing else {}
+        fresh = self._encode([text for text in missing if text not in kept], progress)
+        if cache and fresh:
+            cache.keep_vectors(key, fresh)
+        self._recent.store(kept | fresh)
+        vectors |= kept | fresh
+        return [vectors[text] for text in texts]
+
+    def _encode(self, texts: Sequence[str], progress: bool) -> dict[str, F32]:
+        if not texts:
+            return {}
+        vectors, text_of = self.encoder.vectors(texts, pooling=self.pooling, progress=progress)
+        passages = np.split(vectors, np.flatnonzero(np.diff(text_of)) + 1)
+        return {text: rows.copy() for text, rows in zip(texts, passages, strict=True)}  # else one keeps all in memory
+
+    def clear(self) -> None:
+        """Let go of the vectors in memory."""
+        self._recent.clear()
+
+
+def _bytes(text: str, vectors: F32) -> int:
+    return len(text) + vectors.nbytes
