@@ -37,7 +37,7 @@ LONGEST_WORD = 64
 ADJACENT_ONLY = {"free", "non"}
 """Triggers that speak only of the word beside them: "pain free", but not "pain, free T4"."""
 _JOINED = re.compile(r"(?<=\w-)\w+|\w+(?=-\w)")
-_LINE = re.compile(r"\s*(?P<phrase>\S.*?)\s*\t\s*\[?(?P<kind>\w+)\]?\s*")
+_TYPE = re.compile(r"\s*+\[?+(\w++)\]?+\s*+")
 
 
 class Verdict(NamedTuple):
@@ -162,12 +162,13 @@ def _read(path: Path) -> Iterable[tuple[str, TriggerType]]:
     for number, line in read_lines(path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        location, match = place_of(path, number), _LINE.fullmatch(line)
-        if match is None:
+        location, (phrase, _, last) = place_of(path, number), line.strip().rpartition("\t")
+        match = _TYPE.fullmatch(last)
+        if match is None or not phrase:
             raise InputError(
                 f"{location}: found {format_value(line)}; expected a trigger, a tab and its kind, such as [PREN]."
             )
-        yield match["phrase"], _check(match["phrase"], match["kind"], location)
+        yield phrase.strip(), _check(phrase.strip(), match[1], location)
 
 
 def _check(phrase: str, trigger_type: str, location: str) -> TriggerType:

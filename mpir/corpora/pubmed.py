@@ -2,7 +2,7 @@
 
 A record that appears again replaces the earlier one, and a deleted one is gone. To know that without a second reading
 and without a table of all records, files are read from the last to the first: whatever is met first is the latest.
-Memory holds one file's documents (NLM's have at most 30,000) and one byte for each PMID, some 45 MB for all of PubMed.
+Memory holds one file's documents (NLM's have at most 30,000) and one byte for each PMID, some 60 MB for all of PubMed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
 _OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
 """NLM's names: baseline and updates of a year are numbered through, whatever folders they are in."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_PAGE = 1 << 12
+_PAGE = 1 << 8
 _Key = tuple[int, int]  # PMID, version
 _PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages that are made when first needed
 

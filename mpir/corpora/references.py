@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
 from mpir.corpora.identifiers import names_of
 from mpir.corpora.placeholders import says_nothing
 from mpir.errors import InputError
-from mpir.io.read import read_lines
+from mpir.io.limits import limit_bytes, too_large
+from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
 
 REFERENCES = tuple(f"{name}{packed}" for name in ("*.nbib", "*.ris", "pubmed-*.txt") for packed in ("", ".gz"))
@@ -66,23 +67,33 @@ def read_references(path: str | Path) -> Iterator[Document]:
 
 def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
     """The line on which each reference begins, and its values by their tags."""
-    begin, fields, values = 0, _Fields(list), list[str]()
+    size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
+    begin, fields, values = 0, defaultdict[str, list[list[str]]](list), list[list[str]]()
     for number, line in read_lines(path, old_ends=True):
+        size += len(line)
+        if size > longest:
+            raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
         tagged = _TAGGED.match(line)
         if not tagged or (_FIRST[1] in fields and _is_text(tagged[1])):
             if values and line.strip():
-                values[-1] = f"{values[-1]} {line.strip()}".lstrip()
+                values[-1].append(line.strip())
             continue
         tag, value = tagged.groups()
         if tag in (*_FIRST, _LAST):
             if fields:
-                yield begin, fields
-            begin, fields, values = number, _Fields(list), []
+                yield begin, _joined(fields)
+            begin, size, fields, values = number, 0, defaultdict(list), []
         if fields or tag in _FIRST:
             values = fields[tag]
-            values.append(value.strip())
+            values.append([value.strip()])
     if fields:
-        yield begin, fields
+        yield begin, _joined(fields)
+
+
+def _joined(fields: Mapping[str, Iterable[Sequence[str]]]) -> _Fields:
+    """The values by their tags, each with the lines that continue it."""
+    joined = {tag: [" ".join(lines).strip() for lines in values] for tag, values in fields.items()}
+    return _Fields(list, joined)
 
 
 def _is_text(tag: str) -> bool:

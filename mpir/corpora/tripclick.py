@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mpir.errors import InputError, format_value, shortened
+from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import read_lines
 from mpir.text.types import Document, Question
 
@@ -30,10 +31,8 @@ DOCUMENTS = tuple(
 )
 """How files of documents are called; in a folder, these are a corpus."""
 SEPARATOR = "<eot>"
-_DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL)
-_FIELD = {name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("TITLE", "TEXT")}
-_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)")
-_TITLE = re.compile(r"<title>\s*(.*?)\s*(?=</?\w+>|$)", re.DOTALL)
+_NUMBER = re.compile(r"\s*+(?:Number:)?+\s*+([^\s<]++)")
+_NEXT_TAG = re.compile(r"</?\w{1,40}>")
 
 
 class Tuple(NamedTuple):
@@ -62,11 +61,10 @@ def read_documents(path: str | Path) -> Iterator[Document]:
             yield _document(identity, title if separator else "", body if separator else title, location)
         return
     for location, block in _blocks(path, "<DOC>", "</DOC>"):
-        docno = _DOCNO.search(block)
-        if not docno or not docno[1]:
+        docno, title, text = (_field(block, name) for name in ("DOCNO", "TITLE", "TEXT"))
+        if not docno.strip():
             raise InputError(f"{location}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
-        title, text = (match[1] if (match := _FIELD[name].search(block)) else "" for name in ("TITLE", "TEXT"))
-        yield _document(docno[1], title, text, location)
+        yield _document(docno.strip(), title, text, location)
 
 
 def read_topics(path: str | Path) -> list[Question]:
@@ -110,14 +108,21 @@ def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
             yield location, identity.strip(), text.strip()
         return
     for location, block in _blocks(path, "<top>", "</top>"):
-        number, title = _NUMBER.search(block), _TITLE.search(block)
-        yield location, number[1] if number else "", " ".join(title[1].split()) if title else ""
+        number = _NUMBER.match(block.partition("<num>")[2])
+        title = _NEXT_TAG.split(block.partition("<title>")[2], maxsplit=1)[0]
+        yield location, number[1] if number else "", " ".join(title.split())
+
+
+def _field(block: str, name: str) -> str:
+    """What stands between the first of a tag's openings and its end; nothing where either is missing."""
+    text, closing, _ = block.partition(f"<{name}>")[2].partition(f"</{name}>")
+    return text if closing else ""
 
 
 def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
     """The place of each block's first line, and all that stands between `begin` and `end`."""
     held: list[str] = []
-    location = ""
+    location, size, longest = "", 0, limit_bytes("MPIR_MAX_RECORD_MB")
     for number, line in read_lines(path):
         remainder = line
         while remainder:
@@ -127,10 +132,13 @@ def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]
                 continue
             inside, opening, after = remainder.partition(end)
             held.append(inside)
+            size += len(inside)
+            if size > longest:
+                raise too_large(location, f"what {begin} opens", "MPIR_MAX_RECORD_MB")
             remainder = after if opening else ""
             if opening:
                 yield location, "\n".join(held)
-                held, location = [], ""
+                held, location, size = [], "", 0
     if location:
         raise InputError(f"{location}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
 

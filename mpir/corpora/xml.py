@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias, cast
 from xml.etree import ElementTree as ET
 
 from mpir.errors import InputError, shortened
+from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import open_bytes
 
+_PullParser: TypeAlias = "ET.XMLPullParser[Any]"
+_BLOCK = 2**16
+_DEEPEST = 200
+"""Elements inside each other; JATS has some 30. Time would grow with the square of what is nested more deeply."""
 _WHITE = re.compile(r"[ \t\r\n]+")
 
 
@@ -17,11 +24,12 @@ def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str
     """Stream the outermost elements of these names, the root among them; each is dropped once the next is asked for.
 
     Raises:
-        InputError: the root has another name, the XML is malformed (line and column are named), or the file cannot be
-            read or decoded.
+        InputError: the root has another name, the XML is malformed (line and column are named), an element and what
+            stands before it are longer than ``MPIR_MAX_RECORD_MB``, or the file cannot be read or decoded.
     """
+    parser = _Parser(path)
     root, outer = None, 0
-    for event, element in _events(path):
+    for event, element in parser.events():
         if root is None:
             root = _checked(element, path, roots)
         if element.tag in tags:
@@ -29,11 +37,12 @@ def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str
             if event == "end" and outer == 0:
                 yield element
                 root.clear()
+                parser.size = 0
 
 
 def root_tag(path: str | Path, roots: Collection[str]) -> str:
     """The name of the root element, which is one of these. Raises InputError as `read_elements` does."""
-    _, root = next(_events(path))
+    _, root = next(_Parser(path).events())
     return _checked(root, path, roots).tag
 
 
@@ -53,21 +62,49 @@ def _checked(root: ET.Element, path: str | Path, roots: Collection[str]) -> ET.E
     return root
 
 
-def _events(path: str | Path) -> Iterator[tuple[str, ET.Element]]:
-    with open_bytes(path) as stream:
-        try:
-            for event, element in ET.iterparse(stream, events=("start", "end")):
-                if element.tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
-                    element.tag = element.tag.partition("}")[2]
-                yield event, element
-        except ET.ParseError as error:
-            line, column = error.position
-            reason = str(error).split(":")[0]
-            remedy = "write the character itself" if "entity" in reason else "fetch the file again"
-            raise InputError(
-                f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); {remedy}."
-            ) from error
-        except InputError:
-            raise
-        except (LookupError, ValueError) as error:  # what expat says of an encoding that it cannot read
-            raise InputError(f"{path}: the XML cannot be decoded ({error}); convert the file to UTF-8.") from error
+class _Parser:
+    """The events of a file, read block by block; `size` counts the bytes since its reader set it to 0."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self.size, self._depth = path, 0, 0
+        self._longest = limit_bytes("MPIR_MAX_RECORD_MB")
+
+    def events(self) -> Iterator[tuple[str, ET.Element]]:
+        """Yield the start and end of each element. Raises InputError as `read_elements`."""
+        with open_bytes(self._path) as stream, _parse_errors(self._path):
+            parser: _PullParser = ET.XMLPullParser(("start", "end"))
+            while block := stream.read(_BLOCK):
+                self.size += len(block)
+                parser.feed(block)
+                yield from self._parsed(parser)
+                if self.size > self._longest:
+                    raise too_large(str(self._path), "a record of the XML", "MPIR_MAX_RECORD_MB")
+            parser.close()
+            yield from self._parsed(parser)
+
+    def _parsed(self, parser: _PullParser) -> Iterator[tuple[str, ET.Element]]:
+        for event, element in cast("Iterator[tuple[str, ET.Element]]", parser.read_events()):
+            self._depth += 1 if event == "start" else -1
+            if self._depth > _DEEPEST:
+                message = (
+                    f"{self._path}: the XML's elements are nested more than {_DEEPEST} deep; fetch the file again."
+                )
+                raise InputError(message)
+            if element.tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
+                element.tag = element.tag.partition("}")[2]
+            yield event, element
+
+
+@contextmanager
+def _parse_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except ET.ParseError as error:
+        line, column = error.position
+        reason = str(error).split(":")[0]
+        remedy = "write the character itself" if "entity" in reason else "fetch the file again"
+        raise InputError(f"{path}: malformed XML at line {line}, column {column + 1} ({reason}); {remedy}.") from error
+    except InputError:
+        raise
+    except (LookupError, ValueError) as error:  # what expat says of an encoding that it cannot read
+        raise InputError(f"{path}: the XML cannot be decoded ({error}); convert the file to UTF-8.") from error

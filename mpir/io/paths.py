@@ -41,6 +41,21 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.realpath(path_text(path)))
 
 
+def path_inside(folder: Path, name: str) -> Path:
+    """Return the path of a file that a manifest in `folder` names, which is in that folder.
+
+    Links may lead to other files of the folder, or to the blobs of the hub's cache, where its snapshots have theirs.
+
+    Raises:
+        InputError: the name or a link leads out of the folder, or it is nothing that a file can be called.
+    """
+    path = checked_path(folder / name)
+    homes = (resolved(folder), resolved(folder.parent.parent / "blobs"))
+    if Path(name).is_absolute() or ".." in Path(name).parts or not any(map(resolved(path).is_relative_to, homes)):
+        raise InputError(f"{folder}: the file {format_value(name)} leads out of the folder; only files in it are read.")
+    return path
+
+
 def _fault(text: str) -> str:
     if not text:
         return "is empty; give one"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -12,10 +14,12 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from mpir.errors import InputError, shortened
+from mpir.io.limits import Expanded, check_readable, limit_bytes, too_large
 from mpir.io.paths import checked_path, path_text
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
+_BLOCK = 2**20
 
 
 @contextmanager
@@ -23,7 +27,8 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes: plain, gzip-compressed (by suffix or content), or standard input (``-``).
 
     Raises:
-        InputError: the file is missing, is a folder, or its compressed data is truncated or damaged.
+        InputError: the file is missing, is a folder, a device or a named pipe, or its compressed data is truncated,
+            damaged or out of proportion (``MPIR_MAX_EXPANSION``).
     """
     try:
         if str(path) == STDIN:
@@ -31,9 +36,11 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
                 raise InputError("standard input is closed; pipe something in.")
             yield sys.stdin.buffer
             return
-        with open(path_text(path), "rb") as stream:
+        name = path_text(path)
+        check_readable(name, os.stat(name).st_mode)  # noqa: PTH116  (a text)
+        with open(name, "rb") as stream:
             compressed = stream.peek(2).startswith(GZIP)  # whatever the name says
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
+            yield _expanded(stream, str(path)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             f"{path}: the gzip data is truncated or damaged ({error}); fetch or compress the file again."
@@ -43,6 +50,10 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             f"{shortened(str(path), 200)}: cannot be read ({error.strerror or error}); check the path and its "
             "permissions."
         ) from error
+
+
+def _expanded(stream: IO[bytes], name: str) -> IO[bytes]:
+    return io.BufferedReader(Expanded(cast("IO[bytes]", gzip.GzipFile(fileobj=stream)), stream, name), _BLOCK)
 
 
 def found_file(path: str | Path) -> Path | None:
@@ -77,16 +88,29 @@ def read_lines(path: str | Path, *, old_ends: bool = False) -> Iterator[tuple[in
     """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
 
     Args:
-        old_ends: a carriage return alone ends a line, too, as in what spreadsheets save as "CSV (Macintosh)"; lines
-            that end in no other way are in memory together.
+        old_ends: a carriage return alone ends a line, too, as in what spreadsheets save as "CSV (Macintosh)".
 
     Raises:
-        InputError: unreadable, damaged, or not UTF-8 (the line is named).
+        InputError: unreadable, damaged, not UTF-8, or a line beyond ``MPIR_MAX_RECORD_MB`` (the line is named).
     """
+    longest = limit_bytes("MPIR_MAX_RECORD_MB")
     with open_bytes(path) as stream:
-        lines = (old_line for line in stream for old_line in line.splitlines()) if old_ends else stream
+        lines = _split_lines(stream, longest) if old_ends else iter(lambda: stream.readline(longest + 1), b"")
         for number, line in enumerate(lines, 1):
+            if len(line) > longest:
+                raise too_large(place_of(path, number), "the line", "MPIR_MAX_RECORD_MB")
             yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
+
+
+def _split_lines(stream: IO[bytes], longest: int) -> Iterator[bytes]:
+    """The lines of a stream with any of the three line ends; one that is too long comes as far as it was read."""
+    held = b""
+    while block := stream.read(_BLOCK):
+        *lines, held = (held + block).splitlines(keepends=True)
+        if held.endswith(b"\n") or len(held) > longest:  # after a carriage return, a line feed may follow
+            lines, held = [*lines, held], b""
+        yield from lines
+    yield from held.splitlines()
 
 
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -118,11 +142,23 @@ def read_json(path: str | Path) -> dict[str, Any]:
     """Read a file that holds one JSON object.
 
     Raises:
-        InputError: unreadable, not UTF-8, not JSON (line and column are named), or not an object.
+        InputError: unreadable, too large, not UTF-8, not JSON (line and column are named), or not an object.
     """
+    return parse_object(_decode(read_bytes(path), str(path)), str(path))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a whole file, decompressed.
+
+    Raises:
+        InputError: it cannot be read, or is larger than ``MPIR_MAX_FILE_MB``.
+    """
+    largest = limit_bytes("MPIR_MAX_FILE_MB")
     with open_bytes(path) as stream:
-        content = stream.read()
-    return parse_object(_decode(content, str(path)), str(path))
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise too_large(str(path), "the file", "MPIR_MAX_FILE_MB")
+    return content
 
 
 def _decode(content: bytes, location: str) -> str:

@@ -29,7 +29,8 @@ from mpir.errors import ArtefactError, InputError, MpirError, OutputError, forma
 from mpir.io.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
 from mpir.io.folder_format import FolderFormat
 from mpir.io.hash import sha256
-from mpir.io.read import found_file, read_json
+from mpir.io.paths import path_inside
+from mpir.io.read import found_file, read_bytes, read_json
 from mpir.perspectives.base import Loading, Perspective, build
 from mpir.perspectives.column import Column, Level, role_of
 from mpir.version import __version__
@@ -140,15 +141,17 @@ def open_bundle(which: str | Path = "default") -> Bundle:
         )
     _check_form(manifest, manifest_path)
     for name, expected in (manifest.get("files") or {}).items():
-        _check_file(folder / name, expected, manifest_path)
-    weights, card, relevance = (manifest.get(key) for key in ("weights", "card", "relevance"))
+        _check_file(path_inside(folder, name), expected, manifest_path)
+    weights, card, relevance = (
+        path_inside(folder, manifest[key]) if manifest.get(key) else None for key in ("weights", "card", "relevance")
+    )
     return Bundle(
         name=str(manifest.get("name", folder.name)),
         manifest_path=manifest_path,
         manifest=manifest,
-        weights=read_json_with_checksum(folder / weights) if weights else {},
-        card=_read_card(folder / card) if card else "",
-        relevance=read_json_with_checksum(folder / relevance) if relevance else {},
+        weights=read_json_with_checksum(weights) if weights else {},
+        card=_read_card(card) if card else "",
+        relevance=read_json_with_checksum(relevance) if relevance else {},
     )
 
 
@@ -223,8 +226,8 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
 
 def _read_card(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bytes(path).decode("utf-8")
+    except (InputError, UnicodeDecodeError) as error:
         raise ArtefactError(f"{path}: the model card cannot be read ({error}); restore the bundle.") from error
 
 

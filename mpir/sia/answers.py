@@ -18,7 +18,7 @@ from mpir.text.terms import terms
 Answer = tuple[tuple[str, ...], ...]
 """The items of an answer, each with its synonyms."""
 
-_PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
+_PARENTHESIS = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _ENUMERATION = re.compile(r",(?! and\b)|;|\band\b|\bor\b")
 _GREEK = re.compile(r"[\u03b1-\u03c9\u0391-\u03a1\u03a3-\u03a9]")
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5}

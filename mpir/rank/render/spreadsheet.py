@@ -13,7 +13,7 @@ from mpir.text.normalise import without_surrogates
 
 _NAMES = ("pmid", "doi")
 """What documents of references and tables bring along beside their ids."""
-_FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d+\.?\d*\s*(?:;|$))))""")
+_FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d++\.?+\d*+\s*+(?:;|$))))""")
 """Where a cell begins that is no number, and that spreadsheets compute: they show "-Omics" as #NAME?, and would do what
 a stranger's title tells them to. An apostrophe before it, as OWASP recommends, leaves it a text. Where numbers have a
 decimal comma, semicolons separate cells, even in the middle of a text; and some programs read full-width signs, too."""

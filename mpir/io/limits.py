@@ -1,0 +1,86 @@
+"""How much of a file is held in memory at a time, so that a damaged or hostile file cannot fill it.
+
+Every limit is far above what collections have (a full paper is under 5 MB, and texts compress to a tenth), and an
+environment variable raises it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from typing import IO, TYPE_CHECKING, Literal
+
+from mpir.errors import InputError, format_value
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Limit = Literal["MPIR_MAX_RECORD_MB", "MPIR_MAX_FILE_MB", "MPIR_MAX_EXPANSION"]
+_DEFAULTS: dict[Limit, int] = {"MPIR_MAX_RECORD_MB": 32, "MPIR_MAX_FILE_MB": 1024, "MPIR_MAX_EXPANSION": 200}
+_EXPANSION_FREE = 2**26
+"""Bytes that any compressed file may expand to, whatever its ratio."""
+
+
+def limit(name: Limit) -> int:
+    """Return a limit: megabytes of a line or record, or of a file that is read whole; or how far files may expand.
+
+    Raises:
+        InputError: the environment variable of this name is no whole number from 1 to 1,000,000.
+    """
+    text = os.environ.get(name) or str(_DEFAULTS[name])
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
+        message = f"the environment variable {name} is {format_value(text)}; expected a whole number up to 1000000."
+        raise InputError(message)
+    return int(text)
+
+
+def limit_bytes(name: Limit) -> int:
+    """Return a limit that is counted in megabytes, in bytes."""
+    return limit(name) * 10**6
+
+
+def too_large(location: str, content: str, name: Limit) -> InputError:
+    """Return the error for `content` (such as "the line") at a location that goes beyond a limit."""
+    return InputError(
+        f"{location}: {content} is longer than {limit(name)} MB; the file may be damaged, or set {name} to a larger "
+        "number."
+    )
+
+
+def check_readable(path: str, mode: int) -> None:
+    """Refuse what has no end or may never begin: devices, and named pipes; a shell's ``<(…)`` is read.
+
+    Raises:
+        InputError: the file of this mode (`os.stat`) is a device, a socket, or a named pipe in a folder.
+    """
+    of_shell = path.startswith(("/dev/fd/", "/proc/")) or path in ("/dev/stdin", os.devnull)
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or of_shell):
+        message = f"{path}: this is a device or a pipe, not a file; to read from a pipe, give - (standard input)."
+        raise InputError(message)
+
+
+class Expanded(io.RawIOBase):
+    """The decompressed bytes of a stream, refused once they are out of proportion to the compressed ones."""
+
+    def __init__(self, expanded: IO[bytes], compressed: IO[bytes], name: str) -> None:
+        """Count what is read from `expanded` against the position of `compressed`; `name` begins an error."""
+        self._expanded, self._compressed, self._name = expanded, compressed, name
+        self._count, self._ratio = 0, limit("MPIR_MAX_EXPANSION")
+
+    def readable(self) -> bool:
+        """Bytes can be read, which is all that this stream does."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read into the buffer. Raises InputError where the content is more than the ratio allows."""
+        view = memoryview(buffer)
+        content = self._expanded.read(len(view))
+        view[: len(content)] = content
+        self._count += len(content)
+        if self._count > max(_EXPANSION_FREE, self._ratio * self._compressed.tell()):
+            raise InputError(
+                f"{self._name}: the compressed data expands to more than {self._ratio} times its size; the file may be "
+                "made to fill the memory, or set MPIR_MAX_EXPANSION to a larger number."
+            )
+        return len(content)
