@@ -50,6 +50,7 @@ from mpir.evaluate.bioasq import question_measures
 from mpir.io.hash import fingerprint
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
+from mpir.rank.cutoffs import TEN_EACH, Cutoffs
 from mpir.rank.reranker import Reranker
 from mpir.retrieve.memory import MemoryIndex
 from mpir.tasks.bioasq import System, answer, systems
@@ -239,6 +240,7 @@ class Fixed:
     name: str
     documents: npt.NDArray[np.float64]
     sentences: npt.NDArray[np.float64]
+    cutoffs: Cutoffs = TEN_EACH
 
     def scores(self, scored: Candidates) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The scores."""

@@ -20,6 +20,7 @@ from mpir.errors import InputError, format_names, format_value
 if TYPE_CHECKING:
     from mpir.io.journal import Journal
     from mpir.perspectives import ScoreCache
+    from mpir.rank.cutoffs import Cutoff
     from mpir.rank.reranker import Reranker
     from mpir.retrieve import Retriever
     from mpir.tasks.submission import Answers
@@ -32,6 +33,10 @@ Without --questions, the sample that ships with mpir is run and measured against
 candidates, the bundle's perspectives score every sentence of them, and the blend orders documents and sentences.
 """
 EPILOG = """\
+Since round 9, snippets are ranked by their mean F, so a submission is cut by score: --documents and --snippets say how,
+else the weights do, if `mpir tune` found cut-offs (--version 9; others submit ten each). At least one document and one
+snippet are submitted for every question that finds any.
+
 The scores of every finished question are written to OUTPUT.scores.jsonl: an interrupted run goes on from there, and
 other weights are tried in seconds.
 
@@ -78,8 +83,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--gold", type=file_path, metavar="FILE", help="gold answers to measure against")
     add("--version", type=int, default=9, help="of the official measures; 9 is for BioASQ 9 and later (%(default)s)")
     add("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
-    add("--documents", type=submitted_number, default=10, help="documents to submit (%(default)s)")
-    add("--snippets", type=submitted_number, default=10, help="snippets to submit (%(default)s)")
+    forms = "a number, or thresholds such as share=0.6,minimum=2,maximum=8"
+    default = "as tuned for --version 9, else 10"
+    add("--documents", type=cutoff, metavar="CUTOFF", help=f"documents to submit: {forms} (default: {default})")
+    add("--snippets", type=cutoff, metavar="CUTOFF", help=f"snippets to submit, in the same forms (default: {default})")
     add_first_stage_options(parser, "--first-stage")
     add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
     add("--quiet", action="store_true", help="no progress bar")
@@ -87,14 +94,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
-def submitted_number(text: str) -> int:
-    """A number of documents or snippets that Phase A accepts, for argparse."""
-    from mpir.corpora.bioasq import LIMIT
+def cutoff(text: str) -> Cutoff:
+    """A cut-off of documents or snippets, for argparse."""
+    from mpir.rank.cutoffs import parse_cutoff
 
-    number = positive(text)
-    if number > LIMIT:
-        raise argparse.ArgumentTypeError(f"{number} is too large; Phase A takes at most {LIMIT}")
-    return number
+    try:
+        return parse_cutoff(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def main() -> int:
@@ -110,13 +117,15 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
     from mpir.corpora import read_questions, validate_submission, write_run, write_submission
-    from mpir.tasks.submission import answer_questions, compared_systems
+    from mpir.tasks.submission import answer_questions, compared_systems, cutoffs_for
 
     _check_paths(arguments)
     questions = read_questions(arguments.questions)
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
-    compared = compared_systems(reranker.weights, measured=gold is not None)
+    levels = {"documents": arguments.documents, "snippets": arguments.snippets}
+    cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
+    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
     with closing(_open_index(arguments)) as index:
         started = time.perf_counter()
         answers = answer_questions(
@@ -126,8 +135,6 @@ def run(arguments: argparse.Namespace) -> int:
             journal=_open_journal(arguments, index, reranker),
             compared=compared,
             candidates=arguments.candidates,
-            documents=arguments.documents,
-            snippets=arguments.snippets,
             progress=_shows_progress(arguments),
         )
         seconds = time.perf_counter() - started
@@ -236,6 +243,11 @@ def _report(arguments: argparse.Namespace, answers: Answers, seconds: float, cac
     if without_documents := [question.id for question in answered if not question.documents]:
         names = format_names(map(format_value, without_documents))
         print(f"Nothing was found for {len(without_documents)} of them, which have no documents: {names}.")
+    for level, unreached in answers.unreached.items():
+        print(
+            f"Too few {level} reached the cut-off for {len(unreached)} of them; the best are submitted all the "
+            "same, as many as its minimum says."
+        )
     print(f"{seconds / max(1, len(answered)):.2f} s a question, {memory:.1f} GiB of memory at most.")
     if cache and cache.hits:
         print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")

@@ -82,9 +82,10 @@ class Relevance:
 def fingerprint_of(weights: Weights) -> str:
     """What a blended score depends on: the weights that are not 0, and how they are read.
 
-    The weights of sentence lists are left out: the maps are for scores of documents.
+    The weights of sentence lists are left out, since the maps are for scores of documents, and so are cut-offs.
     """
-    values = {name: value for name, value in weights.to_dict().items() if name not in ("made_by", "sentence_list_beta")}
+    unused = ("made_by", "sentence_list_beta", "cutoffs")
+    values = {name: value for name, value in weights.to_dict().items() if name not in unused}
     used = {
         half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
     }

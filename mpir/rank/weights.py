@@ -13,6 +13,7 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.io.checksum import verify_checksum, write_json_with_checksum
 from mpir.io.read import found_file, read_json
 from mpir.rank.columns import Layout
+from mpir.rank.cutoffs import Cutoffs
 from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
@@ -43,6 +44,8 @@ class Weights:
     that it names, the others as in `beta`. Such a list has no context, and ordering columns count as evidence. None:
     such lists are blended like any other.
 
+    `cutoffs` say how many documents and snippets a submission takes by these scores (rank/cutoffs.py); None: ten each.
+
     `made_by` records how the values were made and takes no part in equality. Weights are immutable and hashable.
 
     Raises:
@@ -60,6 +63,7 @@ class Weights:
     context: str = "bm25"
     normalise: Normalise = "none"
     sentence_list_beta: Mapping[str, float] | None = None
+    cutoffs: Cutoffs | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +72,7 @@ class Weights:
             ("beta", Mapping),
             ("w", Iterable),
             ("sentence_list_beta", Mapping | None),
+            ("cutoffs", Cutoffs | Mapping | None),
             ("made_by", Mapping),
         )
         for name, expected in types:
@@ -78,6 +83,8 @@ class Weights:
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, MappingProxyType(dict(value)))
         object.__setattr__(self, "w", tuple(self.w))
+        if isinstance(self.cutoffs, Mapping):
+            object.__setattr__(self, "cutoffs", Cutoffs.from_dict(self.cutoffs))
         for name in ("perspectives", "derived"):
             if not isinstance(value := self.made_by.get(name, {}), Mapping):
                 raise InputError(f"weights: made_by has {name} {format_value(value)}; expected an object.")
@@ -91,7 +98,7 @@ class Weights:
 
     def __hash__(self) -> int:
         halves = (self.alpha, self.beta, self.sentence_list_beta or {})
-        scalars = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise)
+        scalars = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise, self.cutoffs)
         return hash((*(frozenset(half.items()) for half in halves), *scalars))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,8 +196,12 @@ class Weights:
         return weights
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary; `from_dict` gives the same weights back."""
+        """A JSON-able dictionary; `from_dict` gives the same weights back. Cut-offs that are None are left out."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.cutoffs is None:
+            del values["cutoffs"]
+        else:
+            values["cutoffs"] = self.cutoffs.to_dict()
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
 
     @classmethod

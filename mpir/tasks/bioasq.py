@@ -11,20 +11,25 @@ from tqdm import tqdm
 from mpir.io.journal import Journal
 from mpir.rank.blend import blend_queries, document_order
 from mpir.rank.candidates import Candidates, is_record_of
+from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.rank.prepare import BM25
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
 from mpir.text import Question, Sentence, Snippet
-from mpir.types import Float
+from mpir.types import I64, Float
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to order the documents and sentences of a scored question. Without weights it is BM25 alone."""
+    """A way to order the documents and sentences of a scored question, and to cut both lists.
+
+    Without weights it is BM25 alone. `cutoffs` are in scores of these weights, without probabilities.
+    """
 
     name: str
     weights: Weights | None = None
+    cutoffs: Cutoffs = TEN_EACH
 
     def scores(self, scored: Candidates) -> tuple[Float, Float]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
@@ -106,19 +111,51 @@ def _holds(journal: Journal, question: Question) -> bool:
     return question.id in journal.records and is_record_of(journal.records[question.id], question.body)
 
 
-def answer(
-    question: Question, scored: Candidates, system: System, *, documents: int = 10, snippets: int = 10
-) -> Question:
-    """The question with the system's best documents, and the best sentences inside those documents, as snippets."""
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The rows of a question's submitted documents and sentences, best first.
+
+    `unreached` names the levels where fewer candidates reached the cut-off than its minimum, which were added.
+    """
+
+    documents: I64
+    sentences: I64
+    unreached: tuple[str, ...] = ()
+
+
+def select(scored: Candidates, system: System) -> Selection:
+    """The system's best documents, and the best sentences inside those documents, as far as its cut-offs let them."""
     document_scores, sentence_scores = system.scores(scored)
-    best = document_order(scored.columns, document_scores)[:documents]
+    ranked = document_order(scored.columns, document_scores)
+    best, reached_documents = _cut(ranked, document_scores, system.cutoffs.documents)
     rank_of = np.full(len(document_scores), len(best))
     rank_of[best] = np.arange(len(best))
     of = scored.columns.document_of
     order = np.lexsort((np.arange(len(of)), rank_of[of], -sentence_scores))
-    chosen = [scored.sentences[i] for i in order[rank_of[of][order] < len(best)][:snippets]]
-    document_ids = tuple(scored.documents[i].id for i in best)
-    return replace(question, documents=document_ids, snippets=tuple(map(_snippet, chosen)))
+    inside = order[rank_of[of][order] < len(best)]
+    rows, reached_snippets = _cut(inside, sentence_scores, system.cutoffs.snippets)
+    reached = {"documents": reached_documents, "snippets": reached_snippets}
+    return Selection(best, rows, tuple(level for level, is_reached in reached.items() if not is_reached))
+
+
+def answer(question: Question, scored: Candidates, system: System) -> Question:
+    """The question with the documents and snippets that the system submits."""
+    return answer_with(question, scored, select(scored, system))
+
+
+def answer_with(question: Question, scored: Candidates, selection: Selection) -> Question:
+    """The question with the selected documents and snippets."""
+    documents = tuple(scored.documents[row].id for row in selection.documents)
+    snippets = tuple(_snippet(scored.sentences[row]) for row in selection.sentences)
+    return replace(question, documents=documents, snippets=snippets)
+
+
+def _cut(order: I64, scores: Float, cutoff: Cutoff) -> tuple[I64, bool]:
+    """Return the ranked candidates that are submitted, and whether as many as must be reached the thresholds."""
+    ranked = np.asarray(scores, np.float64)[order][None]
+    lowest = ranked[:, -1] if len(order) else np.zeros(1)
+    passing, submitted = (count.sum() for count in (cutoff.passing(ranked, lowest), cutoff.submitted(ranked, lowest)))
+    return order[:submitted], bool(passing >= min(cutoff.minimum, len(order)))
 
 
 def _snippet(sentence: Sentence) -> Snippet:

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mpir.evaluate import evaluate
 from mpir.io.journal import Journal
+from mpir.rank.calibration import Relevance
 from mpir.rank.candidates import Candidates
+from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
-from mpir.tasks.bioasq import System, added_up, answer, score_questions, systems
+from mpir.tasks.bioasq import System, added_up, answer, answer_with, score_questions, select, systems
 from mpir.text import Question
 
 HEADS = ("", "documents MAP", "F1", "GMAP", "snippets MAP", "F1", "GMAP")
 """The columns of `measured_rows`."""
 BLEND = "blend"
+FIRST_ROUND_BY_F1 = 9
+"""From this round on, and this version of the measures, snippets are ranked by mean F, which wants a cut-off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answered questions by system, and the blend's scores of all candidates by question and document."""
+    """The answered questions by system, and the blend's scores of all candidates by question and document.
+
+    `unreached` has, by level, the questions for which too few candidates reached the blend's cut-off.
+    """
 
     submissions: dict[str, list[Question]]
     run: dict[str, dict[str, float]] = field(default_factory=dict)
+    unreached: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def submission(self) -> list[Question]:
@@ -32,13 +40,23 @@ class Answers:
         return self.submissions[BLEND]
 
 
-def compared_systems(weights: Weights, *, measured: bool) -> list[System]:
-    """The blend, last; where it is measured, every column alone before it, and the sum of the document columns."""
+def compared_systems(weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH) -> list[System]:
+    """The blend, last, with its cut-offs; where it is measured, the systems to compare it with before it.
+
+    These are every column alone, the sum of the document columns and, if the cut-offs have thresholds, the blend
+    without them. They submit the cut-offs' maximum for every question.
+    """
+    blend = System(BLEND, weights, cutoffs)
     if not measured:
-        return [System(BLEND, weights)]
-    *columns, blend = systems(weights)
+        return [blend]
+    uncut = Cutoffs(
+        documents=Cutoff(maximum=cutoffs.documents.maximum), snippets=Cutoff(maximum=cutoffs.snippets.maximum)
+    )
+    *columns, _ = systems(weights)
     untrained = added_up(weights)
-    return [*columns, *([untrained] if untrained else []), blend]
+    compared = [*columns, *([untrained] if untrained else [])]
+    compared += [System(f"{BLEND}, no cut-off", weights)] if cutoffs != uncut else []
+    return [*(replace(system, cutoffs=uncut) for system in compared), blend]
 
 
 def answer_questions(
@@ -49,19 +67,41 @@ def answer_questions(
     journal: Journal,
     compared: Sequence[System],
     candidates: int = 100,
-    documents: int = 10,
-    snippets: int = 10,
     progress: bool = False,
 ) -> Answers:
     """Retrieve, score and answer every question by every system, of which the blend is the last."""
     answers = Answers({system.name: [] for system in compared})
     scored_questions = score_questions(questions, index, reranker, journal, candidates=candidates, progress=progress)
     for question, scored in scored_questions:
-        for system in compared:
-            answered = answer(question, scored, system, documents=documents, snippets=snippets)
-            answers.submissions[system.name].append(answered)
+        for system in compared[:-1]:
+            answers.submissions[system.name].append(answer(question, scored, system))
+        selection = select(scored, compared[-1])
+        answers.submission.append(answer_with(question, scored, selection))
+        for level in selection.unreached:
+            answers.unreached.setdefault(level, []).append(question.id)
         answers.run[question.id] = _document_scores(scored, compared[-1])
     return answers
+
+
+def cutoffs_for(
+    weights: Weights,
+    relevance: Relevance,
+    *,
+    version: int,
+    documents: Cutoff | None = None,
+    snippets: Cutoff | None = None,
+) -> Cutoffs:
+    """The cut-offs of a submission: the caller's by level, else those of the weights, else ten each.
+
+    Those of the weights are used for version 9 of the measures and later only. `relevance` maps probabilities.
+
+    Raises:
+        InputError: a cut-off by probability, and maps that were not fitted to the weights.
+    """
+    tuned = weights.cutoffs if version >= FIRST_ROUND_BY_F1 else None
+    cutoffs = tuned or TEN_EACH
+    cutoffs = replace(cutoffs, documents=documents or cutoffs.documents, snippets=snippets or cutoffs.snippets)
+    return cutoffs.resolved(relevance)
 
 
 def _document_scores(scored: Candidates, system: System) -> dict[str, float]:

@@ -156,6 +156,27 @@ def test_other_weights_need_no_scoring_but_other_candidates_do(
     assert Words.calls == 6
 
 
+def test_cut_offs_of_the_weights_are_for_version_nine(
+    run: Callable[..., int], job: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = {"alpha": {"words": 1.0}, "alpha_context": 0.0, "beta": {"bm25": 0.0}}
+    weights["cutoffs"] = {"documents": {"share": 0.9}, "snippets": {"score": 9.0}}
+    (tmp_path / "weights.json").write_text(json.dumps(weights))
+
+    def counts(**options: Any) -> list[list[int]]:
+        assert run(weights=tmp_path / "weights.json", **options) == 0
+        submitted = read_questions(job["output"])
+        return [[len(question.documents or ()), len(question.snippets or ())] for question in submitted]
+
+    uncut = counts(version=8)
+    assert max(map(max, uncut)) > 1
+    assert counts() == [[1, 1]] * 3
+    assert "Too few snippets reached the cut-off for 3 of them" in capsys.readouterr().out
+    assert counts(gold=job["gold.json"], documents=10, snippets=10) == uncut
+    assert counts(gold=job["gold.json"], snippets="share=0,maximum=2") == [[1, 2], [1, 2], [1, 1]]
+    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["blend, no cut-off", "blend"]
+
+
 def test_limits_are_kept(run: Callable[..., int], job: dict[str, Path]) -> None:
     assert run(documents=1, snippets=2) == 0
     for question in read_questions(job["output"]):

@@ -14,8 +14,9 @@ from mpir.errors import ArtefactError
 from mpir.io.journal import Journal
 from mpir.rank.candidates import Candidates
 from mpir.rank.columns import Columns, Layout
+from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.retrieve import LuceneIndex, build_index
-from mpir.tasks.bioasq import System, added_up, answer, score_questions, systems
+from mpir.tasks.bioasq import System, added_up, answer, score_questions, select, systems
 from mpir.text import Question, Sentence
 from tests.damage import check_flips
 
@@ -202,10 +203,38 @@ def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
     by_first = System("first", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0))
-    result = answer(Question("q", "?"), scored, by_first, documents=2, snippets=3)
+    by_number = Cutoffs(documents=Cutoff(maximum=2), snippets=Cutoff(maximum=3))
+    result = answer(Question("q", "?"), scored, replace(by_first, cutoffs=by_number))
     assert result.documents == ("b", "a")
     assert [(item.document, item.begin, item.end) for item in result.snippets or ()] == [
         ("b", 0, 4),
         ("b", 5, 9),
         ("a", 0, 4),
     ]
+    # the lowest sentence of the submitted documents is 1, the best 2: half-way is 1.5
+    by_share = Cutoffs(documents=Cutoff(score=2.0), snippets=Cutoff(share=0.5))
+    result = answer(Question("q", "?"), scored, replace(by_first, cutoffs=by_share))
+    assert result.documents == ("b", "a")
+    assert [(item.document, item.begin) for item in result.snippets or ()] == [("b", 0)]
+
+
+def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None:
+    documents = [Document(name, abstract="One.") for name in "ab"]
+    sentences = [Sentence(document=item.id, section="abstract", begin=0, end=4, text="One.") for item in documents]
+    columns = Columns(
+        layout=Layout.of(("bm25",), ("o",)),
+        documents=np.array([[2.0], [3.0]]),
+        sentences=np.array([[0.5], [0.25]]),
+        question_of=np.zeros(2, int),
+        document_of=np.arange(2),
+    )
+    scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(2))
+    weights = Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0)
+    none_reach = Cutoffs(documents=Cutoff(score=9.0), snippets=Cutoff(score=9.0))
+    selection = select(scored, System("blend", weights, none_reach))
+    assert (selection.documents.tolist(), selection.sentences.tolist()) == ([1], [1])
+    assert selection.unreached == ("documents", "snippets")
+    assert select(scored, System("blend", weights)).unreached == ()
+    bare = replace(columns, sentences=np.zeros((0, 1)), document_of=np.zeros(0, int))
+    scored = Candidates.of("?", documents, sentences=[], columns=bare, lexical=np.zeros(0))
+    assert select(scored, System("blend", weights, none_reach)).sentences.tolist() == []
