@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import text_path
+from mpir.cli.ranking_output import add_output_options, check_output_options, files_of, write_ranking
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
-from mpir.io.output_checks import check_files, check_replaceable_file
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 
 if TYPE_CHECKING:
-    from mpir.rank.ranking import Ranking
     from mpir.text import Document
 
     Query = tuple[str, str, list[Document]]  # its id, its words, its documents
 
-_FILES: dict[str, Callable[[bytes], bool]] = {
-    "html": lambda head: head.lower().startswith(b"<!doctype html>") and b"<title>mpir" in head.lower(),
-    "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
-}
-"""Options that name a file for the one query, and whether a file that begins so was written by them."""
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
@@ -68,18 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="PATH",
         help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
     )
-    parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
-    form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
-    form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
-    form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
-    parser.add_argument(
-        "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
-    )
-    parser.add_argument(
-        "--csv", type=text_path, metavar="FILE", help="also write the table of the one query, for a spreadsheet"
-    )
+    add_output_options(parser)
     add_model_options(parser)
     parser.set_defaults(run=run)
 
@@ -87,18 +68,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     queries = _queries(arguments)
-    from mpir.rank.render.text import reasons
-
     reranker = load_reranker(arguments)
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
     for identifier, query, documents in queries:
         ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
-        _write_files(arguments, ranking, documents)
-        _print(arguments, identifier, ranking, width)
-        if arguments.explain and ranking.documents:
-            text = documents[ranking[0].index].text
-            print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")
-        sys.stdout.flush()
+        write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
     return 0
 
 
@@ -107,57 +80,19 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     check_options(arguments)
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
-    if arguments.html and arguments.top_k is not None:
-        raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
-    check_files(
-        [(f"--{name}", getattr(arguments, name)) for name in _FILES],
-        [
-            *(("--docs", path) for path in arguments.docs or []),
-            *(("--triggers", path) for path in arguments.triggers or []),
-            *((f"--{name}", getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")),
-        ],
-    )
-    for name, is_own in _FILES.items():
-        check_replaceable_file(f"--{name}", getattr(arguments, name), is_own)
+    check_output_options(arguments, [("--docs", path) for path in arguments.docs or []])
     inputs = (
         _single_query(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
     )
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
-    for name in (name for name in _FILES if getattr(arguments, name)):
+    for name in files_of(arguments):
         if next(inputs, None) is not None:
             raise InputError(
                 f"--{name} shows the ranking of one query, but standard input has more; pipe in one at a time."
             )
     return chain([first], inputs)
-
-
-def _print(arguments: argparse.Namespace, identifier: str, ranking: Ranking, width: int | None) -> None:
-    """The ranking in the form that was asked for: of a table, `width` is None where no terminal shows it."""
-    if arguments.trec:
-        sys.stdout.write(ranking.to_trec(identifier))
-    elif arguments.sentences:
-        print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
-    elif (arguments.json or width is None) and not arguments.explain:
-        print(json.dumps({"id": identifier, **ranking.to_dict()}, ensure_ascii=False))
-    else:
-        print(ranking.table(width), end="\n\n")
-
-
-def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: list[Document]) -> None:
-    from mpir.io.write import atomic_write
-
-    if arguments.html:
-        from mpir.explain.page import page_data, page_with
-
-        with atomic_write(arguments.html) as stream:
-            stream.write(page_with(page_data(ranking, documents)))
-    if arguments.csv:
-        from mpir.rank.render.spreadsheet import spreadsheet
-
-        with atomic_write(arguments.csv) as stream:
-            stream.write(spreadsheet(ranking, arguments.sentences))
 
 
 def _single_query(query: str, paths: list[str] | None) -> Iterator[Query]:

@@ -1,0 +1,122 @@
+"""How a command shows a ranking: the options, and what they write. `mpir rerank` and `mpir pubmed` share them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.path_options import text_path
+from mpir.errors import InputError
+from mpir.io.output_checks import Named, check_files, check_replaceable_file
+
+if TYPE_CHECKING:
+    from mpir.rank.ranking import Ranking
+    from mpir.rank.reranker import Reranker
+    from mpir.text import Document
+
+FILES: dict[str, Callable[[bytes], bool]] = {
+    "html": lambda head: head.lower().startswith(b"<!doctype html>") and b"<title>mpir" in head.lower(),
+    "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
+}
+"""Options that name a file for the one query, and whether a file that begins so was written by them."""
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose how much of a ranking is shown, in which form, and the files that hold it, too."""
+    parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
+    form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
+    form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
+    form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    parser.add_argument(
+        "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
+    )
+    parser.add_argument(
+        "--csv", type=text_path, metavar="FILE", help="also write the table of the one query, for a spreadsheet"
+    )
+
+
+def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
+    """Refuse, before any work, output options that don't go together, or files that could not be written or are read.
+
+    Raises:
+        InputError: --html with --top-k.
+        OutputError: a file cannot be written, is another input, or is nothing that its option wrote.
+    """
+    if arguments.html and arguments.top_k is not None:
+        raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
+    check_files(
+        [(f"--{name}", getattr(arguments, name)) for name in FILES],
+        [
+            *read,
+            *(("--triggers", path) for path in arguments.triggers or []),
+            *((f"--{name}", getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")),
+        ],
+    )
+    for name, is_own in FILES.items():
+        check_replaceable_file(f"--{name}", getattr(arguments, name), is_own)
+
+
+def files_of(arguments: argparse.Namespace) -> list[str]:
+    """The names of the options that name a file for the one query."""
+    return [name for name in FILES if getattr(arguments, name)]
+
+
+def write_ranking(
+    arguments: argparse.Namespace,
+    identifier: str,
+    ranking: Ranking,
+    *,
+    documents: Sequence[Document],
+    reranker: Reranker,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the files of a query's ranking, then print it in the form of the options; JSON holds the `details`, too."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    _write_files(arguments, ranking, documents)
+    _print(arguments, identifier, ranking, width=width, details=details or {})
+    if arguments.explain and ranking.documents:
+        from mpir.rank.render.text import reasons
+
+        text = documents[ranking[0].index].text
+        print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")
+    sys.stdout.flush()
+
+
+def _print(
+    arguments: argparse.Namespace,
+    identifier: str,
+    ranking: Ranking,
+    *,
+    width: int | None,
+    details: Mapping[str, Any],
+) -> None:
+    """The ranking in the form of the options: of a table, `width` is None where no terminal shows it."""
+    if arguments.trec:
+        sys.stdout.write(ranking.to_trec(identifier))
+    elif arguments.sentences:
+        print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
+    elif (arguments.json or width is None) and not arguments.explain:
+        print(json.dumps({"id": identifier, **ranking.to_dict(), **details}, ensure_ascii=False))
+    else:
+        print(ranking.table(width), end="\n\n")
+
+
+def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Sequence[Document]) -> None:
+    from mpir.io.write import atomic_write
+
+    if arguments.html:
+        from mpir.explain.page import page_data, page_with
+
+        with atomic_write(arguments.html) as stream:
+            stream.write(page_with(page_data(ranking, documents)))
+    if arguments.csv:
+        from mpir.rank.render.spreadsheet import spreadsheet
+
+        with atomic_write(arguments.csv) as stream:
+            stream.write(spreadsheet(ranking, arguments.sentences))
