@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 LAB := tests/experiments tests/benchmarks tests/data_scripts
 
-.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz experiments browser clients wheel lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz faults experiments browser clients wheel lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -53,6 +53,9 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
+
+faults: .venv/ready  ## 200 random mixtures of faults in a stand-in of PubMed and Europe PMC
+	MPIR_FAULTS=200 $(BIN)/python -m pytest tests/pubmed/test_faults.py
 
 experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"

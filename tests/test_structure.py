@@ -18,6 +18,7 @@ SUBPACKAGES = (
     "annotate",
     "models",
     "retrieve",
+    "pubmed",
     "perspectives",
     "rank",
     "evaluate",

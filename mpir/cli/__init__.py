@@ -20,6 +20,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir index corpus.jsonl --index my-index         make a search index
   mpir search --index my-index "a question"        BM25 alone
   mpir search … | mpir rerank                      and several perspectives on top
+  mpir pubmed "a question"                         candidates from PubMed and Europe PMC, over the network
   mpir bioasq --questions Q --corpus PATH          a BioASQ submission of documents and snippets
   mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
   mpir evaluate bioasq --gold G --submission S     the official measures
@@ -60,12 +61,27 @@ class Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; what it parses has a `run` to call."""
     # imported here, so that an interrupt while they are is none that Python prints
-    from mpir.cli import annotate, bioasq, bundle, evaluate, explain, index, rerank, score, search, serve, train, tune
+    from mpir.cli import (
+        annotate,
+        bioasq,
+        bundle,
+        evaluate,
+        explain,
+        index,
+        pubmed,
+        rerank,
+        score,
+        search,
+        serve,
+        train,
+        tune,
+    )
 
     parser = Parser(prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (index, search, rerank, bioasq, annotate, evaluate, score, tune, train, bundle, serve, explain):
+    documents = (index, search, rerank, pubmed, bioasq, annotate)
+    for command in (*documents, evaluate, score, tune, train, bundle, serve, explain):
         command.add_parser(subparsers)
     return parser
 

@@ -1,0 +1,156 @@
+"""``mpir pubmed``: candidates from PubMed and Europe PMC over the network, then the ordinary ranking."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.cli.number_options import positive
+from mpir.cli.ranking_output import add_output_options, check_output_options, write_ranking
+from mpir.cli.search import query_text
+from mpir.errors import InputError
+from mpir.io.read import at_terminal
+
+if TYPE_CHECKING:
+    from mpir.pubmed.results import SearchResult
+
+EPILOG = """\
+Your question leaves this machine by this command only: its words go to PubMed (NCBI) and to Europe PMC (EMBL-EBI),
+which answer with records. The ranking is made here. Every query that was sent is in --explain and in JSON.
+
+Several searches are sent, from strict (all telling words) to loose (any of them), until there are --k candidates. A
+question with [tags] or with AND, OR, NOT in capitals is sent as it is, and so is --query, while QUERY ranks.
+
+$NCBI_API_KEY allows 10 requests a second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC stand for
+--email, --eutils and --europepmc. Proxies are those of $HTTPS_PROXY and $NO_PROXY. Answers are kept for a day in
+mpir's folder for caches.
+
+examples:
+  mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?"
+  mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?" --from 2015 --type "clinical trial" --html ipf.html
+  mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?" --k 500 --top-k 20 --explain
+  mpir pubmed "Is nintedanib safe in the elderly?" --query 'nintedanib[tiab] AND aged[mh]' --source pubmed
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``pubmed``."""
+    parser = subparsers.add_parser(
+        "pubmed",
+        help="search PubMed and Europe PMC over the network, and rank what they have",
+        description="Search PubMed and Europe PMC for a question, and rank their abstracts and sentences. "
+        "The question leaves this machine.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("query", nargs="?", type=query_text, metavar="QUERY", help="a question")
+    parser.add_argument("--k", type=positive, default=200, metavar="N", help="candidates, at most 10,000 (%(default)s)")
+    parser.add_argument(
+        "--from", dest="start", metavar="DATE", help="first publication date: 2015, 2015-03, 2015-03-01"
+    )
+    parser.add_argument("--to", dest="end", metavar="DATE", help="last publication date")
+    parser.add_argument(
+        "--type",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help='publication type, such as "clinical trial"; repeat it to allow several',
+    )
+    parser.add_argument("--query", dest="own_query", type=query_text, metavar="TEXT", help="search for this, as it is")
+    parser.add_argument("--preprints", action="store_true", help="also Europe PMC's preprints")
+    parser.add_argument(
+        "--source", action="append", metavar="NAME", help="pubmed or europepmc; may be repeated (default: both)"
+    )
+    _add_service_options(parser)
+    add_output_options(parser)
+    add_model_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_service_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("services")
+    group.add_argument("--eutils", metavar="URL", help="what stands before /esearch.fcgi (default: NCBI's)")
+    group.add_argument("--europepmc", metavar="URL", help="what stands before /search (default: Europe PMC's)")
+    group.add_argument("--email", metavar="ADDRESS", help="whom NCBI may write to if the requests cause trouble")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", help="to wait for an answer (default: 30)")
+    group.add_argument("--refresh", action="store_true", help="ask again, and replace the answers kept for a day")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, rank and print; 0 is the exit status. Raises MpirError for a user's mistake or a service that fails."""
+    check_options(arguments)
+    check_output_options(arguments)
+    arguments.query = arguments.query or arguments.own_query
+    if not arguments.query:
+        raise InputError('there is no query; give one, as in `mpir pubmed "Which gene causes cystic fibrosis?"`.')
+    result = _search(arguments)
+    for warning in result.warnings:
+        print(f"mpir: {warning}", file=sys.stderr)
+    if not result.documents:
+        print("mpir: no record matches; ask in other words, or with fewer limits.", file=sys.stderr)
+    reranker = load_reranker(arguments)
+    documents = list(result.documents)
+    ranking = reranker.rerank(arguments.query, documents, top_k=arguments.top_k)
+    if arguments.explain:
+        print(_searches_table(result), end="\n\n")
+    write_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=result.to_dict())
+    return 0
+
+
+def _search(arguments: argparse.Namespace) -> SearchResult:
+    from mpir.pubmed import Settings, search
+
+    settings = Settings.from_environment(
+        eutils=arguments.eutils,
+        europepmc=arguments.europepmc,
+        email=arguments.email,
+        timeout=arguments.timeout,
+        refresh=arguments.refresh,
+        cache=False if arguments.no_cache else None,
+    )
+    with _progress() as bar:
+        return search(
+            arguments.query,
+            arguments.k,
+            own_query=arguments.own_query,
+            start=arguments.start,
+            end=arguments.end,
+            types=arguments.type,
+            sources=arguments.source,
+            preprints=arguments.preprints,
+            settings=settings,
+            report=_reporter(bar),
+        )
+
+
+def _progress() -> Any:
+    """A progress bar on a terminal, and nothing elsewhere."""
+    if not at_terminal(sys.stderr):
+        return nullcontext()
+    from tqdm import tqdm
+
+    return tqdm(desc="searching", unit=" candidates", leave=False, file=sys.stderr)
+
+
+def _reporter(bar: Any) -> Any:
+    def report(name: str, number: int, total: int) -> None:
+        if bar is not None:
+            bar.set_description(f"fetching {name}" if name == "records" else f"searching {name}", refresh=False)
+            bar.total, bar.n = total, min(number, total)
+            bar.refresh()
+
+    return report
+
+
+def _searches_table(result: SearchResult) -> str:
+    from tabulate import tabulate
+
+    rows = [[sent.source, sent.hits, sent.new, sent.query] for sent in result.searches]
+    table = tabulate(
+        rows, ["searched", "records", "new", "query"], disable_numparse=True, maxcolwidths=[None, None, None, 90]
+    )
+    understood = [f"{sent.source} understood: {sent.translation}" for sent in result.searches if sent.translation]
+    return "\n".join([table, *understood])

@@ -1,0 +1,93 @@
+"""Limits of a search as users give them: dates and publication types, checked, and in each service's syntax."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from mpir.errors import InputError, format_value
+from mpir.pubmed.publication_types import PUBLICATION_TYPES
+
+_DATE = re.compile(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?")
+EARLIEST, LATEST = "1500-01-01", "3000-12-31"
+"""What stands for a bound that is open; PubMed takes no range without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Dates of publication (inclusive, "YYYY-MM-DD") and publication types by NLM's names, any of which will do."""
+
+    start: str = EARLIEST
+    end: str = LATEST
+    types: tuple[str, ...] = ()
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether there is a bound at all."""
+        return (self.start, self.end) != (EARLIEST, LATEST)
+
+
+def read_limits(start: str | None = None, end: str | None = None, types: Sequence[str] = ()) -> Limits:
+    """Limits from text: dates as YYYY, YYYY-MM or YYYY-MM-DD, types by name.
+
+    Raises:
+        InputError: a date that cannot be, a start after the end, or an unknown type (the nearest ones are named).
+    """
+    first = EARLIEST if start is None else _date("--from", start, last=False)
+    last = LATEST if end is None else _date("--to", end, last=True)
+    if first > last:
+        raise InputError(f"--from {start} is after --to {end}; exchange them.")
+    names = [types] if isinstance(types, str) else types
+    return Limits(start=first, end=last, types=tuple(dict.fromkeys(map(_type, names))))
+
+
+def _date(option: str, text: str, *, last: bool) -> str:
+    match = _DATE.fullmatch(str(text).strip())
+    if match:
+        year, month, day = (int(number) if number else 0 for number in match.groups())
+        month = month or (12 if last else 1)
+        if 1500 <= year <= 3000 and 1 <= month <= 12:
+            days = calendar.monthrange(year, month)[1]
+            day = day or (days if last else 1)
+            if 1 <= day <= days:
+                return f"{year:04}-{month:02}-{day:02}"
+    raise InputError(f"{option}: no such date (got {format_value(text)}, expected YYYY, YYYY-MM or YYYY-MM-DD).")
+
+
+def _type(name: str) -> str:
+    known = {known_type.lower(): known_type for known_type in PUBLICATION_TYPES}
+    folded = " ".join(str(name).lower().split())
+    if folded in known:
+        return known[folded]
+    nearest = get_close_matches(folded, known, n=3, cutoff=0.5)
+    nearest += [full for full in known if folded and folded in full and full not in nearest][: 3 - len(nearest)]
+    hint = ", ".join(f'"{known[close]}"' for close in nearest) or '"Clinical Trial", "Review", "Meta-Analysis"'
+    raise InputError(f"--type: unknown publication type {format_value(name)}; did you mean one of {hint}?")
+
+
+def limited_for_pubmed(query: str, limits: Limits) -> str:
+    """The query with the limits in PubMed's syntax; without any it is unchanged."""
+    clauses = []
+    if limits.types:
+        clauses.append(_any(f'"{name}"[Publication Type]' for name in limits.types))
+    if limits.has_dates:
+        first, last = limits.start.replace("-", "/"), limits.end.replace("-", "/")
+        clauses.append(f'"{first}"[Date - Publication] : "{last}"[Date - Publication]')
+    return " AND ".join([f"({query})", *(f"({clause})" for clause in clauses)]) if clauses else query
+
+
+def limited_for_europepmc(query: str, limits: Limits, *, preprints: bool) -> str:
+    """The query with the limits in Europe PMC's syntax: records of MEDLINE, and preprints where they are chosen."""
+    clauses = ["SRC:MED OR SRC:PPR" if preprints else "SRC:MED"]
+    if limits.types:
+        clauses.append(_any(f'PUB_TYPE:"{name}"' for name in limits.types))
+    if limits.has_dates:
+        clauses.append(f"FIRST_PDATE:[{limits.start} TO {limits.end}]")
+    return " AND ".join(f"({clause})" for clause in [query, *clauses])
+
+
+def _any(clauses: Iterable[str]) -> str:
+    return " OR ".join(clauses)

@@ -1,0 +1,104 @@
+"""From a query in words to searches from strict to loose: all telling words, then fewer of them, then any of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mpir.text.background import pubmed
+from mpir.text.terms import stop_words_of, terms
+
+MAX_WORDS = 24
+"""Words of a query that are searched for, the most telling ones."""
+_QUESTION_WORDS = """
+which what who whom whose when where why how does do did has have had can could should would will may might must
+been being was were am from about any all some between during through than then also used using use there list
+name describe define explain please currently known many much most more its his her our we you us me my i
+"""
+QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
+"""Words that ask, and that hardly any abstract holds for their meaning."""
+_WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
+_SYNTAX = re.compile(r"\[[A-Za-z][^\[\]]*\]|(?<!\w)(?:AND|OR|NOT)(?!\w)|(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
+_EUROPEPMC_FIELD = re.compile(r"(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
+_PUBMED_TAG = re.compile(r"\[[A-Za-z][^\[\]]*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A search for all of the `required` words, and for one or more of the `alternatives` where there are any."""
+
+    required: tuple[str, ...]
+    alternatives: tuple[str, ...] = ()
+
+
+def has_syntax(query: str) -> bool:
+    """Whether a query is in a service's own syntax: a [tag], a FIELD:, or AND, OR, NOT in capitals."""
+    return _SYNTAX.search(query) is not None
+
+
+def has_pubmed_tags(query: str) -> bool:
+    """Whether a query has a [tag], which only PubMed understands."""
+    return _PUBMED_TAG.search(query) is not None
+
+
+def has_europepmc_fields(query: str) -> bool:
+    """Whether a query has a FIELD:, which only Europe PMC understands."""
+    return not has_pubmed_tags(query) and _EUROPEPMC_FIELD.search(query) is not None
+
+
+def content_words(query: str) -> list[str]:
+    """The words of a query that tell documents apart, and its phrases in quotation marks, in the query's order.
+
+    Where only stop words are left, these are returned: a search for them is better than none.
+    """
+    words = list(dict.fromkeys(match[0].replace("’", "'") for match in _WORD.finditer(query)))
+    left_out = stop_words_of("english") | QUESTION_WORDS
+    content = [word for word in words if word.startswith('"') or word.lower() not in left_out]
+    telling = set(_by_telling(content)[:MAX_WORDS])
+    return [word for word in content if word in telling] or words[:MAX_WORDS]
+
+
+def make_plan(query: str) -> list[Step]:
+    """The searches for a query, the strictest first. Empty where the query has no word."""
+    words = content_words(query)
+    telling = _by_telling(words)
+    steps = [Step(tuple(word for word in words if word in telling[:size])) for size in _sizes(len(words))]
+    if len(words) > 2:
+        steps.append(Step(telling[:1], telling[1:]))
+    if len(words) > 1:
+        steps.append(Step((), telling))
+    return steps
+
+
+def _sizes(count: int) -> list[int]:
+    """How many words each of the strict searches has: all, and a quarter less each time, down to two."""
+    sizes = [count] if count else []
+    while sizes and sizes[-1] > 2:
+        sizes.append(max(2, sizes[-1] * 3 // 4))
+    return sizes
+
+
+def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
+    """The words, those of fewest documents first; a compound or phrase counts as its rarest word."""
+    background = pubmed()
+    weights = {word: max(background.idf(terms(word, stop_words="none") or [word])) for word in words}
+    return tuple(sorted(words, key=lambda word: -weights[word]))
+
+
+def for_pubmed(step: Step) -> str:
+    """A step in PubMed's syntax. Required words stand without operators, so that its term mapping sees phrases."""
+    required = " ".join(step.required)
+    if not step.alternatives:
+        return required
+    alternatives = " OR ".join(step.alternatives)
+    return f"{required} AND ({alternatives})" if required else alternatives
+
+
+def for_europepmc(step: Step) -> str:
+    """A step in Europe PMC's syntax, in titles and abstracts: without a field it would search full texts, too."""
+    required = " AND ".join(step.required)
+    if step.alternatives:
+        alternatives = f"({' OR '.join(step.alternatives)})"
+        required = f"{required} AND {alternatives}" if required else alternatives
+    return f"TITLE_ABS:({required})"

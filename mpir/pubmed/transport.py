@@ -1,0 +1,248 @@
+"""Requests over HTTP with manners: pace, time-outs, bounded answers, retries, and sentences in place of exceptions."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from mpir.errors import InputError
+from mpir.pubmed.errors import DamagedAnswerError, RefusedError, ServiceError
+from mpir.pubmed.kept_answers import KeptAnswers, request_key
+from mpir.pubmed.pace import pace_of
+from mpir.pubmed.settings import Settings
+from mpir.version import __version__
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+Answer = TypeVar("Answer")
+ATTEMPTS = 4
+LARGEST = 64 * 2**20
+"""Bytes of an answer, unpacked; 200 records with abstracts take some 2 MiB."""
+LONGEST_WAIT = 30.0
+"""Seconds that a server may ask to be left alone for, in its Retry-After."""
+PATIENCE = 4
+"""Time-outs that an answer as a whole may take: one that trickles in ends, too."""
+LONG = 1500
+"""Characters of parameters from which they go into the body of a POST request."""
+_PRIVATE = ("api_key", "email", "tool")
+"""Parameters that don't change an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A service: its `name` for messages, its address, the option that names it, and requests allowed in a second."""
+
+    name: str
+    url: str
+    option: str
+    per_second: float
+
+    @property
+    def host(self) -> str:
+        """Its host and port."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+class Client:
+    """Sends requests for one search. Use it in a ``with`` block; threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises InputError for a proxy in the environment that no request could go through."""
+        self.settings = settings
+        self._answers = KeptAnswers(settings.cache)
+        self._client = _make_client(settings.timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def ask(
+        self,
+        service: Service,
+        path: str,
+        parameters: Mapping[str, str],
+        parse: Callable[[bytes], Answer],
+        *,
+        is_complete: Callable[[Answer], bool] = lambda _: True,
+    ) -> Answer:
+        """The parsed answer to a request, kept or new; `parse` raises DamagedAnswerError for one to be asked again.
+
+        An answer that is not `is_complete` is returned, but not kept.
+
+        Raises:
+            ServiceError: no usable answer after all attempts.
+            InputError: NCBI does not know the key.
+        """
+        url = f"{service.url.rstrip('/')}/{path}"
+        key = request_key(url, {name: value for name, value in parameters.items() if name not in _PRIVATE})
+        content = None if self.settings.refresh else self._answers.get(key)
+        if content is not None:
+            try:
+                return parse(content)
+            except DamagedAnswerError:  # kept by another version
+                pass
+        content, answer = self._answered(service, url, parameters, parse)
+        if is_complete(answer):
+            self._answers.keep(key, content)
+        return answer
+
+    def _answered(
+        self, service: Service, url: str, parameters: Mapping[str, str], parse: Callable[[bytes], Answer]
+    ) -> tuple[bytes, Answer]:
+        import httpx
+
+        for attempt in range(1, ATTEMPTS + 1):
+            pace_of(service.host).wait(service.per_second)
+            pause = self.settings.back_off * 2 ** (attempt - 1)
+            try:
+                content = self._send(url, parameters)
+                return content, parse(content)
+            except (httpx.HTTPError, DamagedAnswerError) as error:
+                if attempt == ATTEMPTS or (attempt > 1 and isinstance(error, httpx.ConnectError)):
+                    raise ServiceError(_sentence(service, error, self.settings.timeout)) from None
+            except RefusedError as error:
+                _check_key(error)
+                if attempt == ATTEMPTS or not error.is_passing:
+                    raise ServiceError(_refused(service, error)) from None
+                pause = max(pause, min(error.wait or 0.0, LONGEST_WAIT))
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _send(self, url: str, parameters: Mapping[str, str]) -> bytes:
+        """Send one request. Raises RefusedError, DamagedAnswerError for a long answer, and httpx's errors."""
+        is_long = sum(len(name) + len(value) + 2 for name, value in parameters.items()) > LONG
+        how: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
+        deadline = time.monotonic() + PATIENCE * self.settings.timeout
+        with self._client.stream("POST" if is_long else "GET", url, **how) as response:
+            content = b"".join(_bounded(response.iter_bytes(), deadline))
+        if response.status_code != 200:
+            raise RefusedError(response.status_code, content[:1000].decode("utf-8", "replace"), _wait(response))
+        return content
+
+
+def _bounded(chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > LARGEST:
+            raise DamagedAnswerError(f"it has more than {LARGEST:,} bytes")
+        if time.monotonic() > deadline:
+            raise DamagedAnswerError("it trickles in too slowly")
+        yield chunk
+
+
+def _wait(response: httpx.Response) -> float | None:
+    """The seconds of a Retry-After; a date there is passed over, as the doubling pause will do."""
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
+
+
+def _make_client(timeout: float) -> httpx.Client:
+    import httpx
+
+    _hide_queries()
+    headers = {"User-Agent": f"mpir/{__version__}"}
+    with _naming_proxy():
+        return httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, verify=_certificates())
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted, read once: that takes longer than many an answer."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+@contextmanager
+def _naming_proxy() -> Iterator[None]:
+    """Around what reads proxies from the environment. Raises InputError for one that cannot be."""
+    try:
+        yield
+    except (ValueError, ImportError, TypeError) as error:
+        reason = "needs the package socksio" if isinstance(error, ImportError) else "is no http:// or https:// address"
+        names = ", ".join(f"${name}" for name in _proxy_variables()) or "the proxy"
+        raise InputError(f"{names}: a proxy of the environment {reason}; correct or unset it.") from None
+
+
+def _proxy_variables() -> list[str]:
+    names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+    return [form for name in names for form in (name, name.lower()) if os.environ.get(form)]
+
+
+class _WithoutQueries(logging.Filter):
+    """Takes what follows the "?" out of the addresses that httpx logs: a query is nothing for a log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        import httpx
+
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                argument.copy_with(query=None) if isinstance(argument, httpx.URL) else argument
+                for argument in record.args
+            )
+        return True
+
+
+_without_queries = _WithoutQueries()
+
+
+def _hide_queries() -> None:
+    logging.getLogger("httpx").addFilter(_without_queries)  # once: a logger holds a filter only once
+
+
+def _check_key(error: RefusedError) -> None:
+    text = error.text.lower()
+    if error.status in (400, 401, 403) and "api" in text and "key" in text:
+        raise InputError("$NCBI_API_KEY: NCBI does not know this key; correct it, or unset it to search without one.")
+
+
+def _refused(service: Service, error: RefusedError) -> str:
+    where = f"{service.name} ({service.host})"
+    if error.status == 429:
+        hint = " or set $NCBI_API_KEY" if service.option == "--eutils" else ""
+        return f"{where} takes no more requests for now (status 429, {ATTEMPTS} attempts); wait a minute{hint}."
+    if error.status >= 500:
+        return f"{where} fails (status {error.status}, {ATTEMPTS} attempts); try again later."
+    if 300 <= error.status < 400:
+        return f"{where} has moved (status {error.status}), and mpir asks no other address; correct {service.option}."
+    return f"{where} does not take the request (status {error.status}); check {service.option} and the query."
+
+
+def _sentence(service: Service, error: Exception, timeout: float) -> str:
+    import httpx
+
+    where = f"{service.name} ({service.host})"
+    if isinstance(error, DamagedAnswerError):
+        return f"{where} gave no usable answer in {ATTEMPTS} attempts: {error}; try again later."
+    if isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout):
+        proxies = ", ".join(f"${name}" for name in _proxy_variables())
+        remedy = (
+            f"the network and the proxy in {proxies}" if proxies else "the network, or name a proxy in $HTTPS_PROXY"
+        )
+        return f"{where} cannot be reached{_cause(error)}; check {remedy}."
+    if isinstance(error, httpx.TimeoutException):
+        return f"{where} did not answer within {timeout:g} s in {ATTEMPTS} attempts; try again later."
+    return f"{where} ended the connection before its answer was complete, {ATTEMPTS} times; try again later."
+
+
+def _cause(error: BaseException) -> str:
+    """What the system says, in brackets; a library's own words may hold anything."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return f" ({cause.strerror})"
+        cause = cause.__cause__ or cause.__context__
+    return ""
