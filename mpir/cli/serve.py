@@ -27,8 +27,9 @@ KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 """oneDNN keeps a kernel of up to half a mebibyte for each shape of a batch, by default 1,024 of them, and a server's
 requests have many shapes. Fewer are as fast, and memory stays level."""
 EPILOG = """\
-/rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM. With
---index, /search finds documents first. /explain shows rankings in a browser; /docs describes every path.
+/rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM;
+/reranking, /info and /v1/models are there for the clients that ask them. With --index, /search finds documents first.
+/explain shows rankings in a browser; /docs describes every path.
 
 $MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Without one the server answers only
 requests to this machine's own names and those of --allowed-host, and listens beyond it only with --insecure. Scores

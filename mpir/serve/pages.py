@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
 from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
+from mpir.serve.context import RequestContext, Work
 from mpir.serve.reference import reference_page
-from mpir.serve.requests import read_rerank, tokens_of
-from mpir.serve.search import read_search
+from mpir.serve.requests import RerankBody, read_rerank, read_search, tokens_of
 from mpir.serve.service import Service
 
-if TYPE_CHECKING:
-    from mpir.serve.app import Exchange
-
-Work = Callable[["Exchange", Mapping[str, Any]], Awaitable[Any]]
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
@@ -49,10 +45,10 @@ def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Respons
 def _ranking(service: Service) -> Work:
     """The page's data for a query and its documents or, where it sends none, for what the index finds."""
 
-    async def work(exchange: Exchange, body: Mapping[str, Any]) -> Any:
+    async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         if "documents" in body:
-            request = read_rerank(body, service.settings.limits, documents="documents", best="top_n")
-            query, documents, tokens = request.query, request.documents, request.tokens
+            request = read_rerank(RerankBody, body, service.settings.limits)
+            query, documents, tokens = request.body.query, request.documents, request.tokens
         else:
             search_request = read_search(body, service.settings.limits)
             query, documents = (
@@ -60,7 +56,7 @@ def _ranking(service: Service) -> Work:
                 tuple(await service.search(search_request.query, search_request.mode, search_request.k)),
             )
             tokens = tokens_of(query, documents)
-        exchange.sizes = {"documents": len(documents), "tokens": tokens}
+        context.sizes = {"documents": len(documents), "tokens": tokens}
         return page_data(await service.rank(query, documents, tokens), documents)
 
     return work

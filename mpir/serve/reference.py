@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from typing import Any
 def reference_page(openapi: Mapping[str, Any]) -> str:
     """The page of an OpenAPI description. It has no script, and loads the server's own style sheet alone."""
     sections = "\n".join(
-        _operation(path, method, operation)
+        _operation(path, method, operation, openapi.get("components", {}).get("schemas", {}))
         for path, operations in openapi["paths"].items()
         for method, operation in operations.items()
     )
@@ -39,24 +40,45 @@ def reference_page(openapi: Mapping[str, Any]) -> str:
 """
 
 
-def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+def _operation(path: str, method: str, operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
     summary = operation.get("description") or operation.get("summary", "")
-    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    required = schema.get("required", ())
-    fields = ((name, _form(field, name in required)) for name, field in schema.get("properties", {}).items())
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    bodies = "".join(_body(schemas[_name(form)], schemas) for form in content.get("schema", {}).get("anyOf", ()))
     answers = ((status, answer["description"]) for status, answer in operation.get("responses", {}).items())
     title = f"<h2>{method.upper()} {html.escape(path)}</h2>\n<p>{html.escape(summary)}</p>"
-    return f"<article>\n{title}{_table('Field', fields)}{_table('Status', answers)}\n</article>"
+    return f"<article>\n{title}{bodies}{_table('Status', answers)}\n</article>"
 
 
-def _form(field: Mapping[str, Any], is_required: bool) -> str:
+def _body(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    required = schema.get("required", ())
+    fields = ((name, _form(field, schemas, name in required)) for name, field in schema.get("properties", {}).items())
+    return f"\n<h3>{html.escape(schema['description'])}</h3>{_table('Field', fields)}"
+
+
+def _form(field: Mapping[str, Any], schemas: Mapping[str, Any], is_required: bool) -> str:
     """The type of a field, its default and its description."""
-    forms = [field["type"]] if "type" in field else [form.get("type", "") for form in field.get("oneOf", ())]
-    words = [" or ".join(forms)] if forms else []
-    words += [" or ".join(field["enum"])] if "enum" in field else []
+    words = [_type(field, schemas)]
     words += ["required"] if is_required else []
-    words += [f"default {field['default']}"] if "default" in field else []
+    default = field.get("default")
+    words += (
+        [f"default {json.dumps(default)}"] if default not in (None, "") and not isinstance(default, Mapping) else []
+    )
     return ", ".join(words) + (f": {field['description']}" if "description" in field else "")
+
+
+def _type(field: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    """The type of a field in words; an object's fields in brackets."""
+    if "$ref" in field:
+        return f"object ({', '.join(schemas[_name(field)]['properties'])})"
+    if "enum" in field:
+        return " or ".join(field["enum"])
+    if "anyOf" in field:
+        return " or ".join(_type(form, schemas) for form in field["anyOf"] if form.get("type") != "null")
+    return f"array of {_type(field['items'], schemas)}" if field.get("type") == "array" else str(field.get("type", ""))
+
+
+def _name(reference: Mapping[str, Any]) -> str:
+    return str(reference["$ref"]).rsplit("/", 1)[1]
 
 
 def _table(name: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -78,15 +78,14 @@ class Service:
         if key and not (is_right and scheme.lower() == "bearer"):
             raise ApiError(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
 
-    def check_model(self, body: Mapping[str, Any]) -> None:
-        """Raise ApiError for a model that is not served."""
-        model, known = body.get("model"), self.settings.models
-        if model is not None and not isinstance(model, str):
-            raise ApiError(400, f"model is {format_value(model)}; expected a string.")
+    def check_model(self, model: str | None) -> None:
+        """Raise ApiError (404) for a model that is not served."""
+        known = self.settings.models
         if model is not None and known and model not in known:
-            names = format_names(sorted(known))
             raise ApiError(
-                404, f"model {format_value(model)} is not served here; ask for one of {names}, or name no model."
+                404,
+                f"model {format_value(model)} is not served here; ask for one of {format_names(sorted(known))}, "
+                "name no model, or start the server with --any-model.",
             )
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:

@@ -44,6 +44,11 @@ class Settings:
     warm_up: bool = True
     limits: Limits = field(default_factory=Limits)
 
+    @property
+    def public_names(self) -> list[str]:
+        """The names that clients are told, "mpir" first."""
+        return ["mpir", *sorted(self.models - {"mpir", self.name})]
+
 
 OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 408: {"Connection": "close"}}
 """Headers that a status asks for; a request that never ended leaves nothing to be read after it."""

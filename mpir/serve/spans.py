@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from mpir.rank.results import RankedDocument, RankedSentence
-from mpir.serve.requests import Spans
+from mpir.serve.requests import RelevantSpans
 from mpir.text import ABSTRACT
 
 
-def spans(document: RankedDocument, request: Spans, relevance: Callable[[float], float]) -> list[dict[str, Any]]:
+def spans(
+    document: RankedDocument, request: RelevantSpans, relevance: Callable[[float], float]
+) -> list[dict[str, Any]]:
     """The sentences at or above the threshold as Cohere's relevant spans, the best first.
 
     `start` and `end` count code points in the document's text: its title and a line break, where it has a title, and

@@ -130,3 +130,22 @@ def test_langchain_s_jina(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [Document(page_content=text, metadata={"place": number}) for number, text in enumerate(TEXTS)]
     result = compressor.compress_documents(documents, QUERY)
     check([(document.metadata["place"], document.metadata["relevance_score"]) for document in result])
+
+
+def test_litellm(url: str) -> None:
+    litellm = pytest.importorskip("litellm")
+    question = {"query": QUERY, "documents": TEXTS}
+    answer = litellm.rerank(model="cohere/rerank-v3.5", **question, top_n=2, api_base=url, api_key="none")
+    check([(result["index"], result["relevance_score"]) for result in answer.results], results=2)
+
+
+LITELLM_BASES = {"hosted_vllm/any": "", "jina_ai/any": "/v1/rerank", "huggingface/any": "", "voyage/rerank-2.5": "/v1"}
+"""What follows the server's address in LiteLLM's `api_base`, by the model's name, which begins with its provider."""
+
+
+@pytest.mark.parametrize("model", LITELLM_BASES)
+def test_litellm_by_other_dialects(url: str, model: str) -> None:
+    litellm = pytest.importorskip("litellm")
+    base = url + LITELLM_BASES[model]
+    answer = litellm.rerank(model=model, query=QUERY, documents=TEXTS, top_n=3, api_base=base, api_key="none")
+    check([(result["index"], result["relevance_score"]) for result in answer.results])

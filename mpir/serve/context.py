@@ -1,0 +1,32 @@
+"""A request on its way through the server, and the shape of the work that answers it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mpir.serve.dialects import dialect_of
+from mpir.serve.responses import AsciiJSON
+from mpir.serve.settings import ApiError
+
+
+class RequestContext:
+    """One request: its id, its dialect as far as it is known, and sizes for the log."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.id = uuid.uuid4().hex
+        self.dialect = dialect_of(request.url.path, {})
+        self.sizes: dict[str, int] = {}
+
+    def error_response(self, api_error: ApiError) -> Response:
+        """The error in the dialect's own form."""
+        return AsciiJSON(self.dialect.error(self.id, api_error), api_error.status, api_error.headers)
+
+
+Work = Callable[[RequestContext, Mapping[str, Any]], Awaitable[Any]]
+"""What answers a request with a JSON object; the answer is a value that JSON can hold."""
