@@ -38,10 +38,14 @@ questions. The exit status is 0 if weights were written and 1 if those in OUTPUT
 The measures document-map and document-f1 do not see how sentences are ordered, so agreement weighs 0 with them, and
 snippets may come out much worse; for weights that rank both, give --measure document-sentence-map.
 
+With document-f1 and snippet-f1, the search goes on to cut-offs: how many documents or snippets a submission takes, by
+the share of the best score and a greatest number. They are written with the weights, and `mpir bioasq` uses them.
+
 Every trial is logged; interrupted, the same command goes on where it stopped.
 
 examples:
   mpir tune scored --output weights.json --measure document-sentence-map --plots plots
+  mpir tune scored --output weights.json --measure snippet-f1
   mpir tune scored extra-perspective --output weights.json --context fixpoint --bounds context 0 0.5
 """
 
@@ -91,6 +95,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar=("WEIGHT", "LOW", "HIGH"),
         help="share of a perspective, context, bm25, w1 … in its sum",
     )
+    parser.add_argument(
+        "--no-cutoffs", action="store_true", help="search no cut-offs, which document-f1 and snippet-f1 otherwise do"
+    )
     _add_search_options(parser)
     parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
     parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
@@ -138,8 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
         "normalise": arguments.normalise,
         "sentence_list_beta": old.sentence_list_beta,
     }
-    space = Space.of(scored.columns, bounds=bounds, **forms)
-    plan, progress = _plan(arguments), not arguments.quiet and sys.stderr.isatty()
+    cut = _cut(arguments)
+    space = Space.of(scored.columns, bounds=bounds, cut=cut, **forms)
+    plan, progress = _plan(arguments, cut), not arguments.quiet and sys.stderr.isatty()
     header = settings(objective, space, plan, folds=arguments.folds)
     check_folds(objective, arguments.folds, arguments.level, plan.seed)
     with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
@@ -181,13 +189,25 @@ def _log_beside(output: Path) -> Path:
     return target.with_name(f"{target.name}.trials.jsonl")
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
+def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The levels whose cut-offs are searched."""
+    from mpir.rank.cutoffs import FIRST_CUT
+    from mpir.tune.measures import CUT_BY
+
+    if arguments.no_cutoffs or arguments.version < FIRST_CUT:
+        return ()
+    return CUT_BY.get(arguments.measure, ())
+
+
+def _plan(arguments: argparse.Namespace, cut: tuple[str, ...]) -> Plan:
     from mpir.tune.optimiser import Bayesian, RandomSearch
     from mpir.tune.search import Plan
 
     halves = METHODS[arguments.method]
     # all weights at once get the calls of both halves
     calls = arguments.calls * (2 // len(halves))
+    if cut and len(halves) > 1:
+        halves = (*halves, "cutoffs")
     bayesian = Bayesian(arguments.initial, arguments.acquisition)
     return Plan(
         halves=halves,
@@ -238,11 +258,15 @@ def _report(
     from tabulate import tabulate
 
     shares = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
+    cutoffs = {level: getattr(result.weights.cutoffs, level) for level in space.cut}
     if arguments.json:
         facts = {"written": written, "value": result.value, "trials": len(result.trials)}
-        print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares}))
+        cut = {"cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}} if cutoffs else {}
+        print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares, **cut}))
         return
     print(tabulate(shares.items(), headers=["weight", "share of its sum"], floatfmt=".4f"))
+    for level, cutoff in cutoffs.items():
+        print(f"Cut-off of {level}: {cutoff}.")
     print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
     print(f"Tuned {arguments.measure} against {name}: {evidence}.")
     verdict = "are better" if evidence.better else "are not shown to be better"

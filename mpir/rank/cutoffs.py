@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LARGEST = 10
 """The most documents, and the most snippets, that BioASQ takes for a question."""
+FIRST_CUT = 9
+"""The version of BioASQ's measures from which on submissions are cut: its rounds rank snippets by their mean F."""
 _TOLERANCE = 1e-9
 """Sums that are equal on paper may differ in their last bits; the best candidate always reaches a share of 1."""
 
@@ -59,7 +61,10 @@ class Cutoff:
             InputError: a probability, which `resolved` turns into a score.
         """
         if self.probability is not None:
-            raise InputError("cut-off: a probability needs the bundle's map; resolve it first.")
+            raise InputError(
+                f"cut-off: probability {self.probability:g} needs the bundle's fitted map, which is not at hand here "
+                "(expected a share or a score)."
+            )
         limits = np.full(len(best), -np.inf if self.score is None else float(self.score))
         if self.share is not None:
             limits = np.maximum(limits, lowest + self.share * (best - lowest) - _TOLERANCE)

@@ -9,7 +9,7 @@ from mpir.evaluate import evaluate
 from mpir.io.journal import Journal
 from mpir.rank.calibration import Relevance
 from mpir.rank.candidates import Candidates
-from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
+from mpir.rank.cutoffs import FIRST_CUT, TEN_EACH, Cutoff, Cutoffs
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
@@ -19,8 +19,6 @@ from mpir.text import Question
 HEADS = ("", "documents MAP", "F1", "GMAP", "snippets MAP", "F1", "GMAP")
 """The columns of `measured_rows`."""
 BLEND = "blend"
-FIRST_ROUND_BY_F1 = 9
-"""From this round on, and this version of the measures, snippets are ranked by mean F, which wants a cut-off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def cutoffs_for(
     Raises:
         InputError: a cut-off by probability, and maps that were not fitted to the weights.
     """
-    tuned = weights.cutoffs if version >= FIRST_ROUND_BY_F1 else None
+    tuned = weights.cutoffs if version >= FIRST_CUT else None
     cutoffs = tuned or TEN_EACH
     cutoffs = replace(cutoffs, documents=documents or cutoffs.documents, snippets=snippets or cutoffs.snippets)
     return cutoffs.resolved(relevance)

@@ -81,6 +81,10 @@ MEASURES: dict[str, Callable[[Submissions, int], F64]] = {
 }
 
 
+OF_RANKINGS = {"sentence-map", "document-sentence-map"}
+"""Measures of rankings: no cut-off shortens what they see."""
+CUT_BY = {"document-f1": ("documents",), "snippet-f1": ("snippets",)}
+"""The levels that a cut-off helps, by measure. Average precision never gains from a shorter list."""
 OF_DOCUMENTS = {"document-map", "document-f1"}
 """Measures that don't see the order of sentences, and so not what agreement weighs."""
 

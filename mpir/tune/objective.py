@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mpir.errors import InputError, format_value
+from mpir.rank.cutoffs import FIRST_CUT
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
-from mpir.tune.measures import Measure, measure
+from mpir.tune.measures import OF_RANKINGS, Measure, measure
 from mpir.tune.submissions import Pool, Submissions
 from mpir.types import F64, I64
 
@@ -47,8 +49,13 @@ class Objective:
         return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
 
     def answers(self, weights: Weights) -> Submissions:
-        """What every question would submit with these weights. Raises InputError for other perspectives' weights."""
-        return self.pool.blended(weights)
+        """What every question would submit with these weights, cut by their cut-offs where the measure knows these.
+
+        Raises:
+            InputError: other perspectives' weights.
+        """
+        is_cut = self.version >= FIRST_CUT and self.name not in OF_RANKINGS
+        return self.pool.blended(weights if is_cut else replace(weights, cutoffs=None))
 
     def per_question(self, answers: Weights | Submissions) -> F64:
         """The measure of each question (Q,), NaN for those that do not count.

@@ -55,6 +55,7 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
     shares = space.shares(point)
     cut = len(space.alpha.names)
     half = slice(0, cut) if number < cut else slice(cut, None)
+    cutoffs = space.blocks.get("cutoffs", slice(len(point), None))
     half_shares, column = shares[half].copy(), number if number < cut else number - cut
     half_shares[column] = 0.0
     half_shares = (
@@ -65,7 +66,9 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
     half_shares *= 1 - share
     half_shares[column] = share
     shares[half] = half_shares
-    return space.weights(space.coordinates(shares))
+    moved = space.coordinates(shares)
+    moved[cutoffs] = point[cutoffs]
+    return space.weights(moved)
 
 
 def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:

@@ -171,11 +171,26 @@ class _Run:
 
 def check_reachable(objective: Objective) -> None:
     """Raise InputError where nothing golden is among the candidates, so that no weights are better than others."""
+    _check_supported(objective)
     if not reachable(objective).any():
         raise InputError(
             f"none of the {len(objective.scored.questions)} questions has a golden {sought(objective)} among its "
             "candidates, so all weights are equally bad; retrieve more candidates, or check that corpus and gold "
             "belong together."
+        )
+
+
+def _check_supported(objective: Objective) -> None:
+    """Raise InputError where the gold has nothing that the measure counts."""
+    judgements, noun = objective.pool.judgements, sought(objective)
+    counts = judgements.golden_documents if noun == "document" else judgements.golden_snippets
+    if objective.name in MEASURES and not counts.any():
+        usable = "" if noun == "document" else " with usable offsets"
+        other = "document-map" if noun == "snippet" else "snippet-map"
+        raise InputError(
+            f"the measure {objective.name} needs golden {noun}s{usable}, but none of the "
+            f"{len(objective.scored.questions)} questions has any; choose another measure, such as {other}, or score "
+            "questions that have them."
         )
 
 
@@ -211,6 +226,7 @@ def settings(objective: Objective, space: Space, plan: Plan, **options: Any) -> 
         "context": [space.context, space.normalise],
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],
         "plan": plan.describe(),
+        **({"cut": list(space.cut)} if space.cut else {}),
         **({} if space.sentence_list_beta is None else {"sentence_list_beta": dict(space.sentence_list_beta)}),
         **options,
     }

@@ -10,6 +10,7 @@ import numpy as np
 from mpir.errors import InputError, format_names, format_value
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns
+from mpir.rank.cutoffs import LARGEST, Cutoff, Cutoffs
 from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
 from mpir.types import F64, I64
@@ -29,6 +30,9 @@ class Space:
     (`units`, by the column's name); sentence sums and document sums have about unit deviation then and count
     as they are (what S_DOC takes of a sentence sum is without agreement's share, and has less). β2·w is one quantity
     for each rank, so that the β of document columns and the products are the second mixture.
+
+    Of each level in `cut`, two more coordinates are its cut-off: the share of the best score and the most that are
+    submitted, from 1 to 10 (rank/cutoffs.py). A share means the same with any weights, so that it goes on to fit.
     """
 
     alpha: Simplex
@@ -38,6 +42,7 @@ class Space:
     context: str
     normalise: Normalise
     sentence_list_beta: Mapping[str, float] | None = None
+    cut: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -48,10 +53,12 @@ class Space:
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
         sentence_list_beta: Mapping[str, float] | None = None,
+        cut: tuple[str, ...] = (),
     ) -> Space:
         """The space for columns. `bounds` holds (lowest, highest) shares by column, "context", "w1" ….
 
-        `sentence_list_beta` is what all the weights have there, of columns that there are.
+        `sentence_list_beta` is what all the weights have there, of columns that there are. `cut` names the levels that
+        get a cut-off: "documents", "snippets" or both.
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
@@ -81,18 +88,20 @@ class Space:
             context=context,
             normalise=normalise,
             sentence_list_beta=sentence_list_beta,
+            cut=cut,
         )
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """The coordinates of each half, by name."""
+        """The coordinates of each half, by name, and those of the cut-offs."""
         first, second = self.alpha.dimensions, self.beta.dimensions
-        return {"beta": slice(first, first + second), "alpha": slice(0, first)}
+        halves = {"beta": slice(first, first + second), "alpha": slice(0, first)}
+        return {**halves, "cutoffs": slice(first + second, self.dimensions)} if self.cut else halves
 
     @property
     def dimensions(self) -> int:
         """How many coordinates there are."""
-        return self.alpha.dimensions + self.beta.dimensions
+        return self.alpha.dimensions + self.beta.dimensions + 2 * len(self.cut)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,9 +120,22 @@ class Space:
         return np.concatenate(halves)
 
     def coordinates(self, shares: F64) -> F64:
-        """The coordinates of the shares of both halves."""
-        cut = len(self.alpha.names)
-        return np.concatenate([self.alpha.coordinates(shares[:cut]), self.beta.coordinates(shares[cut:])])
+        """The coordinates of the shares of both halves, where ten documents and ten snippets are submitted."""
+        first = len(self.alpha.names)
+        halves = [self.alpha.coordinates(shares[:first]), self.beta.coordinates(shares[first:])]
+        return np.concatenate([*halves, np.tile(_UNCUT, len(self.cut))])
+
+    def cutoffs(self, coordinates: F64) -> Cutoffs | None:
+        """The cut-offs at a point of the unit cube; None where none are sought."""
+        if not self.cut:
+            return None
+        pairs = zip(*[iter(coordinates[self.blocks["cutoffs"]].tolist())] * 2, strict=True)
+        return Cutoffs(
+            **{
+                level: Cutoff(share=share or None, maximum=1 + round(number * (LARGEST - 1)))
+                for level, (share, number) in zip(self.cut, pairs, strict=True)
+            }
+        )
 
     def weights(self, coordinates: F64) -> Weights:
         """The weights at a point of the unit cube."""
@@ -133,7 +155,12 @@ class Space:
             context=self.context,
             normalise=self.normalise,
             sentence_list_beta=self.sentence_list_beta,
+            cutoffs=self.cutoffs(coordinates),
         )
+
+
+_UNCUT = (0.0, 1.0)
+"""The coordinates of a cut-off that submits all ten."""
 
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:

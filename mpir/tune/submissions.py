@@ -17,6 +17,7 @@ from mpir.rank.blend import (
     slots,
 )
 from mpir.rank.columns import Layout
+from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.rank.sentence_lists import lists_of
 from mpir.rank.weights import Normalise, Weights
 from mpir.text import Question, Snippet
@@ -55,14 +56,16 @@ class Pool:
         columns = self.scored.columns
         weights.check_columns(columns.layout)
         lists = lists_of(columns, weights)[columns.question_of]
+        cutoffs = weights.cutoffs or TEN_EACH
         if not lists.any():
-            return Submissions(self, *self._sums(columns.layout, weights))
+            return Submissions(self, *self._sums(columns.layout, weights), cutoffs=cutoffs)
         by_list = self._sums(columns.layout.as_evidence(), weights.of_sentence_list())
         if lists.all():
-            return Submissions(self, *by_list)
+            return Submissions(self, *by_list, cutoffs=cutoffs)
         by_document = self._sums(columns.layout, weights)
         masks = (lists, np.append(lists, False), lists)
-        return Submissions(self, *(np.where(*arrays) for arrays in zip(masks, by_list, by_document, strict=True)))
+        sums = (np.where(*arrays) for arrays in zip(masks, by_list, by_document, strict=True))
+        return Submissions(self, *sums, cutoffs=cutoffs)
 
     def _sums(self, layout: Layout, weights: Weights) -> tuple[F64, F64, F64]:
         """Return S_DOC (D,), S_SENT without context as a table, and what the context adds to each sentence (D,)."""
@@ -108,18 +111,27 @@ class Submissions:
     """The answers of Q questions for one way of scoring; computed when asked for.
 
     `documents` (Q, K) and `snippets` (Q, K) hold numbers of candidates and sentences, best first, -1 where there are
-    no more.
+    no more, or the cut-off ends the list.
     """
 
-    def __init__(self, pool: Pool, documents: F64, sentences: F64, context: F64) -> None:
-        """Keep scores of documents (D,), sentences as a table, and what a document adds to its sentences (D,)."""
-        self.pool, self.judgements = pool, pool.judgements
+    def __init__(
+        self, pool: Pool, documents: F64, sentences: F64, context: F64, *, cutoffs: Cutoffs = TEN_EACH
+    ) -> None:
+        """Keep scores of documents (D,), sentences as a table, and what a document adds to its sentences (D,).
+
+        `cutoffs` hold no probability.
+        """
+        self.pool, self.judgements, self.cutoffs = pool, pool.judgements, cutoffs
         self._scores, self._sentences, self._context = documents, sentences, context
 
     @cached_property
     def documents(self) -> I64:
         """The best documents; equal scores by the first stage's, then by the order of the candidates."""
-        return best_of(self._scores, self.pool.documents, self.pool.limit_documents)
+        documents = best_of(self._scores, self.pool.documents, self.pool.limit_documents)
+        if self.cutoffs.documents == Cutoff():
+            return documents
+        lowest = np.append(self._scores, np.inf)[self.pool.documents].min(axis=1, initial=np.inf)
+        return _cut(documents, np.append(self._scores, -np.inf)[documents], lowest, self.cutoffs.documents)
 
     @cached_property
     def snippets(self) -> I64:
@@ -127,10 +139,20 @@ class Submissions:
         table, documents = self.pool.sentences, self.documents
         depth = len(table)
         scores = self._sentences.take(documents, axis=1, mode="wrap").transpose(1, 2, 0)
-        scores = scores + np.append(self._context, 0.0)[documents][:, :, None]
-        cells = best_columns(scores.reshape(len(documents), -1), self.pool.limit_snippets)
+        scores = (scores + np.append(self._context, 0.0)[documents][:, :, None]).reshape(len(documents), -1)
+        cells = self._cells(scores)
         owners = np.take_along_axis(documents, np.maximum(cells, 0) // max(depth, 1), axis=1)
         return np.where(cells >= 0, table[cells % depth, owners], -1) if depth else cells
+
+    def _cells(self, scores: F64) -> I64:
+        """The columns (Q, K) of the submitted ones of scores (Q, M), which are overwritten; -1 where there are none."""
+        cutoff, limit = self.cutoffs.snippets, self.pool.limit_snippets
+        if cutoff == Cutoff():
+            return best_columns(scores, limit)
+        lowest = np.where(np.isfinite(scores), scores, np.inf).min(axis=1, initial=np.inf)
+        cells = best_columns(scores.copy(), limit)
+        ranked = np.where(cells >= 0, np.take_along_axis(scores, np.maximum(cells, 0), axis=1), -np.inf)
+        return _cut(cells, ranked, lowest, cutoff)
 
     @cached_property
     def merged(self) -> I64:
@@ -148,6 +170,12 @@ class Submissions:
         snippets = tuple(_snippet(scored, number) for number in numbers)
         gold = scored.questions[question]
         return measure_snippets(gold, Question(gold.id, gold.body, snippets=snippets), version)
+
+
+def _cut(rows: I64, ranked: F64, lowest: F64, cutoff: Cutoff) -> I64:
+    """The numbers (Q, K) of what is submitted of the best, given their scores (Q, K) and the lowest ones (Q,)."""
+    lowest = np.where(np.isfinite(lowest), lowest, 0.0)
+    return np.where(cutoff.submitted(ranked, lowest), rows, -1)
 
 
 def _snippet(scored: Dataset, number: int) -> Snippet:

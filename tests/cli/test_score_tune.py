@@ -70,6 +70,20 @@ def tune(folder: Path, *more: str, scored: str = "scored") -> int:
     return main(["tune", str(folder / scored), "--output", str(folder / "weights.json"), *quick, *more])
 
 
+def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--measure", "snippet-f1", "--json", "--output", str(tmp_path / "weights.json")]
+    assert tune(work, *options) == 0
+    tuned = Weights.load(tmp_path / "weights.json").cutoffs
+    assert tuned is not None
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["cutoffs"] == {"snippets": tuned.snippets.to_dict()}
+    for extra in (["--no-cutoffs"], ["--version", "8"]):
+        assert tune(work, *options, *extra, "--output", str(tmp_path / f"{extra[0]}.json")) == 0
+        assert Weights.load(tmp_path / f"{extra[0]}.json").cutoffs is None
+
+
 def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
     scored = Dataset.load(work / "scored")
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")

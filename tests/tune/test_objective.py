@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, question_measures
 from mpir.rank.columns import Columns, Layout
+from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import System, answer
 from mpir.text import Snippet
@@ -27,6 +28,13 @@ OFFICIAL = {
     "snippet-f1": ("snippets", "f1"),
 }
 numbers = st.floats(0, 2)
+cutoff = st.builds(
+    Cutoff,
+    minimum=st.just(1),
+    maximum=st.integers(1, 10),
+    score=st.none() | st.floats(-1, 3),
+    share=st.none() | st.floats(0, 1),
+)
 weights = st.builds(
     Weights,
     st.fixed_dictionaries({"a": numbers, "b": st.just(0.5) | numbers}),
@@ -37,6 +45,7 @@ weights = st.builds(
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
     normalise=st.sampled_from(["none", "minmax"]),
     sentence_list_beta=st.none() | st.fixed_dictionaries({}, optional={"bm25": numbers}),
+    cutoffs=st.none() | st.builds(Cutoffs, documents=cutoff, snippets=cutoff),
 )
 
 
@@ -71,7 +80,8 @@ def test_equal_to_the_official_measures(
     gold = [question for question, _ in pairs]
     if not any(question.documents or question.snippets for question in gold):
         return
-    submission = [answer(question, scored, System("blend", weights)) for question, scored in pairs]
+    cutoffs = (weights.cutoffs if version == 9 else None) or Cutoffs()
+    submission = [answer(question, scored, System("blend", weights, cutoffs)) for question, scored in pairs]
     expected = question_measures(gold, submission, version=version)
     scored_set = Dataset.collect(pairs)
     for name, (level, field) in OFFICIAL.items():

@@ -11,7 +11,9 @@ from mpir.errors import InputError
 from mpir.io.journal import Journal
 from mpir.perspectives.column import Column
 from mpir.rank.columns import Layout
+from mpir.rank.cutoffs import Cutoff
 from mpir.rank.weights import Weights
+from mpir.text import Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, GridSearch, MakeOptimiser, RandomSearch
@@ -179,7 +181,8 @@ def test_what_is_refused(learnable: Dataset, space: Space) -> None:
         Bayesian(initial=0)
     with pytest.raises(InputError, match="the acquisition is 'UCB'; choose from EI, PI, LCB"):
         Bayesian(acquisition="UCB")  # type: ignore[arg-type]
-    elsewhere = tuple(replace(question, documents=("99",), snippets=()) for question in learnable.questions)
+    snippet = Snippet(document="99", begin_section="title", end_section="title", begin=0, end=9, text="")
+    elsewhere = tuple(replace(item, documents=("99",), snippets=(snippet,)) for item in learnable.questions)
     for measure, description in (("document-map", "document"), ("snippet-f1", "snippet")):
         objective = Objective(replace(learnable, questions=elsewhere), measure)
         with pytest.raises(
@@ -204,3 +207,28 @@ def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset)
         )
     )
     assert result.value > 0.9 * best > Objective(learnable)(Weights.equal(["a", "b"]))
+
+
+def test_a_cut_off_is_found_where_long_lists_lose_precision(learnable: Dataset) -> None:
+    questions = tuple(replace(question, documents=(question.documents or ())[:1]) for question in learnable.questions)
+    scored = replace(learnable, questions=questions)
+    plan = replace(QUICK, loops=1, halves=("beta", "cutoffs"))
+    uncut = search(Objective(scored, "document-f1"), Space.of(scored.columns), replace(QUICK, loops=1))
+    result = search(Objective(scored, "document-f1"), Space.of(scored.columns, cut=("documents",)), plan)
+    assert result.weights.cutoffs is not None
+    assert result.weights.cutoffs.snippets == Cutoff()
+    assert result.value > uncut.value + 0.01
+    # rankings are measured whole, and so are versions in which submissions are not cut
+    for name, version in (("sentence-map", 9), ("document-f1", 8)):
+        objective = Objective(scored, name, version=version)
+        assert objective(result.weights) == objective(replace(result.weights, cutoffs=None))
+
+
+def test_a_measure_that_the_gold_cannot_support_is_refused(learnable: Dataset, space: Space) -> None:
+    bare = tuple(replace(question, snippets=()) for question in learnable.questions)
+    message = r"^the measure snippet-f1 needs golden snippets with usable offsets, but none of the 60 questions has any"
+    with pytest.raises(InputError, match=message):
+        search(Objective(replace(learnable, questions=bare), "snippet-f1"), space, QUICK)
+    bare = tuple(replace(question, documents=()) for question in learnable.questions)
+    with pytest.raises(InputError, match=r"^the measure document-map needs golden documents, but none of the 60"):
+        search(Objective(replace(learnable, questions=bare), "document-map"), space, QUICK)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mpir.errors import InputError
 from mpir.perspectives.column import Column
 from mpir.rank.blend import blend, document_order
+from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.tune.dataset import Dataset
 from mpir.tune.simplex import Simplex
 from mpir.tune.space import Space
@@ -133,3 +134,15 @@ def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dat
     assert retained.weights(retained.equal()).sentence_list_beta == {"dense": 0.0}  # of the columns that there are
     with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
         Space.of(columns, context="sparse")
+
+
+def test_a_level_that_is_cut_has_two_more_coordinates(learnable: Dataset) -> None:
+    plain, space = Space.of(learnable.columns), Space.of(learnable.columns, cut=("snippets",))
+    assert space.dimensions == plain.dimensions + 2
+    assert space.blocks["cutoffs"] == slice(plain.dimensions, space.dimensions)
+    assert space.weights(space.equal()).cutoffs == Cutoffs()  # ten of each, where the search starts
+    assert plain.weights(plain.equal()).cutoffs is None
+    point = space.equal()
+    point[-2:] = 0.25, 0.5
+    assert space.weights(point).cutoffs == Cutoffs(snippets=Cutoff(share=0.25, maximum=5))
+    assert replace(space.weights(point), cutoffs=None) == plain.weights(plain.equal())
