@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.identifiers import ListId, told_apart
 from mpir.corpora.jats import PAPERS, read_papers
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pdf import PDF, read_pdf
@@ -20,7 +21,6 @@ from mpir.corpora.xml import root_tag
 from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.read import STDIN, place_of, read_json_lines
-from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
 log = logging.getLogger(__name__)
@@ -37,14 +37,15 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
     notes, hidden files, folders) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV
     (tables.py). TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
     (tripclick.py). XML is told apart by its root: full papers in JATS (jats.py), and PubMed's files, which all count
-    as one collection in which later files update earlier ones.
+    as one collection in which later files update earlier ones. An id that only a list knows, such as a record's number
+    in it, has ":2" behind it where it comes a second time.
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
             not one document.
     """
     files = _files(paths)
-    return _checked(files, _documents(files))
+    return _checked(files, told_apart(_documents(files), set()))
 
 
 def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
@@ -57,7 +58,7 @@ def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
         InputError: as `read_corpus`.
     """
     files = _files(paths)
-    return _checked(files, _once(files))
+    return _checked(files, told_apart(_once(files), set()))
 
 
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -167,7 +168,7 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
     for position, source in enumerate(sources, 1):
         seen_ids = HashSet()
         while batch := list(islice(source, _BATCH)):
-            keys = [f"{document.id}\0{normalise(document.text)}" for document in batch]
+            keys = [_key(document) for document in batch]
             known = earlier.among(keys)
             copies += sum(key in known for key in keys)
             yield from (document for key, document in zip(keys, batch, strict=True) if key not in known)
@@ -176,6 +177,16 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
         earlier.take(seen_ids)
     if copies:
         log.warning("%d documents are in several files with the same id and words; each counts once", copies)
+
+
+def _key(document: Document) -> str:
+    """What two copies share: id and words. A number that a list counts is no id, and a title alone may be another's."""
+    from mpir.corpora.deduplicate import legible_words
+
+    identity: object = document.id
+    if isinstance(identity, ListId):
+        identity = "" if legible_words(document.abstract) else id(document)
+    return f"{identity}\0{legible_words(document.title)} {legible_words(document.abstract)}"
 
 
 def _files(paths: Iterable[str | Path]) -> list[Path]:

@@ -1,11 +1,15 @@
-"""Copies: papers that several exports hold, as one search in PubMed, Embase and Scopus finds them."""
+"""Deduplication: papers that several exports hold, as one search in PubMed, Embase and Scopus finds them."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from mpir.corpora.identifiers import ListId, told_apart
+from mpir.corpora.placeholders import says_nothing
+from mpir.text.legible import legible
 from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
@@ -27,7 +31,7 @@ class _Paper:
     def keys(self) -> list[tuple[str, str]]:
         """What it shares with each of its copies, one or the other."""
         every = [("pmid", self.pmid), ("doi", self.doi)]
-        every += [("id", f"{self.id} {self.title}")] if self.title else []
+        every += [("id", f"{self.id} {self.title}")] if self.title and self.id else []
         every += [("words", self.title or self.abstract)] if self.abstract else []  # of "Reply" there are thousands
         return [key for key in every if key[1]]
 
@@ -36,9 +40,11 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
     """Each paper once, where its first copy stands.
 
     A copy has the same PMID; or the same title, and the same id, DOI or abstract; or the same DOI and abstract (PMID
-    and DOI as `names_of` notes them). Abstracts are the same, too, where one has more before or behind it ("Copyright
-    2019 …"). Case, punctuation and white space don't count. Kept are the first copy's id, every PMID or DOI, and the
-    longest text. Where the id of several papers is the DOI of their supplement, that of the second ends with ":2".
+    and DOI as `names_of` notes them). Two PMIDs are two papers. Abstracts are the same, too, where one has more before
+    or behind it ("Copyright 2019 …"); with two DOIs only those of 100 characters. Tags, entities, Unicode forms, case,
+    punctuation and white space don't count, and a placeholder is no text. Kept are the first copy's id, every PMID or
+    DOI, and the longest text. An id that counts a list's records is none to compare by. Where the id of several papers
+    is such a number, or the DOI of their supplement, that of the second ends with ":2".
     """
     distinct: list[Document] = []
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
@@ -58,36 +64,45 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
 
 
 def _merged(first: Document, copy: Document) -> Document:
-    longest = copy if len(copy.text) > len(first.text) else first
+    longest = copy if len(legible_words(copy.text)) > len(legible_words(first.text)) else first
     return replace(longest, id=first.id, metadata={**copy.metadata, **first.metadata})
+
+
+def legible_words(text: str) -> str:
+    """The words of a text as it is read: without tags, in one Unicode form; "" for a placeholder."""
+    return "" if says_nothing(text) else normalise(unicodedata.normalize("NFKC", legible(text)))
 
 
 def _paper(document: Document) -> _Paper:
     pmid, doi = (str(document.metadata.get(id_type, "")) for id_type in ("pmid", "doi"))
-    return _Paper(
-        id=document.id, pmid=pmid, doi=doi, title=normalise(document.title), abstract=normalise(document.abstract)
-    )
+    identity = "" if isinstance(document.id, ListId) else document.id
+    title, abstract = legible_words(document.title), legible_words(document.abstract)
+    return _Paper(id=identity, pmid=pmid, doi=doi, title=title, abstract=abstract)
 
 
 def _are_one(first: _Paper, second: _Paper) -> bool:
-    if first.pmid and first.pmid == second.pmid:
-        return True
+    if first.pmid and second.pmid:
+        return first.pmid == second.pmid
     named = bool(first.doi) and first.doi == second.doi
+    shortest = _TELLING if first.doi and second.doi and not named else 1
+    alike = _same(first.abstract, second.abstract, shortest)
     if first.title != second.title:
-        return named and _same(first.abstract, second.abstract)
-    return (bool(first.title) and (named or first.id == second.id)) or _same(first.abstract, second.abstract)
+        return named and alike
+    same_id = bool(first.id) and first.id == second.id
+    return (bool(first.title) and (named or same_id)) or alike
 
 
-def _same(first: str, second: str) -> bool:
-    """Whether two abstracts are one, perhaps with something around it; none is like none."""
+def _same(first: str, second: str, shortest: int) -> bool:
+    """Whether two abstracts are one, perhaps with something around it; a shorter one than that is like none."""
     short, long = sorted((first, second), key=len)
-    return bool(short) and (short == long or (len(short) >= _TELLING and short in long))
+    return len(short) >= shortest and (short == long or (len(short) >= _TELLING and short in long))
 
 
-def _told_apart(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents, of which those that have one DOI as their id are counted behind it."""
+def _told_apart(documents: list[Document]) -> Iterator[Document]:
+    """The documents; where an id that is their DOI, or a number in a list, comes twice, it is counted behind it."""
+    used = {document.id for document in documents if not isinstance(document.id, ListId)}
     counts = Counter[str]()
-    for document in documents:
+    for document in told_apart(documents, used):
         doi = document.metadata.get("doi")
         is_own_doi = bool(doi) and document.id.lower().endswith(str(doi))
         counts[document.id] += is_own_doi

@@ -1,79 +1,91 @@
-"""Documents from JSON lines, under the key names that the field's collections use."""
+"""Documents from JSON objects, under any key name of fields.py: JSON lines, and what json_documents.py reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.fields import BODIES, DOIS, IDS, PMIDS, TITLES, field_name, telling_key
+from mpir.corpora.identifiers import names_of, pmid_of
+from mpir.corpora.placeholders import says_nothing
+from mpir.corpora.unread import report_unread
 from mpir.errors import InputError, format_names, format_value
 from mpir.io.read import place_of, read_json_lines
 from mpir.text.types import TITLE, Document
 
-ID_KEYS = ("pmid", "id", "_id", "docid")
+ID_KEYS = ("pmid", "id", "_id", "docid", "docno", "doc_id", "pubmed_id", "uid", "cord_uid")
 BODY_KEYS = ("abstract", "text", "contents", "content", "page_content", "body")
+"""The commonest names, which messages show; fields.py has all."""
 
 
 def read_jsonl(path: str | Path) -> Iterator[Document]:
     """Read documents one line at a time from a ``.jsonl`` or ``.jsonl.gz`` file, or from standard input (``-``).
 
-    The id is the first of pmid, id, _id, docid that says something; the body the first of abstract, text, contents,
-    content, page_content, body that does. What is null or blank says nothing.
+    Keys go by any name of fields.py, in any case; of several for an id, title or body, the first that says something
+    counts. What is null, blank or a placeholder says nothing. A text may be a list of sentences.
 
     Raises:
         InputError: a line without an id or any text, or with a value of the wrong type (file and line are named).
     """
-    for number, record in read_json_lines(path):
-        yield _document(record, place_of(path, number))
+    records = ((record, place_of(path, number)) for number, record in read_json_lines(path))
+    return report_unread(path, ((record_document(record, location), record) for record, location in records))
 
 
-def _document(record: dict[str, Any], location: str) -> Document:
+def record_document(record: Mapping[str, Any], location: str) -> Document:
+    """The document that a JSON object describes. Raises InputError as `read_jsonl`, beginning with the location."""
+    identity = _checked_id(record, location)
+    check_has_text(record, location)
+    title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
+    keys = [(field_name(key), key) for key in record]
+    pmids = [pmid_of(str(record[key])) for name, key in keys if name in PMIDS]
+    dois = (str(record[key]) for name, key in keys if name in DOIS)
+    return Document(identity, title, body, metadata=names_of(next(filter(None, pmids), ""), dois))
+
+
+def record_id(record: Mapping[str, Any]) -> Any:
+    """A record's id as it is there, but a whole float is a whole number, and a PMID has no prefix; None for none."""
+    key = telling_key(record, IDS)
+    value = None if key is None else record[key]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        return pmid_of(value, prefixed=field_name(key) not in PMIDS) or value.strip() or value
+    return value
+
+
+def check_has_text(record: Mapping[Any, Any], location: str) -> None:
+    """Raise InputError where a record has other names than an id's, but none of a title or body."""
+    names = {key: field_name(str(key)) for key in record}
+    unknown_keys = [str(key)[:40] for key, name in names.items() if name not in IDS]
+    if unknown_keys and not any(name in TITLES or name in BODIES for name in names.values()):
+        raise InputError(
+            f"{location}: the document has no text, but {format_names(unknown_keys)}; expected {TITLE} or one of "
+            f"{', '.join(BODY_KEYS)} (which may be empty)."
+        )
+
+
+def record_text(record: Mapping[str, Any], key: Any, location: str) -> str:
+    """The text under a key, "" for none or a placeholder; a list of sentences is joined by spaces.
+
+    Raises:
+        InputError: another value.
+    """
+    value = None if key is None else record[key]
+    if isinstance(value, list) and all(isinstance(sentence, str) for sentence in value):
+        value = " ".join(value)
+    if not isinstance(value, str | None):
+        raise InputError(f"{location}: {key} is {format_value(value)}; expected a string, or a list of sentences.")
+    return "" if value is None or says_nothing(value) else value
+
+
+def _checked_id(record: Mapping[str, Any], location: str) -> str:
     identity = record_id(record)
     if isinstance(identity, int) and not isinstance(identity, bool):
-        identity = str(identity)
+        return str(identity)
     if not isinstance(identity, str) or not identity.strip():
         id_text = "no id" if identity is None else f"the id {format_value(identity)}"
         raise InputError(
             f"{location}: the document has {id_text}; expected a text or number under one of {', '.join(ID_KEYS)}."
         )
-    body = body_key(record, location)
-    return Document(identity.strip(), _text(record, TITLE, location), _text(record, body, location))
-
-
-def record_id(record: Mapping[str, Any]) -> Any:
-    """What a record has for an id: the first of its keys that says something."""
-    return record.get(telling(record, ID_KEYS))
-
-
-def body_key(record: Mapping[str, Any], location: str) -> str:
-    """The key that holds a record's body: the first that says something, or else one that may be missing or null.
-
-    Raises:
-        InputError: there are other keys than those of an id, but none that holds a text: it may go by another name.
-    """
-    unknown_keys = [str(key)[:40] for key in record if key not in ID_KEYS]
-    if unknown_keys and not any(key in record for key in (TITLE, *BODY_KEYS)):
-        raise InputError(
-            f"{location}: the document has no text, but {format_names(unknown_keys)}; expected {TITLE} or one of "
-            f"{', '.join(BODY_KEYS)} (which may be empty)."
-        )
-    return telling(record, BODY_KEYS)
-
-
-def telling(record: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """The first of the keys under which a record says something, else the first that it has, else the first."""
-    present = [key for key in keys if record.get(key) is not None]
-    return next((key for key in present if not _is_blank(record[key])), present[0] if present else keys[0])
-
-
-def _is_blank(value: Any) -> bool:
-    return isinstance(value, str) and not value.strip()
-
-
-def _text(record: dict[str, Any], key: str, location: str) -> str:
-    value = record.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"{location}: {key} is {format_value(value)}; expected a string.")
-    return value
+    return identity

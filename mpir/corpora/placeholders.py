@@ -1,13 +1,41 @@
-"""What stands in the place of a title or an abstract that is not there."""
+"""Placeholders: what databases, R and pandas write in the place of a title or an abstract that is not there."""
 
 from __future__ import annotations
 
 import re
 
-_NOT_AVAILABLE = re.compile(r"\[(?:not|no abstract) available\.?\]\.?", re.IGNORECASE)
-"""How NLM writes a title that nobody has translated, and Scopus an abstract that it does not have."""
+from mpir.text.markup import without_markup
+
+LONGEST = 120
+"""The most characters of a placeholder, with its brackets and tags."""
+_TEXT = r"(?:abstract|summary|title|description|text|content)s?"
+_AVAILABLE = r"(?:available|provided|given|found|supplied|specified|listed|present|prepared|entered|applicable)"
+_OF = r"(?: (?:for|in|with|of|at|by|from) (?:this|the) \w+| here| yet| online)?"
+_IS = r"(?: (?:is|was|are|were|has been|have been|currently))*"
+_PLACEHOLDER = re.compile(
+    "|".join(
+        (
+            "nan?|n a|null|none|nil|missing|unknown|unavailable|undefined|untitled|tba|tbd",
+            rf"(?:sorry )?(?:there (?:is|was) |(?:this|the) \w+ (?:has|had) )?no {_TEXT}{_IS}(?: {_AVAILABLE})?{_OF}",
+            rf"(?:an? |the )?{_TEXT}{_IS} not (?:been )?(?:yet )?{_AVAILABLE}{_OF}",
+            rf"(?:data )?not (?:yet )?(?:available|provided|applicable|supplied|specified){_OF}",
+            rf"(?:an? |the )?{_TEXT}{_IS} (?:unavailable|missing|pending|omitted|absent|none|null|n a|nan?){_OF}",
+            rf"(?:without|missing|empty|has no) {_TEXT}",
+            "keine? (?:abstract|zusammenfassung|titel)(?: (?:verfügbar|vorhanden))?",
+            "(?:pas de résumé|résumé non)(?: disponible)?|(?:sin resumen|resumen no)(?: disponible)?",
+        )
+    )
+)
+_WORD = re.compile(r"[^\W_]+")
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is blank, or says that there is none: "[Not Available].", "[No abstract available]"."""
-    return not text.strip() or _NOT_AVAILABLE.fullmatch(text.strip()) is not None
+    """Whether a text is blank, has no letter or digit, or says that there is none, in whatever brackets or tags.
+
+    Such are NLM's "[Not Available].", Scopus's "[No abstract available]", "No abstract is available for this article",
+    R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
+    """
+    if len(text) > LONGEST:
+        return text.isspace()
+    words = " ".join(_WORD.findall((without_markup(text) if "&" in text or "<" in text else text).lower()))
+    return not words or _PLACEHOLDER.fullmatch(words) is not None

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from mpir.corpora.identifiers import names_of
+from mpir.corpora.fields import document_of
 from mpir.corpora.placeholders import says_nothing
+from mpir.corpora.unread import report_unread
 from mpir.errors import InputError
 from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import place_of, read_lines
@@ -30,11 +31,13 @@ REFERENCES = tuple(f"{name}{packed}" for name in ("*.nbib", "*.ris", "pubmed-*.t
 """How files of references are called; PubMed's site saves its own format as pubmed-WORDS-set.txt, too."""
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
 _FIRST, _LAST = ("PMID", "TY"), "ER"
-_IDS = ("PMID", "AN", "DO", "ID")
+_NAMES = {"ID": "referenceid"}
+"""Tags that mean something else here than as names of fields."""
 _DOIS = ("DO", "LID", "AID")
 _TITLES = ("TI", "T1", "TT", "BTI")
 _ABSTRACTS = ("AB", "N2", "OAB")
-_Fields = defaultdict[str, list[str]]
+_Lines = defaultdict[str, list[list[str]]]
+_Fields = dict[str, list[str]]
 
 
 def is_references(path: str | Path) -> bool:
@@ -46,18 +49,18 @@ def read_references(path: str | Path) -> Iterator[Document]:
     """Stream the references of one file of either format, gzipped or not, with title and abstract on one line each.
 
     The id is the PMID, or of RIS the accession number, DOI or ID, whichever says something first; without any, it is
-    the file's name and the line on which the reference begins. What stands before the first reference is passed over.
+    the file's name and the line on which the reference begins. A reference ends at ER, so its tags may come in any
+    order. Untagged text before the first reference is passed over.
+
+    rispy would read RIS, too, but it drops tags before TY, loses the lines' numbers, and holds the whole file.
 
     Raises:
         InputError: there is not one reference in the file, or it cannot be read.
     """
     empty = True
-    for line, fields in _references(path):
+    for document in report_unread(path, _documents(path)):
         empty = False
-        (identity, *_) = _first(fields, _IDS) or [f"{Path(path).name}:{line}"]
-        title, abstract = _first(fields, _TITLES)[:1], _first(fields, _ABSTRACTS)
-        names = names_of("".join(fields.get("PMID", [])), (value for tag in _DOIS for value in fields.get(tag, ())))
-        yield Document(identity, " ".join(title), " ".join(abstract), metadata=names)
+        yield document
     if empty:
         raise InputError(
             f'{path}: there is no reference in it; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '
@@ -65,44 +68,67 @@ def read_references(path: str | Path) -> Iterator[Document]:
         )
 
 
+def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[str]]]]:
+    for line, fields in _references(path):
+        values = {_NAMES.get(tag) or tag.lower(): _text(tag, texts) for tag, texts in fields.items()}
+        dois = (text for tag in _DOIS for text in fields.get(tag, ()))
+        yield document_of(values, f"{Path(path).name}:{line}", dois), fields
+
+
+def _text(tag: str, texts: Sequence[str]) -> str:
+    """What a tag says: an abstract's paragraphs together, of anything else the first that is no placeholder."""
+    telling = (text for text in texts if not says_nothing(text))
+    return " ".join(telling) if tag in _ABSTRACTS else next(telling, "")
+
+
 def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
     """The line on which each reference begins, and its values by their tags."""
+    begin, fields, values = 0, _Lines(list), list[list[str]]()
     size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
-    begin, fields, values = 0, defaultdict[str, list[list[str]]](list), list[list[str]]()
+    after_blank = has_long_tags = False
     for number, line in read_lines(path, old_ends=True):
         size += len(line)
         if size > longest:
             raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
         tagged = _TAGGED.match(line)
-        if not tagged or (_FIRST[1] in fields and _is_text(tagged[1])):
-            if values and line.strip():
+        if not tagged or (fields and not has_long_tags and _is_text(tagged[1])):
+            after_blank = not line.strip()
+            if values and not after_blank:
                 values[-1].append(line.strip())
             continue
         tag, value = tagged.groups()
-        if tag in (*_FIRST, _LAST):
-            if fields:
-                yield begin, _joined(fields)
-            begin, size, fields, values = number, 0, defaultdict(list), []
-        if fields or tag in _FIRST:
-            values = fields[tag]
-            values.append([value.strip()])
+        if fields and (tag == _LAST or _begins_next(tag, fields, after_blank=after_blank)):
+            yield begin, _joined(fields)
+            size, fields, values = 0, _Lines(list), []
+        after_blank = False
+        if tag == _LAST:
+            values = []
+            continue
+        if not fields:
+            begin, has_long_tags = number, len(tag) > 2
+        values = fields[tag]
+        values.append([value.strip()])
     if fields:
         yield begin, _joined(fields)
 
 
 def _joined(fields: Mapping[str, Iterable[Sequence[str]]]) -> _Fields:
     """The values by their tags, each with the lines that continue it."""
-    joined = {tag: [" ".join(lines).strip() for lines in values] for tag, values in fields.items()}
-    return _Fields(list, joined)
+    return {tag: [" ".join(lines).strip() for lines in values] for tag, values in fields.items()}
+
+
+def _begins_next(tag: str, fields: _Lines, *, after_blank: bool) -> bool:
+    """Whether a tag belongs to the next reference, where no ER ended this one.
+
+    A reference has one PMID or TY, which need not come first. Behind a blank line, a tag that is there already begins
+    the next reference; but RIS may have blank lines in an abstract, so not where there was a TY.
+    """
+    has_text = any(name in fields for name in (*_TITLES, *_ABSTRACTS))
+    if tag in _FIRST:
+        return tag in fields or (after_blank and (has_text or any(name in fields for name in _FIRST)))
+    return after_blank and has_text and tag in fields and _FIRST[1] not in fields
 
 
 def _is_text(tag: str) -> bool:
     """Whether what looks like a tag is none of RIS's, which have two characters, but text ("AIM - To learn …")."""
     return len(tag) > 2 and tag != _FIRST[0]
-
-
-def _first(fields: _Fields, tags: tuple[str, ...]) -> list[str]:
-    """The values of the first of the tags that says something."""
-    return next(
-        (said for tag in tags if (said := [value for value in fields.get(tag, ()) if not says_nothing(value)])), []
-    )

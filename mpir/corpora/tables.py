@@ -3,71 +3,139 @@
 from __future__ import annotations
 
 import csv
+import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from mpir.corpora.embase import records_by_row, separator_by_row
-from mpir.corpora.identifiers import names_of
-from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS
-from mpir.corpora.placeholders import says_nothing
+from mpir.corpora.fields import BODIES, IDS, KNOWN, TITLES, document_of, field_name
+from mpir.corpora.unread import report_unread
 from mpir.errors import InputError, format_names
 from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
 
+log = logging.getLogger(__name__)
 TABLES = (".csv", ".csv.gz")
-_PMIDS = ("pubmed id", "pubmed_id", "medline pmid")
-_IDS = (*_PMIDS, *ID_KEYS, "record_id", "key", "accession number", "eid", "doi", "pui")
-_TITLES = ("title", "article title", "primary_title", "original (non-english) title")
-_BODIES = (*BODY_KEYS, "abstract note", "notes_abstract", "original (non-english) abstract")
-_MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
-"""How R, pandas and others write a cell that says nothing."""
+SEPARATORS = ",;\t|"
+_HEAD = 60
+"""A header stands in the first so many lines; databases write about the search before it."""
 _SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 """Excel's line before the header, which names the separator."""
-_LINK = " http"
-"""How what Embase writes behind a PMID begins."""
+_TEXTS = frozenset((*TITLES, *BODIES))
+_LINES_OF_HEADER = 5
+_LOOKED_AT = 1000
+_KEYWORDS_PLUS, _TAGS_OF_WEB_OF_SCIENCE = "id", {"pt", "ut"}
+"""Web of Science's tables have tags for names, and under ID no id, but keywords; no cell is in quotation marks."""
 csv.field_size_limit(max(csv.field_size_limit(), 2**27))  # characters of a cell: a full paper has more than 2**17
 
 
-def read_table(path: str | Path) -> Iterator[Document]:
-    """Stream a document from every row of a ``.csv`` file, with commas, semicolons or tabs between its cells.
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Where a table's header is: how many lines stand before it, its cells, and what separates them."""
 
-    Excel's first line ``sep=;`` names any other separator. Columns are found by their names in any case: a title, and
-    an abstract, text or what else `read_jsonl` knows. The id is the first of PubMed ID, Medline PMID, pmid, id, _id,
-    docid, record_id, key, accession number, EID, DOI and PUI that says something; without any, it is the file's name
-    and the row's number, the header being row 1 as in a spreadsheet. Embase's rows of fields are read, too (embase.py).
+    line: int
+    cells: list[str]
+    separator: str
+
+    @property
+    def known(self) -> int:
+        """How many of its columns fields.py knows; 0 where none is a title or body."""
+        names = {field_name(cell) for cell in self.cells}
+        return len(names & KNOWN) if names & _TEXTS else 0
+
+
+def read_table(path: str | Path) -> Iterator[Document]:
+    """Stream a document from every row of a table, with commas, semicolons, tabs or bars between its cells.
+
+    The header is the line that names most of the columns of fields.py, in any case; what stands before it is passed
+    over. Excel's first line ``sep=;`` names any other separator. A row without an id has the file's name and the row's
+    number, counted as a spreadsheet does. Embase's rows of fields are read, too (embase.py).
 
     Raises:
         InputError: no column for a title or text, two of one name that is read, or a cell that does not end (file and
             line are named).
     """
-    rows, begin, by_row = _opened(path)
-    if by_row:
-        for number, fields in records_by_row(rows):
-            yield _document(list(fields.values()), _positions(list(fields)), path, number)
-        return
-    columns = _columns(next(rows, []), place_of(path, begin))
-    for number, cells in enumerate(rows, 2):
-        if any(cells):
-            yield _document(cells, columns, path, number)
-
-
-def _opened(path: str | Path) -> tuple[Iterator[list[str]], int, bool]:
-    """The rows of a file, the line on which they begin, and whether they are Embase's rows of fields."""
     lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True))
-    head = list(islice(lines, 4))
+    head = list(islice(lines, _HEAD))
     separator_line = _SEPARATOR_LINE.fullmatch("".join(head[:1]))
-    head = head[1:] if separator_line else head
-    by_row = separator_by_row("".join(head))
-    separator = separator_line[1] if separator_line else by_row or max(",;\t", key="".join(head[:1]).count)
-    begin = 2 if separator_line else 1
-    return _rows(chain(head, lines), separator, path, begin), begin, by_row is not None
+    head, skipped = head[1:] if separator_line else head, 1 if separator_line else 0
+    if separator := separator_by_row("".join(head[:4])):
+        rows = _rows(chain(head, lines), path, skipped + 1, separator=separator)
+        return report_unread(path, _documents_by_row(rows, path))
+    header = find_header(head, separator_line[1] if separator_line else SEPARATORS)
+    begin = header.line + skipped + 1
+    quoting = csv.QUOTE_NONE if _is_of_web_of_science(header.cells) else csv.QUOTE_MINIMAL
+    rows = _rows(chain(head[header.line :], lines), path, begin, separator=header.separator, quoting=quoting)
+    return report_unread(path, row_documents(rows, path, begin, header.line + 1))
 
 
-def _rows(lines: Iterable[str], separator: str, path: str | Path, begin: int) -> Iterator[list[str]]:
+def find_header(lines: Sequence[str], separators: str) -> Header:
+    """The line that names most columns of documents, else the first line that is not blank.
+
+    Args:
+        lines: a table's first lines, with their ends.
+        separators: what may stand between cells.
+    """
+    begin = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    candidates = [Header(begin, [], separators[0])]
+    number = begin
+    while number < len(lines):
+        rows = [
+            (separator, *_first_row(lines[number : number + _LINES_OF_HEADER], separator))
+            for separator in sorted(separators, key=lambda separator: -lines[number].count(separator))
+        ]
+        candidates += [Header(number, row, mark) for mark, row, _ in rows if len(row) > 1 or (row and number == begin)]
+        number += max(length for _, _, length in rows)
+    return max(candidates[1:] or candidates, key=lambda header: header.known)
+
+
+def row_documents(
+    rows: Iterator[Sequence[str]], path: str | Path, line: int, number: int
+) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    """Yield each row's document with its cells by their columns' names.
+
+    Args:
+        rows: the header, which is on this line of the file and the row of this number, and the rows behind it.
+        path: the file, for messages and for ids.
+        line: the header's line.
+        number: the header's number, as a spreadsheet counts.
+
+    Raises:
+        InputError: as `read_table`.
+    """
+    header = list(next(rows, []))
+    columns = _columns(header, place_of(path, line))
+    for row_number, cells in enumerate(rows, number + 1):
+        if any(cells):
+            document = document_of(_values(cells, columns), f"{Path(path).name}:{row_number}")
+            yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
+
+
+def _documents_by_row(rows: Iterator[list[str]], path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    for number, fields in records_by_row(rows):
+        values = {field_name(name): text.strip() for name, text in fields.items()}
+        yield document_of(values, f"{Path(path).name}:{number}"), fields
+
+
+def _first_row(lines: Iterable[str], separator: str) -> tuple[list[str], int]:
+    """The first row of these lines, and how many of them it takes; a cell that does not end is a line of its own."""
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    try:
+        return next(rows, []), max(1, rows.line_num)
+    except csv.Error:
+        return [], 1
+
+
+def _rows(
+    lines: Iterable[str], path: str | Path, begin: int, *, separator: str, quoting: int = csv.QUOTE_MINIMAL
+) -> Iterator[list[str]]:
     """The rows of a table whose header is on the line `begin`. Raises InputError for a cell that does not end."""
-    rows, skipped = csv.reader(lines, delimiter=separator, strict=True), begin - 1
+    options: dict[str, Any] = {"delimiter": separator, "quoting": quoting}
+    rows, skipped = csv.reader(lines, strict=True, **options), begin - 1
     try:
         for cells in rows:
             yield cells
@@ -79,39 +147,53 @@ def _rows(lines: Iterable[str], separator: str, path: str | Path, begin: int) ->
         ) from error
 
 
-def _columns(header: Sequence[str], location: str) -> list[list[int]]:
-    """The places of the columns for ids, titles and bodies. Raises InputError without a text, or for two of a name."""
-    names = [" ".join(name.lower().split()) for name in header]
-    columns = _positions(names)
-    if not columns[1] and not columns[2]:
+def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
+    """The columns that are read: their names in fields.py and their positions.
+
+    Raises:
+        InputError: none is a title or body, or two have the same name.
+    """
+    names = [" ".join(cell.lower().split()) for cell in header]
+    ignored = {_KEYWORDS_PLUS} if _is_of_web_of_science(header) else set()
+    columns = [
+        (field_name(name), position)
+        for position, name in enumerate(names)
+        if field_name(name) in KNOWN and name not in ignored
+    ]
+    if not any(name in _TEXTS for name, _ in columns):
         names_text = format_names(names) or "none at all"
         raise InputError(
             f"{location}: no column is named title or abstract, but {names_text}; name them in the header."
         )
-    for name in (names[number] for of in columns for number in of):
+    _check_distinct(names, columns, location)
+    unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in KNOWN]
+    if unknown and not any(name in IDS for name, _ in columns):
+        log.warning(
+            "%s: no column is named as an id is; rows go by their numbers (not read: %s)",
+            location,
+            format_names(unknown),
+        )
+    return columns
+
+
+def _check_distinct(names: Sequence[str], columns: Sequence[tuple[str, int]], location: str) -> None:
+    for name in (names[position] for _, position in columns):
         if names.count(name) > 1:
             alike = [str(number) for number, header_name in enumerate(names, 1) if header_name == name]
             raise InputError(
                 f"{location}: columns {format_names(alike[:-1])} and {alike[-1]} have the same name, {name}; "
-                "expected one "
-                "of this name, so rename or remove the others."
+                "expected one of this name, so rename or remove the others."
             )
-    return columns
 
 
-def _positions(names: Sequence[str]) -> list[list[int]]:
-    """Where the names of ids, titles, bodies, PMIDs and DOIs stand, the best first."""
-    read = (_IDS, _TITLES, _BODIES, (*_PMIDS, "pmid"), ("doi",))
-    return [[names.index(name) for name in known if name in names] for known in read]
+def _is_of_web_of_science(header: Sequence[str]) -> bool:
+    return {cell.strip("\ufeff ").lower() for cell in header} >= _TAGS_OF_WEB_OF_SCIENCE
 
 
-def _document(cells: Sequence[str], columns: Sequence[Sequence[int]], path: str | Path, number: int) -> Document:
-    identity, title, body, pmid, doi = (_first(cells, of) for of in columns)
-    names = names_of(pmid.partition(_LINK)[0], [doi])
-    return Document(identity.partition(_LINK)[0] or f"{Path(path).name}:{number}", title, body, metadata=names)
-
-
-def _first(cells: Sequence[str], columns: Sequence[int]) -> str:
-    """The first of these cells that says something; a row may be short."""
-    said = (cells[column].strip() for column in columns if column < len(cells))
-    return next((text for text in said if text not in _MISSING and not says_nothing(text)), "")
+def _values(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> dict[str, str]:
+    """What the cells say by the names of fields.py; a row may be short."""
+    values: dict[str, str] = {}
+    for name, position in columns:
+        if position < len(cells) and not values.get(name):
+            values[name] = cells[position].strip()
+    return values

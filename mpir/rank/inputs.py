@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mpir.corpora.jsonl import BODY_KEYS, ID_KEYS, body_key, telling
+from mpir.corpora.fields import BODIES, COLLECTION_IDS, KNOWN, TITLES, field_name, telling_key
+from mpir.corpora.jsonl import check_has_text, record_text
 from mpir.errors import InputError, RepeatedIdError, error_context, format_value
 from mpir.text import TITLE, Document
 from mpir.validation import id_text, is_finite, is_missing
 
 DocumentLike = Document | str | Mapping[str, Any] | Any
-READ = {*ID_KEYS, *BODY_KEYS, TITLE, "score", "scores"}
-"""Keys of a dictionary that may mean something here."""
 OBJECT_IDS = ("id", "id_", "node_id")
 OBJECT_TEXTS = ("page_content", "content", "text")
 OBJECT_METADATA = ("metadata", "meta")
@@ -94,7 +93,7 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
     keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
     number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
-        text = id_text(f"docs[{number}]: the id", key)
+        text = id_text(f"docs[{number}]: the id", _whole(key))
         if not is_missing(key) and number_of.setdefault(text, number) != number:
             raise RepeatedIdError(
                 text,
@@ -105,9 +104,14 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
     return [
         replace(document, id=_free(number, number_of), key=None)
         if is_missing(key)
-        else replace(document, id=str(key).strip(), key=key)
+        else replace(document, id=str(_whole(key)).strip(), key=key)
         for number, (document, key) in enumerate(zip(documents, keys, strict=True))
     ]
+
+
+def _whole(key: Any) -> Any:
+    """An id; of a whole number that pandas made a float, because others are missing, the whole number."""
+    return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
 def _free(number: int, number_of: Mapping[str, int]) -> str:
@@ -124,7 +128,8 @@ def _given_id(doc: Any) -> Any:
     if isinstance(doc, str):
         return None
     if isinstance(doc, Mapping):
-        identifier = doc.get(telling(_present(doc), ID_KEYS))
+        key = telling_key(_present(doc), COLLECTION_IDS)
+        identifier = None if key is None else doc[key]
     else:
         identifier = _first(getattr(doc, "node", doc), OBJECT_IDS)
     return None if isinstance(identifier, str) and not identifier.strip() else identifier
@@ -150,12 +155,17 @@ def _document(doc: DocumentLike, number: int) -> Document:
 
 def _from_mapping(doc: Mapping[str, Any], location: str) -> Document:
     present = _present(doc)
-    body = body_key(present if present.keys() - set(ID_KEYS) else doc, location)
-    scoring = "scores" if "scores" in present else "score"
-    read = {telling(present, ID_KEYS), TITLE, body, scoring, *(READ - present.keys())}
-    extra = {key: value for key, value in doc.items() if key not in read}
-    score, scores = present.get("score"), present.get("scores", {})
-    return Document("", present.get(TITLE, ""), present.get(body, ""), score=score, scores=scores, metadata=extra)
+    keys = [telling_key(present, names) for names in (COLLECTION_IDS, TITLES, BODIES)]
+    check_has_text(present if any(field_name(str(key)) not in COLLECTION_IDS for key in present) else doc, location)
+    read = {*keys, "scores" if "scores" in present else "score"}
+    extra = {key: value for key, value in doc.items() if key not in read and not (key not in present and _is_read(key))}
+    title, body = (record_text(present, key, location) for key in keys[1:])
+    return Document("", title, body, score=present.get("score"), scores=present.get("scores", {}), metadata=extra)
+
+
+def _is_read(key: Any) -> bool:
+    """Whether a key of a dictionary may mean something here."""
+    return field_name(str(key)) in KNOWN or key in ("score", "scores")
 
 
 def _from_object(doc: Any, location: str) -> Document:

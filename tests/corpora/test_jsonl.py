@@ -41,7 +41,7 @@ def test_the_first_key_that_says_something_counts(tmp_path: Path, key: str, blan
 
 def test_a_message_shows_no_more_than_the_beginning_of_a_value(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    for record in ({"id": ["x" * 5000]}, {"id": "1", "text": ["y" * 5000]}, {"id": "1", "z" * 5000: 1}):
+    for record in ({"id": ["x" * 5000]}, {"id": "1", "text": [["y" * 5000]]}, {"id": "1", "z" * 5000: 1}):
         path.write_text(json.dumps(record) + "\n")
         with pytest.raises(InputError) as caught:
             list(read_jsonl(path))
@@ -67,7 +67,7 @@ def test_reads_one_line_at_a_time(tmp_path: Path) -> None:
         (b'{"id": true}', ":2: the document has the id True"),
         (b'{"id": 1.5}', ":2: the document has the id 1.5"),
         (b'{"id": "1", "title": 3}', ":2: title is 3; expected a string"),
-        (b'{"id": "1", "abstract": "", "text": ["a"]}', ":2: text is .*; expected a string"),
+        (b'{"id": "1", "abstract": "", "text": ["a", 2]}', ":2: text is .*; expected a string, or a list of sentences"),
         (b'{"id": "1", "words": "a"}', ":2: the document has no text, but words; expected title or one of abstract"),
         (b'{"id": "1", "text": "ab\\ud800"}', ":2: a string holds half a character"),
         (b'["1"]', ":2: expected a JSON object"),

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.corpora import naming_places, read_corpus
+from mpir.corpora.placeholders import says_nothing
 from mpir.corpora.references import is_references, read_references
 from mpir.errors import InputError, RepeatedIdError
 from mpir.text.types import Document
@@ -123,7 +124,7 @@ def test_an_id_that_comes_twice_is_named_with_its_file(tmp_path: Path) -> None:
         raise RepeatedIdError("102", "twice")
 
 
-@pytest.mark.parametrize("text", ["", "<html>Sign in</html>", "ER  - \nTI  - of nothing\n"])
+@pytest.mark.parametrize("text", ["", "<html>Sign in</html>", "ER  - \nof nothing\n"])
 def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         InputError, match=r'a.ris: there is no reference in it; expected lines such as "PMID- 17284678"'
@@ -131,7 +132,11 @@ def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None
         list(read_references(write(tmp_path / "a.ris", text)))
 
 
-WORDS = st.lists(st.text("abcTIER-. ", max_size=12).map(str.strip).filter(bool), min_size=1, max_size=4)
+WORDS = st.lists(
+    st.text("abcTIER-. ", max_size=12).map(str.strip).filter(lambda line: line and not says_nothing(line)),
+    min_size=1,
+    max_size=4,
+)
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4))
@@ -146,3 +151,24 @@ def test_what_is_wrapped_is_read_whole(
     assert [(document.title, document.abstract) for document in read_references(path)] == [
         (" ".join(title), " ".join(abstract)) for title, abstract in papers
     ]
+
+
+def test_tags_may_come_before_the_type_or_without_one(tmp_path: Path) -> None:
+    late = "DB  - WoS\nTI  - One\nAB  - a\nTY  - JOUR\nDO  - 10.1000/1\nER  - \n\nTI  - Two\nTY  - JOUR\nER  - \n"
+    without = "C1  - 1\nTI  - Three\nAB  - AIM: c\nAIM - To learn.\nID  - 3\nER  - \nTI  - Four\nID  - 4\nER  - \n"
+    assert list(read_references(write(tmp_path / "a.ris", late + without))) == [
+        Document("10.1000/1", "One", "a"),
+        Document("a.ris:8", "Two"),
+        Document("3", "Three", "AIM: c AIM - To learn."),
+        Document("4", "Four"),
+    ]
+
+
+def test_references_without_an_end_are_told_apart(tmp_path: Path) -> None:
+    typed = "TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\n"
+    assert [item.title for item in read_references(write(tmp_path / "a.ris", typed))] == ["One", "Two"]
+    untyped = "C1  - 1\nTI  - One\n\nC1  - 2\nTI  - Two\n"
+    assert [item.title for item in read_references(write(tmp_path / "b.ris", untyped))] == ["One", "Two"]
+    late = "OWN - NLM\nPMID- 1\nTI  - One\n\nOWN - NLM\nPMID- 2\nTI  - Two\n\nTY  - JOUR\nTI  - Three\nER  - \n"
+    documents = list(read_references(write(tmp_path / "c.nbib", late)))
+    assert [(item.id, item.title) for item in documents] == [("1", "One"), ("2", "Two"), ("c.nbib:9", "Three")]

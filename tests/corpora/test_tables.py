@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.corpora import read_corpus
-from mpir.corpora.tables import _MISSING, read_table
+from mpir.corpora.placeholders import says_nothing
+from mpir.corpora.tables import read_table
 from mpir.errors import InputError
 from mpir.text.types import Document
 
@@ -66,7 +67,7 @@ def test_old_line_ends_and_headers_of_two_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"Title,Abstract\rA,B c.\r\rD,E.\r")
     assert list(read_table(tmp_path / "a.csv")) == [Document("a.csv:2", "A", "B c."), Document("a.csv:4", "D", "E.")]
     (tmp_path / "b.csv").write_text('"Study\nID","Record\nID",Title,Abstract\nx,7,T,"Two\nlines"\n')
-    assert list(read_table(tmp_path / "b.csv")) == [Document("b.csv:2", "T", "Two\nlines")]
+    assert list(read_table(tmp_path / "b.csv")) == [Document("7", "T", "Two\nlines")]
 
 
 def test_the_pmid_is_the_best_id_and_na_says_nothing(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_the_pmid_is_the_best_id_and_na_says_nothing(tmp_path: Path) -> None:
 
 def test_an_abstract_that_scopus_does_not_have_is_none(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Title,Abstract,EID\nA,[No abstract available],1\nB,Not available.,2\n")
-    assert list(read_table(tmp_path / "a.csv")) == [Document("1", "A", ""), Document("2", "B", "Not available.")]
+    assert list(read_table(tmp_path / "a.csv")) == [Document("1", "A", ""), Document("2", "B", "")]
 
 
 @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
@@ -171,7 +172,7 @@ def test_embases_fields_by_column_have_the_pmid_too(tmp_path: Path) -> None:
 CELL = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"))
     .map(str.strip)
-    .filter(lambda cell: cell not in _MISSING)
+    .filter(lambda cell: not cell or not says_nothing(cell))
 )
 
 
