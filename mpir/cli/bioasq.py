@@ -7,7 +7,9 @@ import logging
 import resource
 import sys
 import time
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +45,9 @@ other weights are tried in seconds.
 examples:
   mpir bioasq
   mpir bioasq --questions testset1.json --corpus pubmed/ --output submission.json
+  mpir bioasq --check submission.json --questions testset1.json --index pubmed-index
 """
+EXIT_REFUSED = 2
 log = logging.getLogger(__name__)
 
 
@@ -87,6 +91,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     default = "as tuned for --version 9, else 10"
     add("--documents", type=cutoff, metavar="CUTOFF", help=f"documents to submit: {forms} (default: {default})")
     add("--snippets", type=cutoff, metavar="CUTOFF", help=f"snippets to submit, in the same forms (default: {default})")
+    add(
+        "--check",
+        type=file_path,
+        metavar="FILE",
+        help="make no submission, but print what the upload would refuse in this one; --questions, --index and "
+        "--corpus say against which questions and documents",
+    )
     add_first_stage_options(parser, "--first-stage")
     add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
     add("--quiet", action="store_true", help="no progress bar")
@@ -119,6 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.corpora import read_questions, validate_submission, write_run, write_submission
     from mpir.tasks.submission import answer_questions, compared_systems, cutoffs_for
 
+    if arguments.check:
+        return _check(arguments)
     _check_paths(arguments)
     questions = read_questions(arguments.questions)
     gold = _read_gold(arguments, questions)
@@ -127,6 +140,8 @@ def run(arguments: argparse.Namespace) -> int:
     cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
     compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
     with closing(_open_index(arguments)) as index:
+        if gold is not None:
+            _check_gold(gold, index)
         started = time.perf_counter()
         answers = answer_questions(
             questions,
@@ -146,6 +161,41 @@ def run(arguments: argparse.Namespace) -> int:
     if gold is not None:
         _report_measures(gold, answers, arguments.version)
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Print a line for each problem of a submission; 2 is the exit status where there is any."""
+    from mpir.corpora import read_questions
+    from mpir.tasks.check import check_submission
+
+    if arguments.gold or arguments.run_file:
+        raise InputError("--check makes no submission, so --gold and --run-file have no use there; leave them out.")
+    questions = None if arguments.questions is None else read_questions(arguments.questions)
+    if arguments.corpus is None and arguments.index is None:
+        submitted, problems = check_submission(arguments.check, questions=questions)
+    else:
+        with closing(_open_index(arguments)) as index:
+            sections = partial(_sections, index)
+            submitted, problems = check_submission(arguments.check, questions=questions, sections=sections)
+    if problems:
+        print("\n".join(problems))
+        return EXIT_REFUSED
+    print(f"{arguments.check}: {_counts(submitted)}; nothing that the upload would refuse.")
+    return 0
+
+
+def _sections(index: Retriever, name: str) -> Mapping[str, str]:
+    """The sections of a document of the index. Raises KeyError for one that it lacks."""
+    try:
+        return index.document(name).sections
+    except InputError as error:
+        raise KeyError(name) from error
+
+
+def _counts(answered: Sequence[Question]) -> str:
+    documents = sum(len(question.documents or ()) for question in answered)
+    snippets = sum(len(question.snippets or ()) for question in answered)
+    return f"{len(answered)} questions, {documents} documents, {snippets} snippets"
 
 
 def _check_paths(arguments: argparse.Namespace) -> None:
@@ -185,6 +235,20 @@ def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list
     gold = read_questions(arguments.gold)
     evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
     return gold
+
+
+def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
+    """Raise InputError for a corpus that holds no golden document, before anything is scored."""
+    golden = {name for question in gold for name in question.documents or ()}
+    golden |= {snippet.document for question in gold for snippet in question.snippets or ()}
+    for name in golden:
+        with suppress(KeyError):
+            _sections(index, name)
+            return
+    raise InputError(
+        f"--gold: the corpus holds none of the {len(golden)} golden documents, so every measure would be 0; give the "
+        "corpus that the gold is for."
+    )
 
 
 def _open_index(arguments: argparse.Namespace) -> Retriever:
@@ -236,10 +300,8 @@ def _shows_progress(arguments: argparse.Namespace) -> bool:
 def _report(arguments: argparse.Namespace, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
     """Print the numbers of answers, the time and the memory."""
     answered = answers.submission
-    documents = sum(len(question.documents or ()) for question in answered)
-    snippets = sum(len(question.snippets or ()) for question in answered)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{arguments.output}: {len(answered)} questions, {documents} documents, {snippets} snippets; valid.")
+    print(f"{arguments.output}: {_counts(answered)}; valid.")
     if without_documents := [question.id for question in answered if not question.documents]:
         names = format_names(map(format_value, without_documents))
         print(f"Nothing was found for {len(without_documents)} of them, which have no documents: {names}.")

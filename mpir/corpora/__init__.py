@@ -1,10 +1,11 @@
 """Reading and writing what the field uses: PubMed XML, references, tables, JSON lines, BioASQ JSON, TREC files."""
 
-from mpir.corpora.bioasq import read_questions, validate_submission, write_submission
+from mpir.corpora.bioasq import read_questions, write_submission
 from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection, read_corpus
 from mpir.corpora.jsonl import read_jsonl
 from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.references import read_references
+from mpir.corpora.submission import validate_submission
 from mpir.corpora.tables import read_table
 from mpir.corpora.trec import read_qrels, read_run, write_qrels, write_run
 

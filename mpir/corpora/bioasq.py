@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mpir.errors import InputError, format_value, shortened
 from mpir.io.read import STDIN, open_bytes, read_json
 from mpir.io.write import write_json
-from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
+from mpir.text.types import ABSTRACT, Question, Snippet
 
 DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
-LIMIT = 10
-"""The most documents, and the most snippets, that a Phase A submission may name for a question."""
-
 _SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; docs/corpora.md has the counts behind this reading
 _OFFSETS = 2**31  # the first size of an offset that is none of any text, and that arrays need not hold
 _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
-_ID = re.compile(r"[^\s/?#]+")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
 _T = TypeVar("_T")
 
@@ -51,13 +47,8 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
         InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type
             or an offset that no text has.
     """
-    records = read_json(path).get("questions")
-    if not isinstance(records, list):
-        raise InputError(
-            f'{path}: there is no "questions" list; expected {{"questions": [{{"id": …, "body": …}}, …]}}.'
-        )
     questions: dict[str, Question] = {}
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(_records(path), 1):
         question = _question(record, f"{path}: question {number}", submission=submission)
         if question.id in questions:
             raise InputError(
@@ -65,6 +56,30 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
             )
         questions[question.id] = question
     return list(questions.values())
+
+
+def read_submission(path: str | Path) -> tuple[list[Question], list[str]]:
+    """Read the questions of a submission that can be read, and one sentence for each that cannot.
+
+    Raises:
+        InputError: the file is no JSON object with a list of questions.
+    """
+    questions, problems = [], []
+    for number, record in enumerate(_records(path), 1):
+        try:
+            questions.append(_question(record, f"{path}: question {number}", submission=True))
+        except InputError as error:
+            problems.append(str(error))
+    return questions, problems
+
+
+def _records(path: str | Path) -> list[Any]:
+    records = read_json(path).get("questions")
+    if not isinstance(records, list):
+        raise InputError(
+            f'{path}: there is no "questions" list; expected {{"questions": [{{"id": …, "body": …}}, …]}}.'
+        )
+    return records
 
 
 def _question(record: Any, location: str, *, submission: bool) -> Question:
@@ -164,84 +179,3 @@ def _submitted(question: Question) -> dict[str, Any]:
             for snippet in question.snippets or ()
         ],
     }
-
-
-def validate_submission(
-    questions: Iterable[Question], sections: Callable[[str], Mapping[str, str]] | None = None, *, limit: int = LIMIT
-) -> None:
-    """Refuse a submission that breaks the Phase A rules.
-
-    Args:
-        questions: what is submitted, with documents and snippets best first.
-        sections: gives the original text of a document's sections by name, to check that offsets reproduce the text.
-            It may raise KeyError for a document it does not hold; that document's offsets are then not compared.
-        limit: the most documents, and the most snippets, for a question.
-
-    Raises:
-        InputError: a question id that is not unique; too many or repeated documents; too many snippets; an id that
-            no URL can end with; a section that is not title or abstract; offsets that do not reproduce the text.
-    """
-    ids: set[str] = set()
-    for question in questions:
-        if question.id in ids:
-            raise InputError(
-                f"submission: the question id {format_value(question.id)} is there twice; submit each question once."
-            )
-        ids.add(question.id)
-        location = f"submission, question {shortened(question.id)}"
-        _validate_documents(question.documents or (), limit, location)
-        _validate_count(question.snippets or (), "snippets", limit, location)
-        for number, snippet in enumerate(question.snippets or (), 1):
-            _validate_snippet(snippet, sections, f"{location}, snippet {number}")
-
-
-def _validate_count(values: Sequence[Any], name: str, limit: int, location: str) -> None:
-    if len(values) > limit:
-        raise InputError(
-            f"{location}: there are {len(values)} {name}; Phase A takes at most {limit}, so keep the best."
-        )
-
-
-def _validate_documents(documents: Sequence[str], limit: int, location: str) -> None:
-    _validate_count(documents, "documents", limit, location)
-    for number, document in enumerate(documents):
-        _validate_id(document, location)
-        if document in documents[:number]:
-            raise InputError(f"{location}: the document {shortened(document)} is named twice; name each document once.")
-
-
-def _validate_id(document: str, location: str) -> None:
-    if not _ID.fullmatch(document):
-        raise InputError(
-            f"{location}: the document id {format_value(document)} cannot end a URL; expected one such as 12345678."
-        )
-
-
-def _validate_snippet(snippet: Snippet, sections: Callable[[str], Mapping[str, str]] | None, location: str) -> None:
-    _validate_id(snippet.document, location)
-    if snippet.begin_section != snippet.end_section or snippet.begin_section not in (TITLE, ABSTRACT):
-        raise InputError(
-            f"{location}: its first section is {format_value(snippet.begin_section)} and its last is "
-            f"{format_value(snippet.end_section)}; expected {TITLE!r} or {ABSTRACT!r} for both."
-        )
-    begin, end = snippet.begin, snippet.end
-    if begin is None or end is None or not 0 <= begin < end:
-        raise InputError(
-            f"{location}: its begin is {format_value(begin)} and its end is {format_value(end)}; expected 0 <= begin < "
-            "end."
-        )
-    known_text = _known_text(sections, snippet)
-    known_text = snippet.text[: end - begin] if known_text is None else known_text[begin:end]
-    if known_text != snippet.text or len(snippet.text) != end - begin:
-        raise InputError(
-            f"{location}: {shortened(snippet.document)}'s {snippet.begin_section} reads {format_value(known_text)} at "
-            f"{begin} to {end}, the snippet's text is {format_value(snippet.text)}; the offsets must reproduce the "
-            "text."
-        )
-
-
-def _known_text(sections: Callable[[str], Mapping[str, str]] | None, snippet: Snippet) -> str | None:
-    try:
-        return None if sections is None else sections(snippet.document)[snippet.begin_section]
-    except KeyError:
-        return None

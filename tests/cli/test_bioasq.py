@@ -177,6 +177,26 @@ def test_cut_offs_of_the_weights_are_for_version_nine(
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["blend, no cut-off", "blend"]
 
 
+def test_a_corpus_without_the_golden_documents_is_refused(
+    run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    job["gold.json"].write_text(job["gold.json"].read_text().replace("pubmed/T", "pubmed/9"))
+    assert run(gold=job["gold.json"]) == 2
+    assert "--gold: the corpus holds none of the 3 golden documents" in capsys.readouterr().err
+    assert Words.calls == 0
+
+
+def test_a_submission_is_checked_against_the_corpus(
+    run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run() == 0
+    assert run(check=job["output"]) == 0
+    assert "nothing that the upload would refuse" in capsys.readouterr().out
+    job["output"].write_text(job["output"].read_text().replace("pubmed/T1", "pubmed/T9"))
+    assert run(check=job["output"]) == 2
+    assert "the corpus holds no document 'T9'" in capsys.readouterr().out
+
+
 def test_limits_are_kept(run: Callable[..., int], job: dict[str, Path]) -> None:
     assert run(documents=1, snippets=2) == 0
     for question in read_questions(job["output"]):

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mpir.corpora.bioasq import read_questions, validate_submission, write_submission
+from mpir.corpora.bioasq import read_questions, write_submission
+from mpir.corpora.submission import validate_submission
 from mpir.errors import InputError, OutputError
 from mpir.text.types import Question, Snippet
 
