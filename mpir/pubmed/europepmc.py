@@ -26,11 +26,15 @@ _HEADING = re.compile(r"<h4>\s*([^<>]{1,100}?)\s*:?\s*</h4>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some records of an answer, how many there are in all, and the mark of the next page."""
+    """Some records of an answer, how many there are in all, and the mark of the next page.
+
+    `blank` counts records without a title and an abstract, which are left out; `error` is the service's message.
+    """
 
     documents: tuple[Document, ...]
     count: int
-    next_mark: str
+    next_mark: str = ""
+    blank: int = 0
     error: str = ""
 
 
@@ -44,20 +48,18 @@ class EuropePMC:
             name=NAME, url=client.settings.europepmc, option="--europepmc", per_second=client.settings.rate or RATE
         )
 
-    def search(self, query: str, k: int) -> tuple[tuple[Document, ...], int, str]:
-        """The best k records for a query in Europe PMC's syntax, the number of all, and its error message if any.
-
-        Raises:
-            ServiceError: no usable answer.
-        """
+    def search(self, query: str, k: int) -> Page:
+        """The best k records for a query in Europe PMC's syntax, as one page. Raises ServiceError."""
         documents: dict[str, Document] = {}
-        mark, marks = "*", set[str]()
-        while mark and mark not in marks and len(documents) < k:
+        mark, marks, blank = "*", set[str](), 0
+        while mark and mark not in marks and len(documents) + blank < k:
             marks.add(mark)
             page = self._page(query, mark, min(k, PAGE))
             documents |= {document.id: document for document in page.documents if document.id not in documents}
-            mark = page.next_mark if page.documents and len(documents) < page.count else ""
-        return tuple(documents.values())[:k], page.count, page.error
+            blank += page.blank
+            is_last = not (page.documents or page.blank) or len(documents) + blank >= page.count
+            mark = "" if is_last else page.next_mark
+        return Page(documents=tuple(documents.values())[:k], count=page.count, blank=blank, error=page.error)
 
     def _page(self, query: str, mark: str, size: int) -> Page:
         parameters = {"query": query, "format": "json", "resultType": "core", "pageSize": str(size)}
@@ -70,12 +72,13 @@ class EuropePMC:
 def _read_page(content: bytes) -> Page:
     answer = read_object(content)
     if answer.get("errMsg"):
-        return Page(documents=(), count=0, next_mark="", error=shortened(str(answer["errMsg"]), 300))
+        return Page(documents=(), count=0, error=shortened(str(answer["errMsg"]), 300))
     results = member(member(answer, "resultList", dict), "result", list)
-    documents = [_document(record) for record in results if isinstance(record, dict)]
+    documents = [document for record in results if isinstance(record, dict) and (document := _document(record))]
     mark = answer.get("nextCursorMark")
     return Page(
-        documents=tuple(document for document in documents if document is not None),
+        documents=tuple(documents),
+        blank=len(results) - len(documents),
         count=count(answer, "hitCount"),
         next_mark=mark if isinstance(mark, str) else "",
     )

@@ -42,13 +42,17 @@ class PubMed:
         settings = client.settings
         self._client = client
         self.service = Service(
-            name=NAME, url=settings.eutils, option="--eutils", per_second=settings.requests_per_second
+            name=NAME,
+            url=settings.eutils,
+            option="--eutils",
+            per_second=settings.requests_per_second,
+            takes_post=True,
         )
         self._common = _common(settings)
 
     def search(self, query: str, k: int) -> Hits:
         """The best k records for a query in PubMed's syntax. Raises ServiceError."""
-        parameters = {"term": query, "retmax": str(k), "retmode": "json", "sort": "relevance", "usehistory": "y"}
+        parameters = {"term": query, "retmax": str(k), "retmode": "json", "sort": "relevance"}
         return self._client.ask(
             self.service,
             "esearch.fcgi",

@@ -19,6 +19,7 @@ name describe define explain please currently known many much most more its his 
 QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
 """Words that ask, and that hardly any abstract holds for their meaning."""
 _WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
+_PIECE = re.compile(r"[^-/]+")
 _SYNTAX = re.compile(r"\[[A-Za-z][^\[\]]*\]|(?<!\w)(?:AND|OR|NOT)(?!\w)|(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
 _EUROPEPMC_FIELD = re.compile(r"(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
 _PUBMED_TAG = re.compile(r"\[[A-Za-z][^\[\]]*\]")
@@ -54,7 +55,7 @@ def content_words(query: str) -> list[str]:
     """
     words = list(dict.fromkeys(match[0].replace("’", "'") for match in _WORD.finditer(query)))
     left_out = stop_words_of("english") | QUESTION_WORDS
-    content = [word for word in words if word.startswith('"') or word.lower() not in left_out]
+    content = [word for word in words if word.startswith('"') or not left_out.issuperset(_PIECE.findall(word.lower()))]
     telling = set(_by_telling(content)[:MAX_WORDS])
     return [word for word in content if word in telling] or words[:MAX_WORDS]
 

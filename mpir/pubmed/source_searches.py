@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mpir.errors import InputError
 from mpir.pubmed import europepmc, eutils
+from mpir.pubmed.errors import ServiceError
 from mpir.pubmed.europepmc import EuropePMC
 from mpir.pubmed.eutils import PubMed
 from mpir.pubmed.limits import Limits, limited_for_europepmc, limited_for_pubmed
@@ -45,7 +46,9 @@ def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
     for query in _queries(wish, for_pubmed):
         sent = limited_for_pubmed(query, wish.limits)
         hits = service.search(sent, wish.k)
-        _check_own(eutils.NAME, wish, hits.error or ("; ".join(hits.messages) if not hits.ids else ""))
+        _check_query(eutils.NAME, wish, hits.error)
+        if wish.own_query is not None and not hits.ids:
+            _check_query(eutils.NAME, wish, "; ".join(hits.messages))
         new = _added(result, hits.ids, wish.k)
         result.searches.append(
             SentQuery(source=eutils.NAME, query=sent, hits=hits.count, new=new, translation=hits.translation)
@@ -64,12 +67,12 @@ def search_europepmc(service: EuropePMC, wish: Wish, report: Report) -> SourceRe
     result = SourceResult()
     for query in _queries(wish, for_europepmc):
         sent = limited_for_europepmc(query, wish.limits, preprints=wish.preprints)
-        documents, count, error = service.search(sent, wish.k)
-        _check_own(europepmc.NAME, wish, error)
-        new = _added(result, [document.id for document in documents], wish.k)
-        result.documents |= {document.id: document for document in documents}
-        result.searches.append(SentQuery(source=europepmc.NAME, query=sent, hits=count, new=new))
-        _note_shortage(result, europepmc.NAME, len(documents), min(count, wish.k))
+        answer = service.search(sent, wish.k)
+        _check_query(europepmc.NAME, wish, answer.error)
+        new = _added(result, [document.id for document in answer.documents], wish.k)
+        result.documents |= {document.id: document for document in answer.documents}
+        result.searches.append(SentQuery(source=europepmc.NAME, query=sent, hits=answer.count, new=new))
+        _note_shortage(result, europepmc.NAME, len(answer.documents) + answer.blank, min(answer.count, wish.k))
         report(europepmc.NAME, len(result.ids), wish.k)
         if len(result.ids) >= wish.k:
             break
@@ -91,12 +94,12 @@ def _added(result: SourceResult, ids: Sequence[str], k: int) -> int:
     return len(result.ids) - before
 
 
-def _check_own(name: str, wish: Wish, message: str) -> None:
-    """Raise InputError with a service's words on a query that finds nothing by them."""
+def _check_query(name: str, wish: Wish, message: str) -> None:
+    """Raise an error for a query that a service does not take: its own words on a user's, and none on the plan's."""
     if message and wish.own_query is not None:
         raise InputError(f"the query: {name} says: {message.rstrip('.')}. Correct it, quotes and brackets first.")
-    if message and not wish.steps:
-        raise InputError(f"{name} says: {message}")
+    if message:
+        raise ServiceError(f"{name} does not take a query of words; try again later, or give one with --query.")
 
 
 def _note_shortage(result: SourceResult, name: str, number: int, expected: int) -> None:

@@ -40,12 +40,16 @@ _PRIVATE = ("api_key", "email", "tool")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service: its `name` for messages, its address, the option that names it, and requests allowed in a second."""
+    """A service: its `name` for messages, its address, the option that names it, and requests allowed in a second.
+
+    `takes_post` says whether long parameters may go into the body of a POST request.
+    """
 
     name: str
     url: str
     option: str
     per_second: float
+    takes_post: bool = False
 
     @property
     def host(self) -> str:
@@ -107,7 +111,7 @@ class Client:
             pace_of(service.host).wait(service.per_second)
             pause = self.settings.back_off * 2 ** (attempt - 1)
             try:
-                content = self._send(url, parameters)
+                content = self._send(service, url, parameters)
                 return content, parse(content)
             except (httpx.HTTPError, DamagedAnswerError) as error:
                 if attempt == ATTEMPTS or (attempt > 1 and isinstance(error, httpx.ConnectError)):
@@ -120,9 +124,10 @@ class Client:
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def _send(self, url: str, parameters: Mapping[str, str]) -> bytes:
+    def _send(self, service: Service, url: str, parameters: Mapping[str, str]) -> bytes:
         """Send one request. Raises RefusedError, DamagedAnswerError for a long answer, and httpx's errors."""
-        is_long = sum(len(name) + len(value) + 2 for name, value in parameters.items()) > LONG
+        size = sum(len(name) + len(value) + 2 for name, value in parameters.items())
+        is_long = service.takes_post and size > LONG
         how: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
         deadline = time.monotonic() + PATIENCE * self.settings.timeout
         with self._client.stream("POST" if is_long else "GET", url, **how) as response:

@@ -16,6 +16,10 @@ def test_compounds_and_phrases_stay_whole() -> None:
     ]  # fmt: skip
 
 
+def test_joined_stop_words_are_stop_words() -> None:
+    assert content_words("Is it aspirin and/or ibuprofen?") == ["aspirin", "ibuprofen"]
+
+
 def test_a_query_of_stop_words_alone_keeps_them() -> None:
     assert content_words("What is it?") == ["What", "is", "it"]
 

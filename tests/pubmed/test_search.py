@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import InputError
-from mpir.pubmed import Settings, search
+from mpir.pubmed import Settings, europepmc, search
 from mpir.pubmed.errors import ServiceError
 from mpir.pubmed.eutils import PubMed
 from mpir.pubmed.transport import Client
@@ -43,6 +43,18 @@ def test_text_of_europe_pmc_has_no_markup(settings: Make) -> None:
     result = search(QUERY, 3, sources=["europepmc"], settings=settings())
     assert result[0].abstract.startswith("BACKGROUND: Background: ")
     assert result[0].metadata["source"] == "Europe PMC"
+
+
+def test_pages_of_europe_pmc_follow_each_other(server: Server, settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(europepmc, "PAGE", 15)
+    own = "TITLE_ABS:fibrosis"
+    whole = search(QUERY, 40, own_query=own, settings=settings())
+    assert len({document.id for document in whole}) == 40
+    assert len([name for name, _, _ in server.requests if name == "search"]) >= 3
+    server.faults = [("search", "")] * (len(server.requests) - 1) + [("search", "duplicates")]  # the last page
+    cut = search(QUERY, 40, own_query=own, settings=settings(cache=False))
+    assert len(cut) == 30
+    assert "Europe PMC named 30 of the 40 records that it counts for a search." in cut.warnings
 
 
 def test_preprints_are_a_choice(settings: Make) -> None:

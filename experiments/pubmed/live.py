@@ -1,0 +1,95 @@
+"""Recall of `mpir pubmed` from the true services: BioASQ's questions, on the date that is printed.
+
+    python -m experiments.pubmed.live --questions DATA/bioasq/11B4_golden.json --limit 100
+
+The questions leave this machine. Golden documents are those of the year in which experts judged; --to limits a search
+to what was published then, as later papers would take places. Printed are recall at k of the plan and of the question
+as it is, PubMed alone and both services, with the number of questions whose answer has a warning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Callable, Sequence
+
+from tabulate import tabulate
+from tqdm import tqdm
+
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
+from mpir.corpora import read_questions
+from mpir.errors import InputError
+from mpir.pubmed import SearchResult, Settings, search
+from mpir.text import Question
+
+
+def main() -> int:
+    """Read arguments, ask, print."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--questions", type=file_path, required=True, help="BioASQ's JSON with golden documents")
+    parser.add_argument("--limit", type=positive, default=100, metavar="N", help="the first N questions (%(default)s)")
+    parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")
+    parser.add_argument("--to", metavar="DATE", help="last publication date, such as the round's year")
+    parser.add_argument("--eutils", metavar="URL", help="what stands before /esearch.fcgi (default: NCBI's)")
+    parser.add_argument("--europepmc", metavar="URL", help="what stands before /search (default: Europe PMC's)")
+    arguments = parser.parse_args()
+    return guarded("live", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask every system every question, then print the table."""
+    questions = [question for question in read_questions(arguments.questions) if question.documents]
+    if not questions:
+        raise InputError(f"{arguments.questions}: no question has golden documents; give a golden file.")
+    settings = Settings.from_environment(eutils=arguments.eutils, europepmc=arguments.europepmc)
+    rows = []
+    for name, ask in systems(settings, arguments.k, arguments.to).items():
+        recalls, incomplete = recalls_of(questions[: arguments.limit], ask, name)
+        rows.append([name, sum(recalls) / len(recalls), incomplete])
+    print(f"{datetime.date.today()}: {len(recalls)} questions of {arguments.questions.name}\n")
+    print(tabulate(rows, ["", f"recall@{arguments.k}", "incomplete"], floatfmt=".4f", tablefmt="github"))
+    return 0
+
+
+def systems(settings: Settings, k: int, end: str | None) -> dict[str, Callable[[str], SearchResult]]:
+    """The ways to ask, by name."""
+
+    def planned(*sources: str) -> Callable[[str], SearchResult]:
+        return lambda query: search(query, k, end=end, sources=sources, settings=settings)
+
+    def as_it_is(query: str) -> SearchResult:
+        return search(query, k, own_query=query, end=end, sources=["pubmed"], settings=settings)
+
+    return {
+        "question as it is, PubMed": as_it_is,
+        "plan, PubMed": planned("pubmed"),
+        "plan, both": planned("pubmed", "europepmc"),
+    }
+
+
+def recalls_of(questions: Sequence[Question], ask: Callable[[str], SearchResult], name: str) -> tuple[list[float], int]:
+    """Each question's recall, and how many had a warning. A query that PubMed cannot match has a recall of 0.
+
+    Raises:
+        ServiceError: the services fail: a figure over fewer questions would be another one.
+    """
+    recalls, incomplete = [], 0
+    for question in tqdm(questions, desc=name, leave=False):
+        gold = set(question.documents or ())
+        try:
+            result = ask(question.body)
+        except InputError:
+            recalls.append(0.0)
+            continue
+        incomplete += bool(result.warnings)
+        recalls.append(len(gold & {document.id for document in result}) / len(gold))
+    return recalls, incomplete
+
+
+if __name__ == "__main__":
+    sys.exit(main())

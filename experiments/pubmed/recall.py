@@ -1,0 +1,131 @@
+"""How many golden documents the query plan of `mpir pubmed` brings, over records at hand that a stand-in serves.
+
+    python -m experiments.pubmed.recall --data DATA --limit 200
+
+The stand-in (tests/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and knows no MeSH. Compared are
+BioASQ's dev questions sent to PubMed as they are, the plan with one service and with both, and BM25 over the same
+records, which needs them on disk. Printed are recall at k, requests for a question, and the p-value of a paired
+randomisation test on recall against BM25, corrected for the number of systems (Holm).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.dense.first_stages import POOLS
+from experiments.ranking.evaluation import with_gold
+from experiments.ranking.sentences import golden_questions
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import check_figures, file_path
+from mpir.corpora import read_corpus
+from mpir.errors import InputError
+from mpir.evaluate import holm, randomisation_test
+from mpir.io.write import write_json
+from mpir.pubmed import Settings, search
+from mpir.retrieve import MemoryIndex
+from mpir.text import Document, Question
+from mpir.types import F64
+from tests.pubmed.stand_in import Server, serving
+
+Answer = Callable[[str], Sequence[str]]
+"""Ids for a question, the best first."""
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
+    parser.add_argument("--pool", choices=sorted(POOLS), default="pool", help="records: whole abstracts, or all")
+    parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions, drawn by --seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write every question's recall there")
+    arguments = parser.parse_args()
+    return guarded("recall", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Every system over every question, then the table."""
+    check_figures(arguments)
+    documents = list(read_corpus([arguments.data / "pubmed" / name for name in POOLS[arguments.pool]]))
+    questions = with_gold(golden_questions(arguments.data, "dev"), {document.id for document in documents})
+    questions = random.Random(arguments.seed).sample(questions, min(len(questions), arguments.limit or len(questions)))
+    with serving(documents) as server:
+        systems = {"BM25 over the records": bm25(documents, arguments.k), **services(server, arguments.k)}
+        values, requests = {}, {}
+        for name, answer in systems.items():
+            before = len(server.requests)
+            values[name] = recalls(questions, answer, {document.id for document in documents})
+            requests[name] = (len(server.requests) - before) / len(questions)
+    print(f"{len(questions)} questions, {len(documents):,} records\n")
+    print(table(values, requests, arguments.k))
+    if arguments.json:
+        write_json(arguments.json, {name: recall.tolist() for name, recall in values.items()})
+    return 0
+
+
+def bm25(documents: Sequence[Document], k: int) -> Answer:
+    """BM25 with the whole collection on disk."""
+    index = MemoryIndex([document.text for document in documents])
+
+    def answer(query: str) -> list[str]:
+        order = np.argsort(-index.scores(query), kind="stable")[:k]
+        return [documents[number].id for number in order]
+
+    return answer
+
+
+def services(server: Server, k: int) -> dict[str, Answer]:
+    """`search` against the stand-in: the question as it is, and the plan."""
+    settings = Settings.from_environment(eutils=server.url, europepmc=server.url, rate=10_000.0, cache=False)
+
+    def as_it_is(query: str) -> list[str]:
+        try:
+            words = re.sub(r"[\"()\[\]]", " ", query)  # which would be syntax
+            return [
+                document.id for document in search(query, k, own_query=words, sources=["pubmed"], settings=settings)
+            ]
+        except InputError:  # some word is nowhere: PubMed says so, and nothing matches
+            return []
+
+    def planned(*sources: str) -> Answer:
+        return lambda query: [document.id for document in search(query, k, sources=sources, settings=settings)]
+
+    return {
+        "question as it is, PubMed": as_it_is,
+        "plan, PubMed": planned("pubmed"),
+        "plan, Europe PMC": planned("europepmc"),
+        "plan, both": planned("pubmed", "europepmc"),
+    }
+
+
+def recalls(questions: Sequence[Question], answer: Answer, known: set[str]) -> F64:
+    """The share (Q,) of each question's golden documents, as far as the records hold them, that an answer has."""
+    values = []
+    for question in questions:
+        gold = set(question.documents or ()) & known
+        values.append(len(gold & set(answer(question.body))) / len(gold))
+    return np.array(values)
+
+
+def table(values: dict[str, F64], requests: dict[str, float], k: int) -> str:
+    """Means, requests, and tests against the first system."""
+    reference, *names = values
+    p_values = holm([randomisation_test(values[name], values[reference]) for name in names])
+    rows = [[reference, values[reference].mean(), None, None]]
+    rows += [[name, values[name].mean(), requests[name], p] for name, p in zip(names, p_values, strict=True)]
+    return tabulate(rows, ["", f"recall@{k}", "requests", "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
