@@ -54,8 +54,14 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
 
-faults: .venv/ready  ## 200 random mixtures of faults in a stand-in of PubMed and Europe PMC
-	MPIR_FAULTS=200 $(BIN)/python -m pytest tests/pubmed/test_faults.py
+# Kills of seven commands, flipped bytes in every artefact, damaged checkpoints, hostile files, paths and requests; 1 h.
+FAULTS := tests/faults tests/cli/test_path_options.py tests/corpora/test_bounds.py tests/io tests/models/test_checkpoint_code.py \
+	tests/models/test_damaged_checkpoints.py tests/perspectives/test_bundle.py tests/plots/test_training.py \
+	tests/pubmed/test_faults.py tests/retrieve tests/serve tests/sia/test_generation.py tests/sia/test_swaps.py tests/sia/test_writer.py \
+	tests/tasks/test_bioasq.py tests/test_code_from_files.py tests/tune/test_dataset.py
+
+faults: .venv/ready  ## many faults, counted by kind, with how many did harm
+	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
 
 experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"

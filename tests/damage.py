@@ -8,8 +8,10 @@ from typing import Any
 
 from mpir.errors import MpirError
 from mpir.io.hash import _sha256 as hash_of_unchanged
+from tests.faults.report import count
 
-FLIPS = 100
+FLIPS = int(os.environ.get("MPIR_FLIPS", "100"))
+"""Of each artefact; `make faults` has 1,000."""
 
 
 def check_flips(paths: Sequence[Path], read: Callable[[], Any], *, number: int = FLIPS, seed: int = 7) -> int:
@@ -23,6 +25,7 @@ def check_flips(paths: Sequence[Path], read: Callable[[], Any], *, number: int =
         content = path.read_bytes()
         place, flip = generator.randrange(len(content)), generator.randrange(1, 256)
         name = f"{path.name}: byte {place} changed from {content[place]} to {content[place] ^ flip}"
+        count("flipped bytes")
         write(path, content[:place] + bytes([content[place] ^ flip]) + content[place + 1 :])
         try:
             answer = read()

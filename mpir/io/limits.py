@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Limit = Literal["MPIR_MAX_RECORD_MB", "MPIR_MAX_FILE_MB", "MPIR_MAX_EXPANSION"]
 _DEFAULTS: dict[Limit, int] = {"MPIR_MAX_RECORD_MB": 32, "MPIR_MAX_FILE_MB": 1024, "MPIR_MAX_EXPANSION": 200}
+PIPE_SECONDS = 60
 _EXPANSION_FREE = 2**26
 """Bytes that any compressed file may expand to, whatever its ratio."""
 
@@ -48,16 +50,32 @@ def too_large(location: str, content: str, name: Limit) -> InputError:
     )
 
 
-def check_readable(path: str, mode: int) -> None:
-    """Refuse what has no end or may never begin: devices, and named pipes; a shell's ``<(…)`` is read.
+def open_regular(path: str) -> IO[bytes]:
+    """Open a file, or a pipe that somebody writes to, for reading bytes.
 
     Raises:
-        InputError: the file of this mode (`os.stat`) is a device, a socket, or a named pipe in a folder.
+        InputError: the path is a device or a socket, which have no end, or a named pipe to which nobody begins to write
+            within a minute.
+        OSError: it cannot be opened.
     """
-    of_shell = path.startswith(("/dev/fd/", "/proc/")) or path in ("/dev/stdin", os.devnull)
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or of_shell):
-        message = f"{path}: this is a device or a pipe, not a file; to read from a pipe, give - (standard input)."
-        raise InputError(message)
+    mode = os.stat(path).st_mode  # noqa: PTH116  (a text)
+    if stat.S_ISFIFO(mode) and not path.startswith(("/dev/", "/proc/")):
+        return _open_pipe(path)
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode) or path in ("/dev/stdin", os.devnull):
+        return open(path, "rb")
+    raise InputError(f"{path}: this is a device or a socket, not a file; to read from a pipe, give - (standard input).")
+
+
+def _open_pipe(path: str) -> IO[bytes]:
+    """Open a named pipe once there is something in it: opening it otherwise could take for ever."""
+    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    ready = select.poll()
+    ready.register(pipe, select.POLLIN)
+    if not ready.poll(1000 * PIPE_SECONDS):
+        os.close(pipe)
+        raise InputError(f"{path}: nobody wrote to this named pipe for {PIPE_SECONDS} seconds; start its writer first.")
+    os.set_blocking(pipe, True)
+    return os.fdopen(pipe, "rb")
 
 
 class Expanded(io.RawIOBase):

@@ -53,6 +53,8 @@ def path_inside(folder: Path, name: str) -> Path:
     homes = (resolved(folder), resolved(folder.parent.parent / "blobs"))
     if Path(name).is_absolute() or ".." in Path(name).parts or not any(map(resolved(path).is_relative_to, homes)):
         raise InputError(f"{folder}: the file {format_value(name)} leads out of the folder; only files in it are read.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: expected a file, which a bundle's manifest names; restore the bundle.")
     return path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from mpir.errors import InputError, shortened
-from mpir.io.limits import Expanded, check_readable, limit_bytes, too_large
+from mpir.io.limits import Expanded, limit_bytes, open_regular, too_large
 from mpir.io.paths import checked_path, path_text
 
 STDIN = "-"
@@ -27,7 +26,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes: plain, gzip-compressed (by suffix or content), or standard input (``-``).
 
     Raises:
-        InputError: the file is missing, is a folder, a device or a named pipe, or its compressed data is truncated,
+        InputError: the file is missing, is a folder or a device, or its compressed data is truncated,
             damaged or out of proportion (``MPIR_MAX_EXPANSION``).
     """
     try:
@@ -36,9 +35,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
                 raise InputError("standard input is closed; pipe something in.")
             yield sys.stdin.buffer
             return
-        name = path_text(path)
-        check_readable(name, os.stat(name).st_mode)  # noqa: PTH116  (a text)
-        with open(name, "rb") as stream:
+        with open_regular(path_text(path)) as stream:
             compressed = stream.peek(2).startswith(GZIP)  # whatever the name says
             yield _expanded(stream, str(path)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

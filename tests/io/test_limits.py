@@ -3,6 +3,7 @@
 import gzip
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,12 +74,27 @@ def test_a_larger_ratio_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert sum(map(len, iter(lambda: stream.read(2**20), b""))) == 70 * MEGABYTE
 
 
-def test_devices_and_named_pipes_are_refused_at_once(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for path in (Path("/dev/zero"), Path("/dev/random"), pipe):
-        with pytest.raises(InputError, match="a device or a pipe, not a file; to read from a pipe, give -"):
-            read_bytes(path)
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/random"])
+def test_devices_are_refused(path: str) -> None:
+    with pytest.raises(InputError, match="a device or a socket, not a file; to read from a pipe, give -"):
+        read_bytes(path)
+
+
+def test_a_named_pipe_without_a_writer_is_refused_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mpir.io.limits.PIPE_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"nobody wrote to this named pipe for 0\.05 seconds; start its writer first"):
+        read_bytes(tmp_path / "pipe")
+
+
+def test_a_named_pipe_with_a_writer_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[b"one\ntwo\n" * 50_000])
+    writer.start()
+    assert len(list(read_lines(tmp_path / "pipe"))) == 100_000
+    writer.join()
 
 
 def test_what_a_shell_pipes_is_read() -> None:
@@ -106,6 +122,9 @@ def test_a_manifest_names_files_of_its_own_folder_only(tmp_path: Path) -> None:
     (folder / "CARD.md").symlink_to(blobs / "hash")  # as in the hub's cache
     (folder / "stolen").symlink_to("/etc/hostname")
     assert path_inside(folder, "CARD.md").read_text() == "card"
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(InputError, match="expected a file"):
+        path_inside(folder, "pipe")
     for name in ("../../etc/hostname", "/etc/hostname", "stolen", "sub/../../other"):
         with pytest.raises(InputError, match="leads out of the folder"):
             path_inside(folder, name)
