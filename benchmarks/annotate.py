@@ -33,7 +33,7 @@ from mpir.text.split import sentences
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")
-LEAST = 20_000
+FEWEST = 20_000
 """Sentences: fewer are repeated, so that a run takes long enough to be timed."""
 
 
@@ -46,14 +46,14 @@ def main() -> int:
     parser.add_argument("--lexicon", type=file_path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
     arguments = parser.parse_args()
     documents = list(read_corpus(arguments.reports))
-    documents *= -(-LEAST // sum(len(sentences(one, splitting="report")) for one in documents))
-    count = sum(len(sentences(one, splitting="report")) for one in documents)
+    documents *= -(-FEWEST // sum(len(sentences(document, splitting="report")) for document in documents))
+    count = sum(len(sentences(document, splitting="report")) for document in documents)
     print(f"{count:,} sentences of {len(documents):,} reports")
     with tempfile.TemporaryDirectory() as folder:
-        ways = dict(in_memory(documents, arguments.lexicon)) | dict(
+        contenders = dict(in_memory(documents, arguments.lexicon)) | dict(
             commands(documents, arguments.lexicon, Path(folder))
         )
-        rows = [(name, f"{count / seconds(way):,.0f}") for name, way in ways.items()]
+        rows = [(name, f"{count / seconds(contender):,.0f}") for name, contender in contenders.items()]
     print(tabulate(rows, ("", "sentences per second"), disable_numparse=True, colalign=("left", "right")))
     return 0
 
@@ -61,22 +61,25 @@ def main() -> int:
 def in_memory(documents: Sequence[Document], path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Annotating sentences that are at hand, by each matcher."""
     lexicon, negation = Lexicon.load(path), NegEx.load(*TRIGGERS)
-    found = [one for document in documents for one in sentences(document, splitting="report")]
+    texts = [sentence for document in documents for sentence in sentences(document, splitting="report")]
     for matcher in (ExactMatcher(lexicon), PartialMatcher(lexicon)):
         yield (
             f"annotate, {matcher.name}",
-            lambda matcher=matcher: sum(map(len, annotate(found, lexicon, negation=negation, matcher=matcher))),
+            lambda matcher=matcher: sum(map(len, annotate(texts, lexicon, negation=negation, matcher=matcher))),
         )
 
 
 def commands(documents: Sequence[Document], path: Path, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """The whole command, its start apart."""
-    records = ({"id": str(number), "title": one.title, "text": one.abstract} for number, one in enumerate(documents))
+    records = (
+        {"id": str(number), "title": document.title, "text": document.abstract}
+        for number, document in enumerate(documents)
+    )
     reports = folder / "reports.jsonl"
     reports.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     options = ["annotate", str(reports), "--lexicon", str(path), "--triggers", *TRIGGERS]
-    for more in ((), ("--partial",)):
-        yield " ".join(("mpir annotate", *more)), lambda more=more: silently([*options, *more])
+    for flags in ((), ("--partial",)):
+        yield " ".join(("mpir annotate", *flags)), lambda flags=flags: silently([*options, *flags])
 
 
 def silently(arguments: list[str]) -> None:
@@ -85,12 +88,12 @@ def silently(arguments: list[str]) -> None:
         assert command(arguments) == 0
 
 
-def seconds(way: Callable[[], object]) -> float:
+def seconds(contender: Callable[[], object]) -> float:
     """The least time of this process that one of three runs takes."""
     times = []
     for _ in range(3):
         start = time.process_time()
-        way()
+        contender()
         times.append(time.process_time() - start)
     return min(times)
 

@@ -50,12 +50,12 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark."""
     check_figures(arguments)
-    facts, asked = machine(arguments.threads), read_asked(arguments.data)
+    facts, questions = machine(arguments.threads), read_asked(arguments.data)
     documents = read_documents(arguments.data, 500, partial=False)
-    pairs = make_pairs(asked, documents, arguments.pairs)
+    pairs = make_pairs(questions, documents, arguments.pairs)
     calls = [
         (question.body, documents[number * arguments.documents :][: arguments.documents])
-        for number, question in enumerate(asked[:QUESTIONS])
+        for number, question in enumerate(questions[:QUESTIONS])
     ]
     with ExitStack() as stack:
         contenders = {name: (prepare, name, arguments.precision) for name in arguments.bundles}
@@ -63,13 +63,16 @@ def run(arguments: argparse.Namespace) -> int:
         scored = alternate(workers, arguments.rounds, "pairs", pairs)
         reranked = alternate(workers, arguments.rounds, "documents", calls)
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
-    rates, whole = per_second(scored, len(pairs)), per_second(reranked, sum(len(given) for _, given in calls))
+    rates, request_rates = (
+        per_second(scored, len(pairs)),
+        per_second(reranked, sum(len(documents) for _, documents in calls)),
+    )
     figures = {
         name: {
             "ratio": ratio(rates, name),
             "pairs_per_second": spread(rates[name]),
-            "rerank_ratio": ratio(whole, name),
-            "documents_per_second": spread(whole[name]),
+            "rerank_ratio": ratio(request_rates, name),
+            "documents_per_second": spread(request_rates[name]),
             "peak_mib": peaks[name],
         }
         for name in rates
@@ -78,11 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [
         (
             name,
-            *(show(one[key], 2) for key in ("ratio", "rerank_ratio")),
-            *(show(one[key], 0) for key in ("pairs_per_second", "documents_per_second")),
-            f"{one['peak_mib']:,.0f}",
+            *(show(values[key], 2) for key in ("ratio", "rerank_ratio")),
+            *(show(values[key], 0) for key in ("pairs_per_second", "documents_per_second")),
+            f"{values['peak_mib']:,.0f}",
         )
-        for name, one in figures.items()
+        for name, values in figures.items()
     ]
     print(table(rows, ("bundle", "pairs, ratio", "rerank, ratio", "pairs/s", "documents/s", "peak MiB")))
     if arguments.json:
@@ -92,13 +95,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def per_second(timed: Mapping[str, Sequence[Timed]], count: int) -> dict[str, list[float]]:
     """How many of `count` things a second, round by round."""
-    return {name: [count / one.seconds for one in found] for name, found in timed.items()}
+    return {name: [count / turn.seconds for turn in turns] for name, turns in timed.items()}
 
 
 def ratio(rates: Mapping[str, Sequence[float]], name: str) -> dict[str, float]:
     """How many times as fast as the first one, round by round."""
     first = next(iter(rates.values()))
-    return spread(one / other for one, other in zip(rates[name], first, strict=True))
+    return spread(rate / first_rate for rate, first_rate in zip(rates[name], first, strict=True))
 
 
 def prepare(bundle: str, precision: str) -> Call:
@@ -107,13 +110,13 @@ def prepare(bundle: str, precision: str) -> Call:
     from mpir.perspectives import score_pairs
 
     reranker = Reranker(bundle, precision=precision)
-    sentences = [one for one in reranker.perspectives if one.level == "sentence"]
+    sentences = [perspective for perspective in reranker.perspectives if perspective.level == "sentence"]
 
-    def call(what: str, given: Sequence[Any]) -> None:
-        if what == "pairs":
-            score_pairs(sentences, given)
+    def call(label: str, calls: Sequence[Any]) -> None:
+        if label == "pairs":
+            score_pairs(sentences, calls)
             return
-        for question, documents in given:
+        for question, documents in calls:
             reranker.rerank(question, documents)
         reranker.close()  # the next round makes the documents' vectors anew
 

@@ -32,20 +32,20 @@ def main() -> None:
         for i in range(count)
     ]
     values, in_passages = np.random.default_rng(0).random(count), np.zeros(count, bool)
-    parts = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, count, PAIRS_AT_ONCE)]
+    batches = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, count, PAIRS_AT_ONCE)]
     with tempfile.TemporaryDirectory() as folder:
         cache = ScoreCache(folder, limit=2**40)
-        jobs = [(name, part) for part in parts for name in PERSPECTIVES]
+        jobs = [(name, batch) for batch in batches for name in PERSPECTIVES]
         written = seconds(
-            lambda: [cache.keep(name, pairs[part], values[part], in_passages[part]) for name, part in jobs]
+            lambda: [cache.keep(name, pairs[batch], values[batch], in_passages[batch]) for name, batch in jobs]
         )
-        read = seconds(lambda: [cache.look_up(name, pairs[part]) for name, part in jobs])
+        read = seconds(lambda: [cache.look_up(name, pairs[batch]) for name, batch in jobs])
         cache.close()
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
     total = count * len(PERSPECTIVES)
     print(f"{total:,} scores of {count:,} pairs, {size / total:.0f} bytes a score, {cache.misses} missed")
-    for what, (wall, processor) in {"written": written, "looked up": read}.items():
-        print(f"{what}: {total / wall:,.0f} a second, {total / processor:,.0f} a second of processor time")
+    for label, (wall, processor) in {"written": written, "looked up": read}.items():
+        print(f"{label}: {total / wall:,.0f} a second, {total / processor:,.0f} a second of processor time")
 
 
 def seconds(job: Callable[[], object]) -> tuple[float, float]:

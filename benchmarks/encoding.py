@@ -35,7 +35,7 @@ from mpir.types import F32
 
 SHORT, FEW = 64, 8
 """The tokens and texts of a batch as a thesis timed it."""
-PEER, OWN = "sentence-transformers", "mpir"
+PEER, MPIR = "sentence-transformers", "mpir"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 
 
@@ -64,28 +64,31 @@ def run(arguments: argparse.Namespace) -> int:
     open_checkpoint(arguments.checkpoint, None)
     facts = machine(arguments.threads)
     documents = read_documents(arguments.data, arguments.documents, partial=False)
-    texts, parts = [one.text for one in documents], [part.text for one in documents for part in sentences(one)]
+    texts, sentence_texts = (
+        [document.text for document in documents],
+        [sentence.text for document in documents for sentence in sentences(document)],
+    )
     works = {
         "documents": cut(texts, arguments.checkpoint, arguments.length),
-        "sentences": cut(parts[: arguments.sentences], arguments.checkpoint, 128),
+        "sentences": cut(sentence_texts[: arguments.sentences], arguments.checkpoint, 128),
         f"texts of {SHORT} tokens": cut(texts, arguments.checkpoint, SHORT)[:FEW],
     }
     with ExitStack() as stack:
-        makers = {OWN: own, PEER: peer}
+        makers = {MPIR: mpir_encoder, PEER: peer}
         contenders = {
             f"{who}, {precision}": (makers[who], arguments.checkpoint, precision, arguments.length)
             for who in makers
             for precision in PRECISIONS
         }
         workers, _, notes = start_all(stack, contenders, arguments.threads, works["documents"][:2])
-        found = {
+        figures_of = {
             name: figures(alternate(workers, arguments.rounds, texts), len(texts), processor=arguments.processor)
             for name, texts in works.items()
         }
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
-    report(found, peaks, [describe(facts), *notes])
+    report(figures_of, peaks, [describe(facts), *notes])
     if arguments.json:
-        write_json(arguments.json, {"machine": facts, "works": found, "peak_mib": peaks})
+        write_json(arguments.json, {"machine": facts, "works": figures_of, "peak_mib": peaks})
     return 0
 
 
@@ -94,14 +97,15 @@ def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
-    most = length - tokenizer.num_special_tokens_to_add()
-    found = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    longest = length - tokenizer.num_special_tokens_to_add()
+    offsets = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return [
-        text if len(spans) <= most else text[: spans[most - 1][1]] for text, spans in zip(texts, found, strict=True)
+        text if len(spans) <= longest else text[: spans[longest - 1][1]]
+        for text, spans in zip(texts, offsets, strict=True)
     ]
 
 
-class Made(NamedTuple):
+class Encoded(NamedTuple):
     """Vectors (N, W), and the processor's seconds that they took: the program's and the system's."""
 
     vectors: F32
@@ -109,18 +113,18 @@ class Made(NamedTuple):
     system: float
 
 
-def watched(encode: Callable[[Sequence[str]], F32]) -> Callable[[Sequence[str]], Made]:
+def watched(encode: Callable[[Sequence[str]], F32]) -> Callable[[Sequence[str]], Encoded]:
     """Makes vectors with an eye on the processor's time."""
 
-    def run(texts: Sequence[str]) -> Made:
+    def run(texts: Sequence[str]) -> Encoded:
         before = os.times()
         vectors, after = encode(texts), os.times()
-        return Made(vectors, after.user - before.user, after.system - before.system)
+        return Encoded(vectors, after.user - before.user, after.system - before.system)
 
     return run
 
 
-def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Made]:
+def mpir_encoder(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Encoded]:
     """mpir's encoder; a text has one vector, as none is longer than a passage."""
     from mpir.models.encoder import Encoder
 
@@ -128,7 +132,7 @@ def own(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]
     return watched(lambda texts: encoder.vectors(texts)[0])
 
 
-def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Made]:
+def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str]], Encoded]:
     """sentence-transformers with its defaults, but for the precision."""
     load_quietly()
     from sentence_transformers import SentenceTransformer
@@ -143,42 +147,50 @@ def peer(checkpoint: str, precision: str, length: int) -> Callable[[Sequence[str
 def figures(timed: dict[str, list[Timed]], count: int, *, processor: bool) -> dict[str, Any]:
     """Texts a second, ratios to the peer round by round, and the least cosine to the peer's fp32 vectors."""
     rates = {
-        name: [count / (one.value.user + one.value.system if processor else one.seconds) for one in found]
-        for name, found in timed.items()
+        name: [count / (turn.value.user + turn.value.system if processor else turn.seconds) for turn in turns]
+        for name, turns in timed.items()
     }
     base = timed.get(f"{PEER}, fp32")
-    values: dict[str, Any] = {"texts": count, "texts_per_second": {name: spread(one) for name, one in rates.items()}}
+    values: dict[str, Any] = {"texts": count, "texts_per_second": {name: spread(turn) for name, turn in rates.items()}}
     for against in ("fp32", "bf16"):
         rivals = rates.get(f"{PEER}, {against}", [])
         values[f"times_peer_{against}"] = {
-            name: spread(a / b for a, b in zip(one, rivals, strict=True)) for name, one in rates.items() if rivals
+            name: spread(a / b for a, b in zip(turn, rivals, strict=True)) for name, turn in rates.items() if rivals
         }
     values["system"] = {
-        name: median(one.value.system / (one.value.user + one.value.system or 1.0) for one in found)
-        for name, found in timed.items()
+        name: median(turn.value.system / (turn.value.user + turn.value.system or 1.0) for turn in turns)
+        for name, turns in timed.items()
     }
     if base:
         values["least_cosine"] = {
-            name: float((one[0].value.vectors * base[0].value.vectors).sum(axis=1).min()) for name, one in timed.items()
+            name: float((turn[0].value.vectors * base[0].value.vectors).sum(axis=1).min())
+            for name, turn in timed.items()
         }
     return values
 
 
-def report(found: dict[str, Any], peaks: dict[str, float], notes: Sequence[str]) -> None:
+def report(figures_of: dict[str, Any], peaks: dict[str, float], notes: Sequence[str]) -> None:
     """Print the tables."""
     print("\n".join(notes))
-    for work, one in found.items():
-        rows = [cells(name, one, peaks[name]) for name in one["texts_per_second"]]
+    for work, values in figures_of.items():
+        rows = [cells(name, values, peaks[name]) for name in values["texts_per_second"]]
         heads = ("", "texts/s", "times the peer's fp32", "times its bf16", "least cosine", "the system's", "peak MiB")
-        print(f"\n{one['texts']} {work}\n\n{table(rows, heads)}")
+        print(f"\n{values['texts']} {work}\n\n{table(rows, heads)}")
 
 
-def cells(name: str, one: dict[str, Any], peak: float) -> tuple[str, ...]:
+def cells(name: str, values: dict[str, Any], peak: float) -> tuple[str, ...]:
     """A contender's row."""
-    times = (one[f"times_peer_{precision}"].get(name) for precision in PRECISIONS)
+    times = (values[f"times_peer_{precision}"].get(name) for precision in PRECISIONS)
     shown = (show(ratio, 2) if ratio else "" for ratio in times)
-    cosine = f"{one['least_cosine'][name]:.6f}" if "least_cosine" in one else ""
-    return name, show(one["texts_per_second"][name], 1), *shown, cosine, f"{one['system'][name]:.0%}", f"{peak:,.0f}"
+    cosine = f"{values['least_cosine'][name]:.6f}" if "least_cosine" in values else ""
+    return (
+        name,
+        show(values["texts_per_second"][name], 1),
+        *shown,
+        cosine,
+        f"{values['system'][name]:.0%}",
+        f"{peak:,.0f}",
+    )
 
 
 if __name__ == "__main__":

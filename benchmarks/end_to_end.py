@@ -55,23 +55,30 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
     check_figures(arguments)
-    found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
+    result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     questions = read_asked(arguments.data)
     with TemporaryDirectory(prefix="mpir-end-to-end-") as folder:
-        found["corpus"] = corpus_growth(arguments, Path(folder), questions)
-        index = Path(folder) / str(found["corpus"]["sizes"][-1]["records"])
-        asked, grown = [(n, arguments.candidates) for n in arguments.questions], [(1, n) for n in arguments.growth]
-        measured = {job: stages(arguments, index, questions[: job[0]], job[1]) for job in dict.fromkeys(asked + grown)}
-        found["questions"], found["candidates"] = ([measured[job] for job in jobs] for jobs in (asked, grown))
-        found["latency"] = latency(arguments, Path(folder), questions)
-    found["ratios"] = {
+        result["corpus"] = corpus_growth(arguments, Path(folder), questions)
+        index = Path(folder) / str(result["corpus"]["sizes"][-1]["records"])
+        question_counts, grown = (
+            [(n, arguments.candidates) for n in arguments.questions],
+            [(1, n) for n in arguments.growth],
+        )
+        measured = {
+            job: stages(arguments, index, questions[: job[0]], job[1]) for job in dict.fromkeys(question_counts + grown)
+        }
+        result["questions"], result["candidates"] = (
+            [measured[job] for job in jobs] for jobs in (question_counts, grown)
+        )
+        result["latency"] = latency(arguments, Path(folder), questions)
+    result["ratios"] = {
         f"{peer}, {row['documents']} documents": row["ratios"][peer]
-        for row in found["latency"]
+        for row in result["latency"]
         for peer in row["ratios"]
     }
-    report(found)
+    report(result)
     if arguments.json:
-        write_json(arguments.json, found)
+        write_json(arguments.json, result)
     return 0
 
 
@@ -111,17 +118,23 @@ def submitter(folder: Path, bundle: str, device: str) -> Callable[[Sequence[Ques
         seconds: dict[str, float] = {}
         queries = [question.body for question in questions]
         with timing(seconds, "retrieval"):
-            found = [index.search(query, candidates) for query in queries]
+            hits = [index.search(query, candidates) for query in queries]
         with timing(seconds, "scoring"):
-            scored = reranker.score(queries, found)
+            scored = reranker.score(queries, hits)
         with timing(seconds, "blend"):
-            answers = [answer(question, one, system) for question, one in zip(questions, scored, strict=True)]
+            answers = [
+                answer(question, scored_question, system)
+                for question, scored_question in zip(questions, scored, strict=True)
+            ]
         with timing(seconds, "writing"):
             write_submission(output, answers)
         total = sum(seconds.values())
-        inside = take_apart(queries, found)
+        inside = take_apart(queries, hits)
         seconds |= inside | {"model": max(0.0, seconds.pop("scoring") - sum(inside.values()))}
-        counts = {"documents": sum(map(len, found)), "sentences": sum(len(one.sentences) for one in scored)}
+        counts = {
+            "documents": sum(map(len, hits)),
+            "sentences": sum(len(scored_question.sentences) for scored_question in scored),
+        }
         return {"questions": len(questions), **counts, "seconds": total, "stages": seconds}
 
     return submit
@@ -139,9 +152,9 @@ def inside_of_scoring(bundle: str) -> Callable[[Sequence[str], Sequence[Sequence
         opened.folder / opened.manifest["perspectives"][0]["checkpoint"], trust_remote_code=False
     )
 
-    def take_apart(queries: Sequence[str], found: Sequence[Sequence[Any]]) -> dict[str, float]:
+    def take_apart(queries: Sequence[str], hits: Sequence[Sequence[Any]]) -> dict[str, float]:
         seconds = dict.fromkeys(INSIDE, 0.0)
-        for query, documents in zip(queries, found, strict=True):
+        for query, documents in zip(queries, hits, strict=True):
             with timing(seconds, "splitting"):
                 texts = [sentence.text for document in documents for sentence in split_sentences(document)]
             with timing(seconds, "BM25 of sentences"):
@@ -215,8 +228,8 @@ def latency(arguments: argparse.Namespace, folder: Path, questions: Sequence[Que
     """Seconds of one call for lists of one-sentence documents, in turns."""
     documents = read_documents(arguments.data, 10_000, partial=False)
     texts = list(dict.fromkeys(text for _, text in make_pairs(questions, documents, 20 * max(arguments.documents))))
-    with Worker(helper) as aside:
-        checkpoint = str(aside.call(cut_outputs, arguments.bundle, str(folder)).value[0])
+    with Worker(helper) as worker:
+        checkpoint = str(worker.call(cut_outputs, arguments.bundle, str(folder)).value[0])
     device = None if arguments.device == "auto" else arguments.device
     contenders = {
         MPIR: (mpir_call, arguments.bundle, arguments.device),
@@ -283,29 +296,29 @@ def rerankers_call(checkpoint: str, device: str | None) -> Callable[[str, list[s
     return call
 
 
-def report(found: Mapping[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     """Ratios first, then where the time goes, and how it grows."""
-    print(f"\n{describe(found['machine'])}\n")
-    names = list(found["latency"][0]["seconds"])
+    print(f"\n{describe(result['machine'])}\n")
+    names = list(result["latency"][0]["seconds"])
     rows = [
         [f"{row['documents']:,}", *(f"{row['ratios'][name]:.2f}" for name in names[1:]), *milliseconds(row, names)]
-        for row in found["latency"]
+        for row in result["latency"]
     ]
     heads = ["documents", *(f"{name} : mpir" for name in names[1:]), *(f"{name}, ms" for name in names)]
     print("One call:\n", table(rows, heads), sep="\n", end="\n\n")
     heads = ["questions × candidates", "sentences", "s", "s/question", *(f"{stage} %" for stage in STAGES), "peak MiB"]
-    more = [row for row in found["candidates"] if row not in found["questions"]]
-    rows = [stage_row(row) for row in (*found["questions"], *more)]
+    candidate_rows = [row for row in result["candidates"] if row not in result["questions"]]
+    rows = [stage_row(row) for row in (*result["questions"], *candidate_rows)]
     print("Questions to a submission:\n", table(rows, heads), sep="\n", end="\n\n")
     rows = [
         [
             f"{row['records']:,}",
             *(f"{row[key]:,.1f}" for key in ("index_seconds", "index_mib", "search_ms", "peak_mib")),
         ]
-        for row in found["corpus"]["sizes"]
+        for row in result["corpus"]["sizes"]
     ]
     print("Corpus:\n", table(rows, ["records", "index s", "index MiB", "ms/search", "peak MiB"]), sep="\n")
-    if paper := found["corpus"]["on_paper"]:
+    if paper := result["corpus"]["on_paper"]:
         print(
             f"\nStraight lines through these say of {PUBMED:,} records, on paper: {paper['index_hours']:.1f} hours to "
             f"index, {paper['index_gib']:.0f} GiB on disk, {paper['search_seconds']:.2f} s a search."
@@ -329,15 +342,19 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    many: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
+    several: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
-    parser.add_argument("--questions", default=[1, 10, 100], **many)
+    parser.add_argument("--questions", default=[1, 10, 100], **several)
     parser.add_argument("--candidates", type=positive, default=100, help="of each question (%(default)s)")
     parser.add_argument(
-        "--growth", default=[10, 100, 1000], **many | {"help": "candidates of one question (%(default)s)"}
+        "--growth", default=[10, 100, 1000], **several | {"help": "candidates of one question (%(default)s)"}
     )
-    parser.add_argument("--sizes", default=[1000, 10_000, 60_000], **many | {"help": "records indexed (%(default)s)"})
-    parser.add_argument("--documents", default=[10, 100, 1000], **many | {"help": "of one rerank call (%(default)s)"})
+    parser.add_argument(
+        "--sizes", default=[1000, 10_000, 60_000], **several | {"help": "records indexed (%(default)s)"}
+    )
+    parser.add_argument(
+        "--documents", default=[10, 100, 1000], **several | {"help": "of one rerank call (%(default)s)"}
+    )
     parser.add_argument("--rounds", type=positive, default=3, help="of the rerank calls (%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every process (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")

@@ -42,19 +42,19 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
     check_figures(arguments)
-    found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
+    result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
     queries = [question.body for question in read_asked(arguments.data)][: arguments.queries]
     with TemporaryDirectory(prefix="mpir-first-stage-") as folder:
         folders = {MPIR: Path(folder) / "lucene", PEER: Path(folder) / "bm25s"}
         indexing = measure_indexing(arguments, corpus_files(arguments.data), folders)
         start_up = measure_start_up(arguments, folders, queries[0])
         searching, overlap = measure_search(arguments, folders, queries)
-    found |= {"queries": len(queries), "k": K, "top_10_overlap": overlap}
-    found["contenders"] = {name: indexing[name] | start_up[name] | searching[name] for name in folders}
-    found["ratios"] = ratios(found["contenders"])
-    report(found)
+    result |= {"queries": len(queries), "k": K, "top_10_overlap": overlap}
+    result["contenders"] = {name: indexing[name] | start_up[name] | searching[name] for name in folders}
+    result["ratios"] = ratios(result["contenders"])
+    report(result)
     if arguments.json:
-        write_json(arguments.json, found)
+        write_json(arguments.json, result)
     return 0
 
 
@@ -64,7 +64,7 @@ def measure_indexing(
     """Records per second from files to a finished index on disk, its size, and the memory that took."""
     builders = {MPIR: lucene_builder, PEER: bm25s_builder}
     rates: dict[str, list[float]] = {name: [] for name in builders}
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for _ in range(arguments.rounds):
         for name, builder in builders.items():
             with Worker(builder, threads=arguments.threads) as worker:
@@ -72,8 +72,8 @@ def measure_indexing(
                 memory = worker.peak_mib()
             rates[name].append(timed.value / timed.seconds)
             size = sum(path.stat().st_size for path in folders[name].rglob("*") if path.is_file())
-            found[name] = {"records": timed.value, "index_peak_mib": memory, "index_mib": size / 2**20}
-    return {name: figures | {"records_per_second": spread(rates[name])} for name, figures in found.items()}
+            result[name] = {"records": timed.value, "index_peak_mib": memory, "index_mib": size / 2**20}
+    return {name: figures | {"records_per_second": spread(rates[name])} for name, figures in result.items()}
 
 
 def measure_start_up(
@@ -98,10 +98,10 @@ def measure_search(
         Worker(SEARCHERS[PEER], folders[PEER], arguments.threads, threads=arguments.threads) as peer,
     ):
         workers = {MPIR: lucene, PEER: peer}
-        for way, together in (("single", False), ("batched", True)):
+        for mode, together in (("single", False), ("batched", True)):
             timed = alternate(workers, arguments.rounds, queries, together)
             for name, turns in timed.items():
-                rates[name][f"queries_per_second_{way}"] = spread(len(queries) / turn.seconds for turn in turns)
+                rates[name][f"queries_per_second_{mode}"] = spread(len(queries) / turn.seconds for turn in turns)
         for name, worker in workers.items():
             rates[name]["search_peak_mib"] = worker.peak_mib()
     tops = [timed[name][0].value for name in workers]
@@ -138,8 +138,8 @@ def lucene_searcher(folder: Path, threads: int) -> Search:
     index = LuceneIndex(folder)
 
     def search(queries: Sequence[str], together: bool) -> list[list[str]]:
-        found = index.search_batch(queries, K, threads=threads) if together else [index.search(q, K) for q in queries]
-        return [[document.id for document in documents] for documents in found]
+        hits = index.search_batch(queries, K, threads=threads) if together else [index.search(q, K) for q in queries]
+        return [[document.id for document in documents] for documents in hits]
 
     return search
 
@@ -151,10 +151,10 @@ def bm25s_searcher(folder: Path, threads: int) -> Search:
     retriever = BM25.load(str(folder), load_corpus=True, show_progress=False)
 
     def retrieve(queries: Sequence[str], workers: int) -> list[list[str]]:
-        found = retriever.retrieve(
+        retrieved = retriever.retrieve(
             terms(queries, ids=False), k=K, n_threads=workers, show_progress=False, leave_progress=False
         )
-        pairs = zip(found.documents, found.scores, strict=True)
+        pairs = zip(retrieved.documents, retrieved.scores, strict=True)
         return [[document["id"] for document, score in zip(*pair, strict=True) if score > 0] for pair in pairs]
 
     def search(queries: Sequence[str], together: bool) -> list[list[str]]:
@@ -188,21 +188,21 @@ def ratios(contenders: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """How many times better Lucene is, by medians; below 1, bm25s is."""
     ours, theirs = contenders[MPIR], contenders[PEER]
     faster = ("records_per_second", "queries_per_second_single", "queries_per_second_batched")
-    found = {name: ours[name]["median"] / theirs[name]["median"] for name in faster}
-    found["first_hit_seconds"] = theirs["first_hit_seconds"]["median"] / ours["first_hit_seconds"]["median"]
-    return found | {name: theirs[name] / ours[name] for name in ("index_peak_mib", "search_peak_mib", "index_mib")}
+    ratio_of = {name: ours[name]["median"] / theirs[name]["median"] for name in faster}
+    ratio_of["first_hit_seconds"] = theirs["first_hit_seconds"]["median"] / ours["first_hit_seconds"]["median"]
+    return ratio_of | {name: theirs[name] / ours[name] for name in ("index_peak_mib", "search_peak_mib", "index_mib")}
 
 
-def report(found: Mapping[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     """Ratios first, then what they are made of."""
-    print(f"\n{describe(found['machine'])}")
-    ours, theirs = (found["contenders"][name] for name in (MPIR, PEER))
-    print(
-        f"{ours['records']:,} records, {found['queries']} queries, {found['rounds']} rounds, medians (least to most).\n"
-    )
-    rows = [[what, f"{found['ratios'][what]:.2f}", cell(ours[what]), cell(theirs[what])] for what in found["ratios"]]
+    print(f"\n{describe(result['machine'])}")
+    ours, theirs = (result["contenders"][name] for name in (MPIR, PEER))
+    print(f"{ours['records']:,} records, {result['queries']} queries, {result['rounds']} rounds, medians (range).\n")
+    rows = [
+        [label, f"{result['ratios'][label]:.2f}", cell(ours[label]), cell(theirs[label])] for label in result["ratios"]
+    ]
     print(table(rows, ["", "ratio", MPIR, PEER]))
-    print(f"\nThe top {K} have {found['top_10_overlap']:.1%} of their documents in common.")
+    print(f"\nThe top {K} have {result['top_10_overlap']:.1%} of their documents in common.")
 
 
 def cell(value: Any) -> str:

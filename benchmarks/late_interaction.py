@@ -29,7 +29,7 @@ from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.types import F64
 
-PEER, OWN = "MaxSim alone, sentence-transformers", "MaxSim alone, mpir"
+PEER, MPIR = "MaxSim alone, sentence-transformers", "MaxSim alone, mpir"
 WIDTH = 300
 
 
@@ -53,36 +53,38 @@ def run(arguments: argparse.Namespace) -> int:
     """One table for all contenders."""
     check_figures(arguments)
     before = machine(arguments.threads)
-    questions = [one.body for one in read_asked(arguments.data)[: arguments.questions]]
-    texts = [one.text for one in read_documents(arguments.data, arguments.documents, partial=False)]
+    questions = [question.body for question in read_asked(arguments.data)[: arguments.questions]]
+    texts = [document.text for document in read_documents(arguments.data, arguments.documents, partial=False)]
     with TemporaryDirectory() as folder, ExitStack() as stack:
         common = arguments.bundle, arguments.precision, texts
         contenders = {
             "CAT": (cross_encoder, *common),
             "ColBERT": (late, *common),
             "TK": (tk, folder, texts),
-            OWN: (maxsim_alone, *common, questions, False),
+            MPIR: (maxsim_alone, *common, questions, False),
             PEER: (maxsim_alone, *common, questions, True),
         }
         workers, values, notes = start_all(stack, contenders, arguments.threads, questions, together=True)
-        found = alternate(workers, arguments.rounds, questions)
+        timed = alternate(workers, arguments.rounds, questions)
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
-    figures = _figures(found, values, len(questions) * len(texts), peaks)
+    figures = _figures(timed, values, len(questions) * len(texts), peaks)
     if arguments.json:
         write_json(arguments.json, {"machine": before, "contenders_left_out": notes, **figures})
     _print(figures, [describe(before), *notes])
     return 0
 
 
-def _figures(found: dict[str, Any], values: dict[str, F64], pairs: int, peaks: dict[str, float]) -> dict[str, Any]:
-    rates = {name: spread(pairs / timed.seconds for timed in times) for name, times in found.items()}
+def _figures(timed: dict[str, Any], values: dict[str, F64], pairs: int, peaks: dict[str, float]) -> dict[str, Any]:
+    rates = {name: spread(pairs / turn.seconds for turn in times) for name, times in timed.items()}
     figures: dict[str, Any] = {
         "pairs": pairs,
         "contenders": {name: {"pairs_per_second": rates[name], "peak_mib": peaks[name]} for name in rates},
-        "times_the_cross_encoder": {name: one["median"] / rates["CAT"]["median"] for name, one in rates.items()},
+        "times_the_cross_encoder": {
+            name: rates_of["median"] / rates["CAT"]["median"] for name, rates_of in rates.items()
+        },
     }
-    if OWN in values and PEER in values:
-        figures["maxsim_max_difference"] = float(np.abs(values[OWN] - values[PEER]).max())
+    if MPIR in values and PEER in values:
+        figures["maxsim_max_difference"] = float(np.abs(values[MPIR] - values[PEER]).max())
     return figures
 
 
@@ -90,11 +92,11 @@ def _print(figures: dict[str, Any], notes: Sequence[str]) -> None:
     rows = [
         (
             name,
-            show(one["pairs_per_second"]),
+            show(values["pairs_per_second"]),
             f"{figures['times_the_cross_encoder'][name]:.1f}",
-            f"{one['peak_mib']:,.0f}",
+            f"{values['peak_mib']:,.0f}",
         )
-        for name, one in figures["contenders"].items()
+        for name, values in figures["contenders"].items()
     ]
     print(table(rows, ("", "pairs a second", "times CAT's", "peak MiB")))
     if "maxsim_max_difference" in figures:
@@ -135,22 +137,22 @@ def maxsim_alone(
     """Compares vectors that are all there, those of each text's first passage."""
     import torch
 
-    one = _late(bundle, precision)
-    queries = one.encoder.token_vectors(questions, one.late, question=True)[0]
-    vectors, text_of = one.encoder.token_vectors(texts, one.late, question=False)
-    found = [vectors[place].float() for place in np.unique(text_of, return_index=True)[1].tolist()]
+    perspective = _late(bundle, precision)
+    queries = perspective.encoder.token_vectors(questions, perspective.late, question=True)[0]
+    vectors, text_of = perspective.encoder.token_vectors(texts, perspective.late, question=False)
+    text_vectors = [vectors[row].float() for row in np.unique(text_of, return_index=True)[1].tolist()]
     queries = [query.float() for query in queries]
     if peer:
         from sentence_transformers.util import maxsim as theirs
 
-        return lambda _: theirs(queries, found).numpy().astype(float)
+        return lambda _: theirs(queries, text_vectors).numpy().astype(float)
     from mpir.models.interaction import scores
 
-    lengths = torch.tensor([len(vector) for vector in found])
+    lengths = torch.tensor([len(vector) for vector in text_vectors])
 
     @torch.inference_mode()
     def run(_: Sequence[str]) -> F64:
-        values = scores(one.encoder.interaction, queries, torch.cat(found), lengths)
+        values = scores(perspective.encoder.interaction, queries, torch.cat(text_vectors), lengths)
         return np.asarray(values.numpy().astype(float))
 
     return run

@@ -102,7 +102,9 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -112,12 +114,12 @@ def _serve(pipe: Any, prepare: Prepare, arguments: Sequence[Any]) -> None:
         run = prepare(*arguments)
         pipe.send(("", 0.0, None))
         while True:
-            asked = pipe.recv()
-            if asked is None:
+            request = pipe.recv()
+            if request is None:
                 pipe.send(("", 0.0, _peak_mib()))
                 continue
             start = time.perf_counter()
-            value = run(*asked)
+            value = run(*request)
             pipe.send(("", time.perf_counter() - start, value))
     except EOFError:
         return
@@ -185,8 +187,8 @@ def start_all(
 
 def spread(values: Iterable[float]) -> dict[str, float]:
     """Median, least and most."""
-    found = list(values)
-    return {"median": median(found), "min": min(found), "max": max(found)}
+    numbers = list(values)
+    return {"median": median(numbers), "min": min(numbers), "max": max(numbers)}
 
 
 def show(figures: Mapping[str, float], digits: int = 0) -> str:
@@ -210,7 +212,7 @@ def machine(threads: int) -> dict[str, Any]:
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "load_before": round(os.getloadavg()[0], 2),
     }
 
@@ -220,12 +222,12 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def describe(found: Mapping[str, Any]) -> str:
+def describe(facts: Mapping[str, Any]) -> str:
     """The machine in two lines."""
-    packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
+    packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
     return (
-        f"{found['processor']} ({found['cores']} cores, {found['threads']} threads used; {found['features'] or '-'}), "
-        f"{found['memory_gib']} GiB; load before: {found['load_before']}.\nPython {found['python']}, {packages}."
+        f"{facts['processor']} ({facts['cores']} cores, {facts['threads']} threads used; {facts['features'] or '-'}), "
+        f"{facts['memory_gib']} GiB; load before: {facts['load_before']}.\nPython {facts['python']}, {packages}."
     )
 
 
@@ -234,8 +236,8 @@ def _processor() -> str:
 
 
 def _features() -> str:
-    wanted = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
-    return " ".join(name for name in wanted if name in _cpuinfo("flags").split())
+    known_features = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+    return " ".join(name for name in known_features if name in _cpuinfo("flags").split())
 
 
 def _cpuinfo(key: str) -> str:

@@ -61,7 +61,9 @@ def main() -> int:
     array_seconds, array_values = timed(objective, weights)
     few, seconds = weights[: arguments.one_by_one], {}
     for name, function in (("reranking", by_reranking), ("answering", by_answering)):
-        seconds[name], values = timed(lambda one, function=function: function(pairs, one, arguments.measure), few)
+        seconds[name], values = timed(
+            lambda setting, function=function: function(pairs, setting, arguments.measure), few
+        )
         np.testing.assert_allclose(array_values[: len(few)], values, rtol=0, atol=1e-9)
     figures = {
         "evaluations_per_second": 1 / array_seconds,
@@ -80,9 +82,9 @@ def timed(function: Callable[[Weights], float], weights: Sequence[Weights]) -> t
     """Median processor seconds of a call, and the values, after one call to warm up."""
     function(weights[0])
     seconds, values = [], []
-    for one in weights:
+    for setting in weights:
         start = time.process_time()
-        values.append(function(one))
+        values.append(function(setting))
         seconds.append(time.process_time() - start)
     return float(np.median(seconds)), values
 
@@ -103,8 +105,8 @@ def by_reranking(pairs: Pairs, weights: Weights, measure: str) -> float:
             )
             for s in ranking.sentences[:10]
         )
-        found = replace(question, documents=tuple(d.id for d in ranking.documents), snippets=snippets)
-        figures.append(evaluate([question], [found])[level]["map"])
+        answered = replace(question, documents=tuple(d.id for d in ranking.documents), snippets=snippets)
+        figures.append(evaluate([question], [answered])[level]["map"])
     return float(np.mean(figures))
 
 
@@ -126,10 +128,10 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
     documents = tuple(
         Document(f"{number}-{i}", "", "x" * 1000, score=float(generator.random() * 20)) for i in range(DOCUMENTS)
     )
-    places = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
+    offsets = [(document, 100 * i) for document in documents for i in range(SENTENCES)]
     sentences = tuple(
         Sentence(document=d.id, section="abstract", begin=begin, end=begin + 90, text=d.abstract[:90])
-        for d, begin in places
+        for d, begin in offsets
     )
     columns = Columns(
         layout=Layout.of(("bm25",), NAMES),

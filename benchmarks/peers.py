@@ -52,8 +52,11 @@ def sentence_transformers_score(
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
     arguments = {"model_kwargs": {"dtype": settings["dtype"]}} if "dtype" in settings else {}
-    kinds = [SentenceTransformer if reads_alone(path) else CrossEncoder for path in checkpoints]
-    models = [kind(str(path), device=device, **arguments) for kind, path in zip(kinds, checkpoints, strict=True)]
+    model_types = [SentenceTransformer if reads_alone(path) else CrossEncoder for path in checkpoints]
+    models = [
+        model_type(str(path), device=device, **arguments)
+        for model_type, path in zip(model_types, checkpoints, strict=True)
+    ]
     call = {"batch_size": settings["batch_size"]} if "batch_size" in settings else {}
     calls = [call for _ in models]
     if settings.get("compile"):
@@ -65,11 +68,11 @@ def sentence_transformers_score(
         calls = [{**call, "pool": pool} for pool in pools]
 
     def score(pairs: Sequence[Pair]) -> F64:
-        found = [
+        scores = [
             model.predict(list(pairs), **call) if isinstance(model, CrossEncoder) else cosines(model, pairs, call)
             for model, call in zip(models, calls, strict=True)
         ]
-        return np.stack(found, axis=1).astype(np.float64)
+        return np.stack(scores, axis=1).astype(np.float64)
 
     return score
 
@@ -84,8 +87,8 @@ def cosines(model: Any, pairs: Sequence[Pair], call: Mapping[str, Any]) -> F64:
     number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
     vectors = model.encode(list(number), normalize_embeddings=True, **call)
     left, right = (vectors[[number[pair[side]] for pair in pairs]] for side in (0, 1))
-    found: F64 = (left * right).sum(axis=1).astype(np.float64).clip(0.0, 1.0)
-    return found
+    cosines_of: F64 = (left * right).sum(axis=1).astype(np.float64).clip(0.0, 1.0)
+    return cosines_of
 
 
 def rerankers_score(checkpoints: Sequence[Path], device: str | None) -> Score:
@@ -109,7 +112,9 @@ def by_rank(model: Any) -> Score:
     """A rerankers model's probabilities (N, 1)."""
 
     def score(pairs: Sequence[Pair]) -> F64:
-        groups = [(question, [text for _, text in part]) for question, part in groupby(pairs, key=lambda pair: pair[0])]
+        groups = [
+            (question, [text for _, text in group]) for question, group in groupby(pairs, key=lambda pair: pair[0])
+        ]
         logits = np.array([logit for question, texts in groups for logit in rank(model, question, texts)], np.float64)
         return 1 / (1 + np.exp(-logits[:, None]))
 
@@ -182,20 +187,20 @@ def matmul_rate(bundle: str, device: str) -> float:
 
     perspective = open_bundle(bundle).perspectives(device=device)[0]
     dtype = getattr(torch, str(perspective.identity["precision"]))
-    place = torch.device(on_gpu(device) or "cpu")
-    size, times = (8192, 50) if place.type == "cuda" else (2048, 10)
-    left, right = (torch.randn(size, size, device=place).to(dtype) for _ in range(2))
-    seconds = [_seconds(lambda: left @ right, times, place) for _ in range(6)]
+    torch_device = torch.device(on_gpu(device) or "cpu")
+    size, times = (8192, 50) if torch_device.type == "cuda" else (2048, 10)
+    left, right = (torch.randn(size, size, device=torch_device).to(dtype) for _ in range(2))
+    seconds = [_seconds(lambda: left @ right, times, torch_device) for _ in range(6)]
     return 2 * size**3 * times / min(seconds)
 
 
-def _seconds(work: Callable[[], Any], times: int, place: Any) -> float:
+def _seconds(work: Callable[[], Any], times: int, torch_device: Any) -> float:
     import torch
 
     start = time.perf_counter()
     for _ in range(times):
         work()
-    if place.type == "cuda":
+    if torch_device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - start
 
@@ -213,7 +218,7 @@ def gpu_name(device: str) -> str | None:
     """The name of the GPU that a --device means, or None for the CPU."""
     import torch
 
-    return torch.cuda.get_device_name(found) if (found := on_gpu(device)) else None
+    return torch.cuda.get_device_name(gpu) if (gpu := on_gpu(device)) else None
 
 
 def operations(bundle: str, pairs: Sequence[Pair]) -> float:
@@ -234,10 +239,10 @@ def operations(bundle: str, pairs: Sequence[Pair]) -> float:
     )
     width, layers = config.hidden_size, config.num_hidden_layers
     weights = 4 * width**2 + 2 * width * config.intermediate_size
-    asked, texts = zip(*pairs, strict=True)
-    inputs: list[tuple[list[str], ...]] = [(list(asked), list(texts))]
+    queries, texts = zip(*pairs, strict=True)
+    inputs: list[tuple[list[str], ...]] = [(list(queries), list(texts))]
     if any(item["kind"] == "bi-encoder" for item in sentence_perspectives(opened)):
-        inputs.append((list(dict.fromkeys([*asked, *texts])),))
-    read = [tokenizer(*part, truncation=True, max_length=config.max_position_embeddings) for part in inputs]
+        inputs.append((list(dict.fromkeys([*queries, *texts])),))
+    read = [tokenizer(*pair, truncation=True, max_length=config.max_position_embeddings) for pair in inputs]
     tokens = np.array([len(ids) for encodings in read for ids in encodings["input_ids"]], np.float64)
     return float(layers * (2 * weights * tokens + 4 * width * tokens**2).sum())

@@ -30,7 +30,9 @@ def main(port: int, checkpoints: list[str]) -> None:
     @app.post("/v1/rerank")
     def rerank(body: dict[str, Any] = Body()) -> dict[str, Any]:  # noqa: B008  (FastAPI's way)
         documents = [Document(str(number), abstract=text) for number, text in enumerate(body["documents"])]
-        split = [(number, one.text) for number, document in enumerate(documents) for one in sentences(document)]
+        split = [
+            (number, sentence.text) for number, document in enumerate(documents) for sentence in sentences(document)
+        ]
         pairs = [(body["query"], text) for _, text in split]
         scores = sum(model.predict(pairs, show_progress_bar=False) for model in models)
         best = np.full(len(documents), -np.inf)

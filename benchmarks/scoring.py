@@ -63,7 +63,7 @@ def settings_for(device: str, threads: int) -> dict[str, Settings]:
     OpenVINO backends need optimum, which does not go with transformers 5.
     """
     if device != "cpu":
-        half = {f"{kind}, {n}": {"dtype": kind, "batch_size": n} for kind in HALF for n in (32, 128, 512)}
+        half = {f"{dtype}, {n}": {"dtype": dtype, "batch_size": n} for dtype in HALF for n in (32, 128, 512)}
         compiled = {"dtype": "float16", "batch_size": 512, "compile": True}
         return {"default (fp32, 32)": {}, "fp32, 256": {"batch_size": 256}, **half, "float16, 512, compiled": compiled}
     bfloat16 = {"dtype": "bfloat16", "batch_size": 64}
@@ -85,23 +85,23 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
     check_figures(arguments)
-    found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
+    result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     documents = read_documents(arguments.data, DOCUMENTS, partial=False)
     pairs = make_pairs(read_asked(arguments.data), documents, arguments.pairs)
-    found |= {"pairs": len(pairs), "rounds": arguments.rounds, "characters": spread(len(q) + len(s) for q, s in pairs)}
-    with TemporaryDirectory(prefix="mpir-scoring-") as folder, Worker(helper, threads=arguments.threads) as aside:
-        checkpoints = aside.call(cut_outputs, arguments.bundle, folder).value
-        found["gpu"] = gpu = aside.call(gpu_name, arguments.device).value
+    result |= {"pairs": len(pairs), "rounds": arguments.rounds, "characters": spread(len(q) + len(s) for q, s in pairs)}
+    with TemporaryDirectory(prefix="mpir-scoring-") as folder, Worker(helper, threads=arguments.threads) as worker:
+        checkpoints = worker.call(cut_outputs, arguments.bundle, folder).value
+        result["gpu"] = gpu = worker.call(gpu_name, arguments.device).value
         device = ("cuda" if gpu else "cpu") if arguments.device == "auto" else arguments.device
         tried, options = tune_peer(arguments, checkpoints, device, pairs[: max(TRIAL, len(pairs) // 4)])
-        found |= tried | compare(arguments, checkpoints, device, options, pairs)
-        needed = aside.call(operations, arguments.bundle, pairs).value / len(pairs)
-        reached = aside.call(matmul_rate, arguments.bundle, arguments.device).value
-    engine = needed * found["contenders"][MPIR]["pairs_per_second"]["median"]
-    found["matmul"] = {"engine_tflops": engine / 1e12, "matmul_tflops": reached / 1e12, "share": engine / reached}
-    report(found)
+        result |= tried | compare(arguments, checkpoints, device, options, pairs)
+        needed = worker.call(operations, arguments.bundle, pairs).value / len(pairs)
+        reached = worker.call(matmul_rate, arguments.bundle, arguments.device).value
+    engine = needed * result["contenders"][MPIR]["pairs_per_second"]["median"]
+    result["matmul"] = {"engine_tflops": engine / 1e12, "matmul_tflops": reached / 1e12, "share": engine / reached}
+    report(result)
     if arguments.json:
-        write_json(arguments.json, found)
+        write_json(arguments.json, result)
     return 0
 
 
@@ -117,7 +117,7 @@ def tune_peer(
         if not workers:
             raise MpirError("; ".join(notes) + "; install the peers with `pip install mpir[bench]`.")
         timed = alternate(workers, min(2, arguments.rounds), pairs)
-    rates = {name: spread(len(pairs) / one.seconds for one in turns) for name, turns in timed.items()}
+    rates = {name: spread(len(pairs) / turn.seconds for turn in turns) for name, turns in timed.items()}
     best = max(rates, key=lambda name: rates[name]["median"])
     return {"settings_tried": rates, "best_setting": best, "settings_left_out": notes}, settings[best]
 
@@ -126,11 +126,11 @@ def compare(
     arguments: argparse.Namespace, checkpoints: Sequence[Path], device: str, best: Settings, pairs: Sequence[Pair]
 ) -> dict[str, Any]:
     """The contest: all contenders in turns on all pairs. mpir chooses its own precision, but for the fp32 row."""
-    every, own = len(checkpoints), (arguments.bundle, arguments.device)
+    every, options = len(checkpoints), (arguments.bundle, arguments.device)
     contenders = {
-        MPIR: (mpir_score, *own, "auto", every),
-        MPIR_FP32: (mpir_score, *own, "fp32", every),
-        MPIR_ONE: (mpir_score, *own, "auto", 1),
+        MPIR: (mpir_score, *options, "auto", every),
+        MPIR_FP32: (mpir_score, *options, "fp32", every),
+        MPIR_ONE: (mpir_score, *options, "auto", 1),
         DEFAULT: (sentence_transformers_score, checkpoints, device, {}),
         DEFAULT_ONE: (sentence_transformers_score, checkpoints[:1], device, {}),
         BEST: (sentence_transformers_score, checkpoints, device, best),
@@ -144,7 +144,7 @@ def compare(
         agreement = check_agreement(trials)
         timed = alternate(workers, arguments.rounds, pairs)
         memory = {name: worker.peak_mib() for name, worker in workers.items()}
-    rates = {name: [len(pairs) / one.seconds for one in turns] for name, turns in timed.items()}
+    rates = {name: [len(pairs) / turn.seconds for turn in turns] for name, turns in timed.items()}
     figures = {
         name: {"pairs_per_second": spread(rates[name]), "peak_mib": memory[name], "start_seconds": worker.started}
         for name, worker in workers.items()
@@ -165,7 +165,7 @@ def ratios(rates: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     spreads = {
         name: spread(ours / theirs for ours, theirs in zip(*both, strict=True)) for name, both in compared.items()
     }
-    medians = {name: found["median"] for name, found in spreads.items()}
+    medians = {name: median_of["median"] for name, median_of in spreads.items()}
     return {"ratios": medians, "ratio_ranges": spreads, "best_peer": best}
 
 
@@ -175,42 +175,42 @@ def check_agreement(scores: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     Raises:
         MpirError: an fp32 contender that differs by more than 1e-4, or another that correlates by less than 0.99.
     """
-    found = {}
+    agreement_of = {}
     for name, values in scores.items():
         expected = scores[DEFAULT][:, : values.shape[1]]
         difference = float(np.abs(values - expected).max())
         correlations = [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(values.T, expected.T, strict=True)]
-        found[name] = {"max_difference": difference, "min_correlation": min(correlations)}
+        agreement_of[name] = {"max_difference": difference, "min_correlation": min(correlations)}
         exact = name in (MPIR_FP32, RERANKERS)
         if (exact and difference > TOLERANCE) or min(correlations) < CORRELATION:
             raise MpirError(
                 f"{name}: its scores differ from sentence-transformers' by up to {difference:.2g} and correlate by "
                 f"{min(correlations):.4f}; expected the same work, so nothing is compared."
             )
-    return found
+    return agreement_of
 
 
-def report(found: Mapping[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     """Ratios first, then the tables."""
-    print(f"\n{describe(found['machine'])}")
-    print(f"GPU: {found['gpu']}." if found["gpu"] else "No GPU is used here: all figures are of the CPU.")
-    print(f"{found['pairs']:,} pairs, {found['rounds']} rounds, medians (least to most).\n")
-    rows = [[name, show(found["ratio_ranges"][name], 2)] for name in found["ratios"]]
+    print(f"\n{describe(result['machine'])}")
+    print(f"GPU: {result['gpu']}." if result["gpu"] else "No GPU is used here: all figures are of the CPU.")
+    print(f"{result['pairs']:,} pairs, {result['rounds']} rounds, medians (least to most).\n")
+    rows = [[name, show(result["ratio_ranges"][name], 2)] for name in result["ratios"]]
     print(table(rows, ["ratio of pairs per second", ""]), end="\n\n")
     rows = [
         [name, show(figures["pairs_per_second"]), f"{figures['peak_mib']:,.0f}"]
-        for name, figures in found["contenders"].items()
+        for name, figures in result["contenders"].items()
     ]
     print(table(rows, ["", "pairs/s", "peak MiB"]), end="\n\n")
-    rows = [[name, show(rates)] for name, rates in found["settings_tried"].items()]
+    rows = [[name, show(rates)] for name, rates in result["settings_tried"].items()]
     print(table(rows, ["sentence-transformers' settings, one checkpoint", "pairs/s"]), end="\n\n")
-    matmul = found["matmul"]
+    matmul = result["matmul"]
     print(
-        f"Fastest setting: {found['best_setting']}; fastest peer: {found['best_peer']}. mpir computes at "
+        f"Fastest setting: {result['best_setting']}; fastest peer: {result['best_peer']}. mpir computes at "
         f"{matmul['engine_tflops']:.3g} TFLOP/s, {matmul['share']:.0%} of the {matmul['matmul_tflops']:.3g} that a big "
         "matrix product reaches here in the same precision."
     )
-    print(*found["settings_left_out"], *found["contenders_left_out"], sep="\n")
+    print(*result["settings_left_out"], *result["contenders_left_out"], sep="\n")
 
 
 def _arguments() -> argparse.Namespace:

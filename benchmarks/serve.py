@@ -46,7 +46,7 @@ from mpir.io.write import write_json
 from mpir.text import Document, Question
 from mpir.text.split import sentences
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 def main() -> int:
@@ -74,41 +74,41 @@ def run(arguments: argparse.Namespace) -> int:
     """All loads on both servers, or one of them for a long time."""
     check_figures(arguments)
     documents = [shortened(document, arguments.sentences) for document in read_documents(arguments.data)]
-    asked, measure = read_asked(arguments.data), all_loads if arguments.memory is None else memory
-    found = {"machine": machine(arguments.threads), **measure(arguments, asked, documents)}
+    questions, measure = read_asked(arguments.data), all_loads if arguments.memory is None else memory
+    result = {"machine": machine(arguments.threads), **measure(arguments, questions, documents)}
     if arguments.json:
-        write_json(arguments.json, found)
-    return int(any(row["errors"] for row in found.get("loads", ())))
+        write_json(arguments.json, result)
+    return int(any(row["errors"] for row in result.get("loads", ())))
 
 
 def all_loads(
-    arguments: argparse.Namespace, asked: Sequence[Question], documents: Sequence[Document]
+    arguments: argparse.Namespace, questions: Sequence[Question], documents: Sequence[Document]
 ) -> dict[str, Any]:
     """What all numbers of clients and documents come to, on either server."""
-    found = []
+    loads = []
     with TemporaryDirectory() as folder:
         for name, command in commands(arguments.bundle, Path(folder)):
             with serving(command, arguments.threads) as (_, url):
                 for clients, count in itertools.product(arguments.clients, arguments.documents):
-                    figures = load(url, requests(asked, documents, count), clients, arguments.seconds)
-                    found.append({"server": name, "clients": clients, "documents": count, **figures})
+                    figures = load(url, requests(questions, documents, count), clients, arguments.seconds)
+                    loads.append({"server": name, "clients": clients, "documents": count, **figures})
     columns = ("server", "clients", "documents", "requests/s", "p50 ms", "p95 ms", "p99 ms", "errors")
-    print(table([[str(row[name]) for name in columns] for row in found], columns))
-    return {"loads": found}
+    print(table([[str(row[name]) for name in columns] for row in loads], columns))
+    return {"loads": loads}
 
 
 def shortened(document: Document, count: int | None) -> Document:
     """A document of the first sentences of its text."""
     if count is None:
         return document
-    return Document(document.id, abstract=" ".join(one.text for one in sentences(document)[:count]))
+    return Document(document.id, abstract=" ".join(sentence.text for sentence in sentences(document)[:count]))
 
 
 def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
     """The two servers, by name; the port is what is missing."""
     yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--timeout", "600", "--port"]
     checkpoints = map(str, cut_outputs(bundle, str(folder)))
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import plain_server; "
+    code = f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import plain_server; "
     yield "plain", [sys.executable, "-c", f"{code}plain_server.main(int(sys.argv[1]), {list(checkpoints)!r})"]
 
 
@@ -139,11 +139,11 @@ def wait(url: str, process: subprocess.Popen[bytes]) -> None:
     raise ContenderError(f"the server ended with status {process.returncode}; see why with `{command}`.")
 
 
-def requests(asked: Sequence[Question], documents: Sequence[Document], count: int) -> Iterator[dict[str, Any]]:
+def requests(questions: Sequence[Question], documents: Sequence[Document], count: int) -> Iterator[dict[str, Any]]:
     """Requests without end, each with `count` documents drawn from the corpus."""
     draw = np.random.default_rng(0)
     while True:
-        question = asked[draw.integers(len(asked))]
+        question = questions[draw.integers(len(questions))]
         chosen = draw.choice(len(documents), count, replace=count > len(documents))
         yield {"query": question.body, "documents": [documents[number].text for number in chosen]}
 
@@ -175,10 +175,12 @@ def load(url: str, bodies: Iterator[dict[str, Any]], clients: int, seconds: floa
     return {"requests/s": rate, "p50 ms": p50, "p95 ms": p95, "p99 ms": p99, "errors": errors}
 
 
-def memory(arguments: argparse.Namespace, asked: Sequence[Question], documents: Sequence[Document]) -> dict[str, Any]:
+def memory(
+    arguments: argparse.Namespace, questions: Sequence[Question], documents: Sequence[Document]
+) -> dict[str, Any]:
     """mpir's resident MiB after each tenth of so many requests. Raises httpx.HTTPStatusError where one is refused."""
-    bodies = itertools.islice(requests(asked, documents, min(arguments.documents)), arguments.memory)
-    done, found, lock = itertools.count(1), {}, threading.Lock()
+    bodies = itertools.islice(requests(questions, documents, min(arguments.documents)), arguments.memory)
+    numbers, peaks, lock = itertools.count(1), {}, threading.Lock()
     tenths = {arguments.memory * tenth // 10 for tenth in range(1, 11)}
     name, command = next(commands(arguments.bundle, Path()))
     with serving(command, arguments.threads) as (process, url):
@@ -192,13 +194,13 @@ def memory(arguments: argparse.Namespace, asked: Sequence[Question], documents: 
                         return
                     connection.post(f"{url}/v1/rerank", json=body).raise_for_status()
                     with lock:
-                        if (number := next(done)) in tenths:
-                            found[number] = round(process.memory_info().rss / 2**20, 1)
+                        if (number := next(numbers)) in tenths:
+                            peaks[number] = round(process.memory_info().rss / 2**20, 1)
 
         with ThreadPoolExecutor(max(arguments.clients)) as pool:
             list(pool.map(client, range(max(arguments.clients))))
-    print(table([[str(number), str(mib)] for number, mib in found.items()], (f"requests to {name}", "MiB")))
-    return {"memory": found}
+    print(table([[str(number), str(mib)] for number, mib in peaks.items()], (f"requests to {name}", "MiB")))
+    return {"memory": peaks}
 
 
 if __name__ == "__main__":

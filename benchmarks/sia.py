@@ -35,7 +35,7 @@ from mpir.io.write import write_json
 
 SCRIPT = Path(__file__).parents[1] / "data_scripts" / "generate_sia.py"
 WORD = re.compile(r"[A-Za-z]+")
-KEPT, BAND = 100, 200
+RETAINED, BAND = 100, 200
 """The most frequent words stay; the others change places with some that are about as frequent."""
 
 
@@ -57,10 +57,10 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A row of figures for each number of rows."""
     check_figures(arguments)
-    found = [measured(arguments, rows) for rows in arguments.rows]
-    print(tabulate(found, headers="keys", tablefmt="github", floatfmt=".0f", intfmt=","))
+    figures = [measured(arguments, rows) for rows in arguments.rows]
+    print(tabulate(figures, headers="keys", tablefmt="github", floatfmt=".0f", intfmt=","))
     if arguments.json:
-        write_json(arguments.json, found)
+        write_json(arguments.json, figures)
     return 0
 
 
@@ -68,8 +68,8 @@ def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
     """One generation over so many rows, in a process of its own."""
     with TemporaryDirectory() as folder:
         source, output = Path(folder) / "qasc.jsonl", Path(folder) / "sia"
-        made = islice(copies(arguments.qasc), rows)
-        source.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+        rows_made = islice(copies(arguments.qasc), rows)
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows_made), encoding="utf-8")
         options = ["--qasc", source, "--vectors", arguments.vectors, "--bundle", arguments.bundle, "--output", output]
         if arguments.tokens_per_batch:
             options += ["--tokens-per-batch", arguments.tokens_per_batch]
@@ -79,7 +79,7 @@ def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
         seconds = time.perf_counter() - start
         if status:
             raise SystemExit(f"{rows} rows: generate_sia.py failed")
-        total = sum(part["rows"] for part in read_json(output / "report.json")["rows"])
+        total = sum(report["rows"] for report in read_json(output / "report.json")["rows"])
     return {
         "rows": rows,
         "seconds": seconds,
@@ -103,7 +103,7 @@ def exchanger(ranked: list[str], number: int) -> Callable[[str], str]:
     """A function that exchanges the words of a text; number 0 changes nothing."""
     new: dict[str, str] = {}
     random = Random(number)
-    for start in range(KEPT, len(ranked), BAND):
+    for start in range(RETAINED, len(ranked), BAND):
         band = ranked[start : start + BAND]
         new.update(zip(band, random.sample(band, len(band)) if number else band, strict=True))
     return lambda text: WORD.sub(lambda match: new.get(match.group().lower(), match.group()), text)
@@ -112,9 +112,9 @@ def exchanger(ranked: list[str], number: int) -> Callable[[str], str]:
 def _changed(value: Any, exchange: Callable[[str], str]) -> Any:
     """A record with all its texts changed; labels are single letters, which stay."""
     if isinstance(value, dict):
-        return {key: _changed(part, exchange) for key, part in value.items()}
+        return {key: _changed(item, exchange) for key, item in value.items()}
     if isinstance(value, list):
-        return [_changed(part, exchange) for part in value]
+        return [_changed(item, exchange) for item in value]
     return exchange(value) if isinstance(value, str) and len(value) > 1 else value
 
 

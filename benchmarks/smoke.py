@@ -215,11 +215,11 @@ def report(name: str, command: list[str]) -> bool:
     """Run a command and print its time, or the end of its output where it fails; whether it failed."""
     started = time.perf_counter()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    failed = done.returncode != 0
+    finished = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    failed = finished.returncode != 0
     print(f"{'FAILED ' if failed else 'ran    '} {time.perf_counter() - started:6.1f} s  {name}", flush=True)
     if failed:
-        print(f"$ {' '.join(command)}\n{done.stdout[-1000:]}{done.stderr[-3000:]}", flush=True)
+        print(f"$ {' '.join(command)}\n{finished.stdout[-1000:]}{finished.stderr[-3000:]}", flush=True)
     return failed
 
 

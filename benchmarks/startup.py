@@ -69,37 +69,37 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole benchmark, from arguments to exit status."""
     check_figures(arguments)
-    found: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
+    result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv, "rounds": arguments.rounds}
     with TemporaryDirectory(prefix="mpir-startup-") as folder:
-        with Worker(helper, threads=arguments.threads) as aside:
-            checkpoint = aside.call(cut_outputs, arguments.bundle, folder).value[0]
+        with Worker(helper, threads=arguments.threads) as worker:
+            checkpoint = worker.call(cut_outputs, arguments.bundle, folder).value[0]
         programs = contenders(Path(folder), arguments.bundle, str(checkpoint), arguments.documents)
         times = in_turns(programs, arguments.rounds, arguments.threads)
-    for kind, place in (("seconds", 0), ("processor_seconds", 1)):
-        found[kind] = {name: spread(one[place] for one in each) for name, each in times.items()}
-        found[f"ratios_of_{kind}"] = {
-            name: spread(a[place] / b[place] for a, b in zip(times[one], times[other], strict=True))
-            for name, (one, other) in RATIOS.items()
+    for quantity, column in (("seconds", 0), ("processor_seconds", 1)):
+        result[quantity] = {name: spread(values[column] for values in each) for name, each in times.items()}
+        result[f"ratios_of_{quantity}"] = {
+            name: spread(a[column] / b[column] for a, b in zip(times[values], times[compared], strict=True))
+            for name, (values, compared) in RATIOS.items()
         }
-    _print(found)
+    _print(result)
     if arguments.json:
-        write_json(arguments.json, found)
+        write_json(arguments.json, result)
     return 0
 
 
 def contenders(folder: Path, bundle: str, checkpoint: str, count: int) -> dict[str, list[str]]:
     """What each contender runs."""
     query, documents = read_asked(None)[0].body, read_documents(None, count)
-    plain = [{"id": one.id, "title": one.title, "abstract": one.abstract} for one in documents]
-    texts = [sentence.text for one in documents for sentence in sentences(one)]
-    corpus, given = folder / "documents.jsonl", folder / "given.json"
-    corpus.write_text("".join(json.dumps(one) + "\n" for one in plain), encoding="utf-8")
-    given.write_text(json.dumps({"query": query, "documents": plain, "sentences": texts}), encoding="utf-8")
+    plain = [{"id": document.id, "title": document.title, "abstract": document.abstract} for document in documents]
+    texts = [sentence.text for document in documents for sentence in sentences(document)]
+    corpus, records_file = folder / "documents.jsonl", folder / "given.json"
+    corpus.write_text("".join(json.dumps(document) + "\n" for document in plain), encoding="utf-8")
+    records_file.write_text(json.dumps({"query": query, "documents": plain, "sentences": texts}), encoding="utf-8")
     rerank = ["rerank", query, "--docs", str(corpus), "--bundle", bundle, "--no-cache", "--device", "cpu"]
     return {
         "mpir rerank": [sys.executable, "-m", "mpir", *rerank, "--precision", "fp32"],
-        "mpir, Python": [sys.executable, "-c", LIBRARY, str(given), bundle],
-        "sentence-transformers": [sys.executable, "-c", PEER, str(given), checkpoint],
+        "mpir, Python": [sys.executable, "-c", LIBRARY, str(records_file), bundle],
+        "sentence-transformers": [sys.executable, "-c", PEER, str(records_file), checkpoint],
         "import torch": [sys.executable, "-c", TORCH],
     }
 
@@ -112,9 +112,9 @@ def in_turns(programs: Mapping[str, Sequence[str]], rounds: int, threads: int) -
     with tqdm(total=len(names) * (rounds + 1), desc="starts", unit="start", disable=None) as bar:
         for number in range(-1, rounds):
             for name in names[number % len(names) :] + names[: number % len(names)]:
-                taken = timed(programs[name], environment)
+                duration = timed(programs[name], environment)
                 if number >= 0:
-                    times[name].append(taken)
+                    times[name].append(duration)
                 bar.update()
     return times
 
@@ -122,20 +122,20 @@ def in_turns(programs: Mapping[str, Sequence[str]], rounds: int, threads: int) -
 def timed(command: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:
     """Seconds on the clock and on the processor of a program. Raises RuntimeError where it fails."""
     before, start = os.times(), time.perf_counter()
-    done = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
+    finished = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
     seconds, after = time.perf_counter() - start, os.times()
-    if done.returncode:
-        raise RuntimeError(f"{command[:3]} failed: {done.stderr.strip().splitlines()[-1:]}")
+    if finished.returncode:
+        raise RuntimeError(f"{command[:3]} failed: {finished.stderr.strip().splitlines()[-1:]}")
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return seconds, spent
 
 
-def _print(found: Mapping[str, Any]) -> None:
-    print(describe(found["machine"]), end="\n\n")
-    for what, prefix in (("to the first ranking", ""), ("ratio", "ratios_of_")):
-        clock, processor = found[f"{prefix}seconds"], found[f"{prefix}processor_seconds"]
+def _print(result: Mapping[str, Any]) -> None:
+    print(describe(result["machine"]), end="\n\n")
+    for label, prefix in (("to the first ranking", ""), ("ratio", "ratios_of_")):
+        clock, processor = result[f"{prefix}seconds"], result[f"{prefix}processor_seconds"]
         rows = [[name, show(clock[name], 2), show(processor[name], 2)] for name in clock]
-        print(table(rows, (what, "seconds on the clock", "on the processor")), end="\n\n")
+        print(table(rows, (label, "seconds on the clock", "on the processor")), end="\n\n")
 
 
 if __name__ == "__main__":

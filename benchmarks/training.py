@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         workers, _, notes = start_all(stack, contenders, arguments.threads)
         timed = alternate(workers, arguments.rounds)
         peaks = {name: worker.peak_mib() for name, worker in workers.items()}
-    rates = {name: [one.value / one.seconds for one in found] for name, found in timed.items()}
+    rates = {name: [turn.value / turn.seconds for turn in turns] for name, turns in timed.items()}
     ratios = {
         f"{precision}": spread(
             a / b for a, b in zip(*(rates[f"{who}, {precision}"] for who in ("mpir", "transformers")), strict=True)
@@ -76,11 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
         if {f"mpir, {precision}", f"transformers, {precision}"} <= set(rates)
     }
     print(describe(facts), *notes, sep="\n")
-    print(table([(name, show(found, 2)) for name, found in ratios.items()], ("mpir : transformers, pairs/s", "ratio")))
-    shown = [(name, show(spread(found), 1), f"{peaks[name]:,.0f}") for name, found in rates.items()]
+    print(table([(name, show(turns, 2)) for name, turns in ratios.items()], ("mpir : transformers, pairs/s", "ratio")))
+    shown = [(name, show(spread(turns), 1), f"{peaks[name]:,.0f}") for name, turns in rates.items()]
     print(table(shown, ("trained", "pairs/s", "peak MiB")))
     if arguments.json:
-        figures = {name: {"pairs_per_second": spread(found), "peak_mib": peaks[name]} for name, found in rates.items()}
+        figures = {name: {"pairs_per_second": spread(turns), "peak_mib": peaks[name]} for name, turns in rates.items()}
         write_json(arguments.json, {"machine": facts, "ratios": ratios, "contenders": figures})
     return 0
 
@@ -96,11 +96,11 @@ def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpa
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)
     chance = random.Random(1)
     chance.shuffle(pairs)
-    found = [
+    rows = [
         Example(group=str(number), question=question, sentence=sentence, label=float(chance.random() < 0.5))
         for number, (question, sentence) in enumerate(pairs)
     ]
-    task = Task(name="relevance", losses=(LOSSES["bce"],), train=(([[row] for row in found], 1),), dev=found[:1])
+    task = Task(name="relevance", losses=(LOSSES["bce"],), train=(([[row] for row in rows], 1),), dev=rows[:1])
     settings = TrainingSettings(checkpoint=checkpoint, batch_size=arguments.batch_size, precision=precision)
     tuner = FineTuner(settings, [task], tempfile.mkdtemp(), device=arguments.device)
     if not unpadded:

@@ -42,30 +42,30 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A row for each length."""
     check_figures(arguments)
-    facts, found = machine(arguments.threads), []
+    facts, figures = machine(arguments.threads), []
     with TemporaryDirectory() as folder:
         os.environ["MPIR_CACHE"] = folder  # the database of texts goes there
         write_texts(Path(folder))
         for count in arguments.triples:
             write_triples(Path(folder) / "triples.tsv", count)
-            with Worker(checked, folder, threads=arguments.threads) as one:
-                costs = one.call().value
-                found.append({"triples": count, **costs, "peak_mib": one.peak_mib()})
+            with Worker(checked, folder, threads=arguments.threads) as worker:
+                costs = worker.call().value
+                figures.append({"triples": count, **costs, "peak_mib": worker.peak_mib()})
     rows = [
         (
-            f"{one['triples']:,}",
-            f"{one['check_seconds']:.1f}",
-            f"{one['batch_seconds']:.2f}",
-            f"{one['peak_mib']:,.0f}",
-            f"{one['peak_mib'] - found[0]['peak_mib']:+,.0f}",
+            f"{worker['triples']:,}",
+            f"{worker['check_seconds']:.1f}",
+            f"{worker['batch_seconds']:.2f}",
+            f"{worker['peak_mib']:,.0f}",
+            f"{worker['peak_mib'] - figures[0]['peak_mib']:+,.0f}",
         )
-        for one in found
+        for worker in figures
     ]
     print(describe(facts))
     heads = ("triples", "checked, s of processor time", f"{BATCHES:,} batches, s", "peak MiB", "than the shortest")
     print(table(rows, heads))
     if arguments.json:
-        write_json(arguments.json, {"machine": facts, "rows": found})
+        write_json(arguments.json, {"machine": facts, "rows": figures})
     return 0
 
 
@@ -85,8 +85,10 @@ def write_triples(path: Path, count: int) -> None:
     with open(path, "w", encoding="ascii") as stream:
         for begin in range(0, count, 100_000):
             rows = min(100_000, count - begin)
-            columns = (generator.integers(0, most, rows) for most in (QUESTIONS, PASSAGES, PASSAGES))
-            stream.writelines(f"{question}\t{one}\t{other}\n" for question, one, other in zip(*columns, strict=True))
+            columns = (generator.integers(0, limit, rows) for limit in (QUESTIONS, PASSAGES, PASSAGES))
+            stream.writelines(
+                f"{question}\t{positive}\t{negative}\n" for question, positive, negative in zip(*columns, strict=True)
+            )
 
 
 def checked(folder: str) -> Callable[[], dict[str, Any]]:

@@ -36,9 +36,9 @@ from mpir.types import F32
 
 SIZES = (1_000, 10_000, 60_000, 1_000_000)
 PEER = "Flat, faiss alone"
-KINDS = {"Flat": "", "SQ8": "", "IVF64,SQ8": "nprobe=8", "PQ48": "", "HNSW32": "efSearch=128", PEER: ""}
+FACTORIES = {"Flat": "", "SQ8": "", "IVF64,SQ8": "nprobe=8", "PQ48": "", "HNSW32": "efSearch=128", PEER: ""}
 BOUNDED = ("HNSW32", PEER)
-LEAST = {"IVF64,SQ8": 2_496, "PQ48": 9_984}
+FEWEST = {"IVF64,SQ8": 2_496, "PQ48": 9_984}
 """Vectors that faiss wants to train a kind on: 39 for each of its centroids."""
 PIECE, QUERIES, NOISE, DEPTHS, PAPER = 50_000, 50, 0.02, (10, 100), 36_000_000
 Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ def main() -> int:
     )
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--sizes", nargs="+", type=positive, default=list(SIZES), help="vectors (%(default)s)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="default: all")
+    parser.add_argument("--kinds", nargs="+", choices=FACTORIES, default=list(FACTORIES), help="default: all")
     parser.add_argument("--others-up-to", type=int, default=60_000, metavar="N", help="vectors (%(default)s)")
     parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
@@ -61,23 +61,23 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A row for each size and kind."""
     check_figures(arguments)
-    facts, found = machine(arguments.threads), []
-    base = np.concatenate([part for folder in arguments.indexes for part in stored(folder)])
+    facts, figures = machine(arguments.threads), []
+    base = np.concatenate([vectors for folder in arguments.indexes for vectors in stored(folder)])
     queries = with_noise(base[:: max(1, len(base) // QUERIES)][:QUERIES], 0)
     for size in arguments.sizes:
         with TemporaryDirectory() as folder:
             exact = write_vectors(base, size, queries, Path(folder) / "vectors.npy")
-            for kind in arguments.kinds:
-                if LEAST.get(kind, 0) <= size and (size <= arguments.others_up_to or kind not in BOUNDED):
-                    costs = measured(kind, Path(folder), queries, exact, threads=arguments.threads)
-                    found.append({"vectors": size, "kind": kind, **costs})
-                    print(*row(found[-1]), sep="\t", file=sys.stderr)
+            for factory in arguments.kinds:
+                if FEWEST.get(factory, 0) <= size and (size <= arguments.others_up_to or factory not in BOUNDED):
+                    costs = measured(factory, Path(folder), queries, exact, threads=arguments.threads)
+                    figures.append({"vectors": size, "kind": factory, **costs})
+                    print(*row(figures[-1]), sep="\t", file=sys.stderr)
     print(describe(facts))
     peaks = "peak MiB building", "peak MiB searching"
     heads = ("vectors", "kind", "built, s", "bytes a vector", *peaks, "queries/s", *(f"recall@{k}" for k in DEPTHS))
-    print(table([row(one) for one in [*found, *on_paper(found)]], heads))
+    print(table([row(figure) for figure in [*figures, *on_paper(figures)]], heads))
     if arguments.json:
-        write_json(arguments.json, {"machine": facts, "rows": found})
+        write_json(arguments.json, {"machine": facts, "rows": figures})
     return 0
 
 
@@ -85,16 +85,16 @@ def write_vectors(base: Floats, size: int, queries: Floats, path: Path) -> Rows:
     """Write so many vectors, one piece in memory; the exact nearest (Q, k) of each query."""
     file = np.lib.format.open_memmap(path, "w+", np.float32, (size, base.shape[1]))
     k, begin = min(max(DEPTHS), size), 0
-    best, place = np.full((len(queries), k), -np.inf), np.zeros((len(queries), k), np.int64)
+    best, best_rows = np.full((len(queries), k), -np.inf), np.zeros((len(queries), k), np.int64)
     for piece in pieces(base, size):
         file[begin : begin + len(piece)] = piece
         scores = np.concatenate([best, queries @ piece.T], axis=1)
-        rows = np.concatenate([place, np.tile(np.arange(begin, begin + len(piece)), (len(queries), 1))], axis=1)
+        rows = np.concatenate([best_rows, np.tile(np.arange(begin, begin + len(piece)), (len(queries), 1))], axis=1)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        best, place = (np.take_along_axis(one, order, axis=1) for one in (scores, rows))
+        best, best_rows = (np.take_along_axis(array, order, axis=1) for array in (scores, rows))
         begin += len(piece)
     file.flush()
-    return place
+    return best_rows
 
 
 def pieces(base: Floats, size: int) -> Iterator[Floats]:
@@ -110,26 +110,26 @@ def with_noise(vectors: Floats, seed: int) -> Floats:
     return moved / np.linalg.norm(moved, axis=1, keepdims=True)
 
 
-def measured(kind: str, folder: Path, queries: Floats, exact: Rows, *, threads: int) -> dict[str, Any]:
+def measured(factory: str, folder: Path, queries: Floats, exact: Rows, *, threads: int) -> dict[str, Any]:
     """What one kind costs and finds."""
     with Worker(helper, threads=threads) as builder:
-        make = build_alone if kind == PEER else build
-        seconds, size = builder.call(make, folder / "vectors.npy", folder / "index", kind).value
+        make = build_alone if factory == PEER else build
+        seconds, size = builder.call(make, folder / "vectors.npy", folder / "index", factory).value
         building = builder.peak_mib()
-    search = (searcher_alone,) if kind == PEER else (searcher, KINDS[kind])
-    with Worker(search[0], folder / "index", *search[1:], threads=threads) as one:
-        one.call(queries)  # pages come from the disk the first time
-        found, searching = one.call(queries).value
+    search = (searcher_alone,) if factory == PEER else (searcher, FACTORIES[factory])
+    with Worker(search[0], folder / "index", *search[1:], threads=threads) as worker:
+        worker.call(queries)  # pages come from the disk the first time
+        retrieved, searching = worker.call(queries).value
         costs = {"built_seconds": seconds, "bytes_per_vector": size, "building_mib": building}
-        costs |= {"searching_mib": one.peak_mib(), "queries_per_second": len(queries) / searching}
+        costs |= {"searching_mib": worker.peak_mib(), "queries_per_second": len(queries) / searching}
     shutil.rmtree(folder / "index")
-    return costs | {f"recall@{k}": overlap(found, exact, k) for k in DEPTHS}
+    return costs | {f"recall@{k}": overlap(retrieved, exact, k) for k in DEPTHS}
 
 
-def build(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
+def build(vectors: Path, folder: Path, factory: str) -> tuple[float, float]:
     """Make an index; the processor's seconds, and bytes a vector on the disk."""
     began, count = time.process_time(), len(np.load(vectors, mmap_mode="r", allow_pickle=False))
-    from_vectors(vectors, [f"{i:08d}" for i in range(count)], folder, factory=kind)
+    from_vectors(vectors, [f"{i:08d}" for i in range(count)], folder, factory=factory)
     size = sum(path.stat().st_size for path in folder.rglob("*.faiss"))
     return time.process_time() - began, size / count
 
@@ -140,17 +140,17 @@ def searcher(folder: Path, parameters: str) -> Callable[[Floats], tuple[Rows, fl
 
     def search(queries: Floats) -> tuple[Rows, float]:
         began = time.process_time()
-        found = index.search_vectors(queries, max(DEPTHS))
+        hit_lists = index.search_vectors(queries, max(DEPTHS))
         seconds = max(time.process_time() - began, 1e-9)
         rows = np.full((len(queries), max(DEPTHS)), -1)  # an IVF index may find less
-        for place, hits in enumerate(found):
-            rows[place, : len(hits)] = [int(one.id) for one in hits]
+        for row, hits in enumerate(hit_lists):
+            rows[row, : len(hits)] = [int(hit.id) for hit in hits]
         return rows, seconds
 
     return search
 
 
-def build_alone(vectors: Path, folder: Path, kind: str) -> tuple[float, float]:
+def build_alone(vectors: Path, folder: Path, factory: str) -> tuple[float, float]:
     """The peer's index of them: the whole file in memory at once."""
     began, values = time.process_time(), np.load(vectors, allow_pickle=False)
     index = faiss().IndexFlatIP(values.shape[1])
@@ -166,19 +166,19 @@ def searcher_alone(folder: Path) -> Callable[[Floats], tuple[Rows, float]]:
 
     def search(queries: Floats) -> tuple[Rows, float]:
         began = time.process_time()
-        found = index.search(queries, max(DEPTHS))[1]
-        return found, max(time.process_time() - began, 1e-9)
+        neighbours = index.search(queries, max(DEPTHS))[1]
+        return neighbours, max(time.process_time() - began, 1e-9)
 
     return search
 
 
-def on_paper(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def on_paper(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the two largest sizes of a kind say of all of PubMed; of queries, their seconds are on the line."""
     rows = []
-    for kind in KINDS:
-        same = [one for one in found if one["kind"] == kind][-2:]
-        if len(same) == 2 and kind not in BOUNDED:
-            rows.append({"kind": f"{kind}, on paper"} | extended(*same))
+    for factory in FACTORIES:
+        same = [figure for figure in figures if figure["kind"] == factory][-2:]
+        if len(same) == 2 and factory not in BOUNDED:
+            rows.append({"kind": f"{factory}, on paper"} | extended(*same))
     return rows
 
 
@@ -191,19 +191,19 @@ def extended(small: dict[str, Any], large: dict[str, Any]) -> dict[str, Any]:
 
     return {
         "vectors": PAPER,
-        "built_seconds": at(lambda one: one["built_seconds"]),
+        "built_seconds": at(lambda figure: figure["built_seconds"]),
         "bytes_per_vector": large["bytes_per_vector"],
-        "queries_per_second": 1 / at(lambda one: 1 / one["queries_per_second"]),
+        "queries_per_second": 1 / at(lambda figure: 1 / figure["queries_per_second"]),
     }
 
 
-def row(one: dict[str, Any]) -> tuple[str, ...]:
+def row(figure: dict[str, Any]) -> tuple[str, ...]:
     """A row of the table."""
-    shares = (f"{one[f'recall@{k}']:.3f}" if f"recall@{k}" in one else "" for k in DEPTHS)
+    shares = (f"{figure[f'recall@{k}']:.3f}" if f"recall@{k}" in figure else "" for k in DEPTHS)
     sizes = "bytes_per_vector", "building_mib", "searching_mib"
-    peaks = (f"{one[name]:,.0f}" if name in one else "" for name in sizes)
-    speed = f"{one['queries_per_second']:,.2f}"
-    return f"{one['vectors']:,}", one["kind"], f"{one['built_seconds']:,.1f}", *peaks, speed, *shares
+    peaks = (f"{figure[name]:,.0f}" if name in figure else "" for name in sizes)
+    speed = f"{figure['queries_per_second']:,.2f}"
+    return f"{figure['vectors']:,}", figure["kind"], f"{figure['built_seconds']:,.1f}", *peaks, speed, *shares
 
 
 def stored(folder: Path) -> Iterator[F32]:

@@ -49,11 +49,11 @@ def make_pairs(questions: Sequence[Question], documents: Sequence[Document], cou
     golden, everything = {document.id: document for document in documents}, list(dict.fromkeys(_texts(documents)))
     pairs: dict[Pair, None] = {}
     for lap in range(0, len(everything), PER_QUESTION):
-        for place, question in enumerate(questions):
-            own = [golden[name] for name in question.documents or () if name in golden and lap == 0]
-            start = place * PER_QUESTION + lap
-            others = [everything[(start + i) % len(everything)] for i in range(PER_QUESTION)]
-            pairs |= dict.fromkeys((question.body, text) for text in [*_texts(own), *others])
+        for index, question in enumerate(questions):
+            relevant = [golden[name] for name in question.documents or () if name in golden and lap == 0]
+            start = index * PER_QUESTION + lap
+            fillers = [everything[(start + i) % len(everything)] for i in range(PER_QUESTION)]
+            pairs |= dict.fromkeys((question.body, text) for text in [*_texts(relevant), *fillers])
             if len(pairs) >= count:
                 return list(pairs)[:count]
     message = f"{count} pairs were asked for, but only {len(pairs)} different ones can be made; ask for fewer."

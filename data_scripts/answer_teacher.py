@@ -37,7 +37,7 @@ from mpir.models.encoder import Encoder
 from mpir.text.normalise import normalise
 from mpir.types import F32
 
-DOCUMENTS, BEST, OTHERS = 6, 8, 16
+DOCUMENTS, BEST, OTHER_DOCUMENTS = 6, 8, 16
 """BM25's candidates of each question that are searched, and how many of their sentences are taken."""
 LONGEST = 600
 """Characters of a sentence."""
@@ -54,17 +54,17 @@ class Teacher:
         """The cosine (N,) of each sentence and the nearest ideal answer of its question: (question's id, sentence)."""
         texts = list(dict.fromkeys(sentence for _, sentence in pairs))
         ids = list(dict.fromkeys(name for name, _ in pairs))
-        replies = [(place, text) for place, name in enumerate(ids) for text in self.answers[name]]
+        replies = [(at, text) for at, name in enumerate(ids) for text in self.answers[name]]
         vectors, written = self.vectors(texts), self.vectors([text for _, text in replies])
-        number, found = {text: place for place, text in enumerate(texts)}, np.full(len(pairs), -1.0, np.float32)
-        own: dict[str, list[int]] = {}
-        for place, (name, _) in enumerate(pairs):
-            own.setdefault(name, []).append(place)
+        number, cosines = {text: at for at, text in enumerate(texts)}, np.full(len(pairs), -1.0, np.float32)
+        replies_of: dict[str, list[int]] = {}
+        for position, (name, _) in enumerate(pairs):
+            replies_of.setdefault(name, []).append(position)
         for (at, _), vector in zip(replies, written, strict=True):
-            places = own[ids[at]]
-            near = vectors[[number[pairs[place][1]] for place in places]] @ vector
-            found[places] = np.maximum(found[places], near)
-        return found
+            rows_of_reply = replies_of[ids[at]]
+            near = vectors[[number[pairs[position][1]] for position in rows_of_reply]] @ vector
+            cosines[rows_of_reply] = np.maximum(cosines[rows_of_reply], near)
+        return cosines
 
     def vectors(self, texts: list[str]) -> F32:
         """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
@@ -78,16 +78,16 @@ def ideal_answers(path: Path) -> dict[str, list[str]]:
     Raises:
         InputError: an answer that is neither.
     """
-    found = {}
+    answers = {}
     for record in read_json(path)["questions"]:
         value = record.get("ideal_answer") or []
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            place = f"{path}: question {format_value(record['id'])}"
-            raise InputError(f"{place}: ideal_answer is {format_value(value)}; expected a text or a list of texts.")
-        if kept := [text.strip() for text in texts if text.strip()]:
-            found[record["id"]] = kept
-    return found
+            location = f"{path}: question {format_value(record['id'])}"
+            raise InputError(f"{location}: ideal_answer is {format_value(value)}; expected a text or a list of texts.")
+        if texts_of_answer := [text.strip() for text in texts if text.strip()]:
+            answers[record["id"]] = texts_of_answer
+    return answers
 
 
 def rows_of_questions(path: Path) -> list[Example]:
@@ -97,29 +97,29 @@ def rows_of_questions(path: Path) -> list[Example]:
 
 def taught(rows: Sequence[Example], teacher: Teacher) -> Iterator[Example]:
     """The rows whose question has an ideal answer, with the teacher's scores. Raises InputError where there is none."""
-    kept = [item for item in rows if item["id"] in teacher.answers]
-    if not kept:
+    with_answers = [item for item in rows if item["id"] in teacher.answers]
+    if not with_answers:
         raise InputError(
             f"none of the {len(rows)} rows is of a question with an ideal answer; expected rows of BioASQ's questions."
         )
-    cosines = teacher.cosines([(item["id"], item["sentence"]) for item in kept]).tolist()
-    for item, cosine in zip(kept, cosines, strict=True):
+    cosines = teacher.cosines([(item["id"], item["sentence"]) for item in with_answers]).tolist()
+    for item, cosine in zip(with_answers, cosines, strict=True):
         yield {**item, "teacher": round(STEEPNESS * cosine + KNOWN * (label(item) == 1), 4)}
 
 
 def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
     """Sentences of BM25's best candidates for every question that has an ideal answer."""
-    asked = [question for question in bioasq.train if question.id in teacher.answers]
+    questions = [question for question in bioasq.train if question.id in teacher.answers]
     pairs = []
-    for question in asked:
-        texts = dict.fromkeys(t for d in bioasq.found(question)[:DOCUMENTS] for t in whole_sentences(d))
+    for question in questions:
+        texts = dict.fromkeys(t for d in bioasq.search(question)[:DOCUMENTS] for t in whole_sentences(d))
         fit = [text for text in texts if len(text) <= LONGEST and normalise(text) not in bioasq.held]
         pairs.append([(question.id, text) for text in fit])
-    cosines = iter(teacher.cosines([pair for part in pairs for pair in part]).tolist())
-    for question, part in zip(asked, pairs, strict=True):
-        ranked = sorted(((next(cosines), text) for _, text in part), reverse=True)
-        rest = random.Random(question.id).sample(ranked[BEST:], min(OTHERS, len(ranked[BEST:])))
-        for cosine, text in ranked[:BEST] + rest:
+    cosines = iter(teacher.cosines([pair for pairs_of_question in pairs for pair in pairs_of_question]).tolist())
+    for question, pairs_of_question in zip(questions, pairs, strict=True):
+        ranked = sorted(((next(cosines), text) for _, text in pairs_of_question), reverse=True)
+        lower_ranked = random.Random(question.id).sample(ranked[BEST:], min(OTHER_DOCUMENTS, len(ranked[BEST:])))
+        for cosine, text in ranked[:BEST] + lower_ranked:
             value = round(min(max(cosine, 0.0), 1.0), 4)
             yield {**row(question, text, value, SEARCHED), "teacher": round(STEEPNESS * cosine, 4)}
 

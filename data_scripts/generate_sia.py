@@ -143,11 +143,11 @@ def run(arguments: argparse.Namespace) -> int:
         filters=Filters(**{name: getattr(arguments, name) for name in filters}),
     )
     progress = not arguments.quiet and sys.stderr.isatty()
-    found = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()
+    report = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()
     if not arguments.quiet:
-        for (score, method), rows in sorted(found.rows.items(), reverse=True):
+        for (score, method), rows in sorted(report.rows.items(), reverse=True):
             print(f"{score}  {method:<24}{rows:>8,}")
-        print(f"{arguments.output}: {found.rows.total():,} rows; read report.md and judge them.")
+        print(f"{arguments.output}: {report.rows.total():,} rows; read report.md and judge them.")
     return 0
 
 

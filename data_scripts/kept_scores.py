@@ -15,10 +15,10 @@ from mpir.io.write import atomic_write
 from mpir.types import F64
 
 
-def keep(path: Path, rows: list[dict[str, Any]], found: F64) -> None:
+def keep(path: Path, rows: list[dict[str, Any]], scores: F64) -> None:
     """Add the scores (N,) of rows to a file: fingerprints `rows` (M,), ascending, and `scores` (M,) in fp16."""
     known = dict(zip(*read_kept(path), strict=True)) if path.exists() else {}
-    known |= dict(zip(fingerprints(rows).tolist(), found.tolist(), strict=True))
+    known |= dict(zip(fingerprints(rows).tolist(), scores.tolist(), strict=True))
     numbers = np.array(sorted(known), np.uint64)
     with atomic_write(path, binary=True) as stream:
         np.savez(stream, rows=numbers, scores=np.array([known[n] for n in numbers.tolist()], np.float16))
@@ -27,8 +27,8 @@ def keep(path: Path, rows: list[dict[str, Any]], found: F64) -> None:
 def read_kept(path: Path) -> tuple[list[int], list[float]]:
     """The fingerprints of rows and their scores, as `keep` wrote them."""
     try:
-        with np.load(path, allow_pickle=False) as kept:
-            rows, scores = kept["rows"], kept["scores"].astype(float)
+        with np.load(path, allow_pickle=False) as stored:
+            rows, scores = stored["rows"], stored["scores"].astype(float)
         if rows.ndim != 1 or rows.shape != scores.shape or not np.isfinite(scores).all():
             raise ValueError("expected one finite score for each row")
         return rows.tolist(), scores.tolist()

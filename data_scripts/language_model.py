@@ -41,7 +41,7 @@ class LanguageModel:
         torch.nn.init.normal_(self.output.weight, std=0.01)
         torch.nn.init.zeros_(self.output.bias)
         generator = random.Random(seed)
-        orders = [[self._ids(one, other), self._ids(other, one)] for one, other in pairs]
+        orders = [[self._ids(first, second), self._ids(second, first)] for first, second in pairs]
         lengths = [len(both[0]) for both in orders]
         batches = [batch for _ in range(EPOCHS) for batch in _bucketed(lengths, generator)]
         groups = [
@@ -63,7 +63,7 @@ class LanguageModel:
     @torch.inference_mode()
     def score(self, pairs: Pairs) -> F64:
         """The likeness (N,) of each pair, 0 to 1: the mean of both orders, which are read differently."""
-        return np.mean([self._score(pairs), self._score([(other, one) for one, other in pairs])], axis=0)
+        return np.mean([self._score(pairs), self._score([(second, first) for first, second in pairs])], axis=0)
 
     def _score(self, pairs: Pairs) -> F64:
         rows = [self._ids(*pair) for pair in pairs]
@@ -75,9 +75,9 @@ class LanguageModel:
             values[batch] = torch.sigmoid(self._read([rows[row] for row in batch])).numpy()
         return values
 
-    def _ids(self, one: str, other: str) -> list[int]:
-        first, second = (self.tokenizer.encode(text)[:TOKENS] for text in (one, other))
-        return [*first, *self._between, *second, *self._after]
+    def _ids(self, first: str, second: str) -> list[int]:
+        first_ids, second_ids = (self.tokenizer.encode(text)[:TOKENS] for text in (first, second))
+        return [*first_ids, *self._between, *second_ids, *self._after]
 
     def _read(self, rows: list[list[int]]) -> torch.Tensor:
         """Logits (N,); padding comes last, where a causal model does not see it."""

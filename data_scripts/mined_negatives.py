@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     journal = Journal(f"{arguments.output}.scores.jsonl", settings)
     questions = bioasq.train[: arguments.questions]
     score(bioasq, questions, perspective, journal, arguments)
-    found = [r for q in questions for r in mined_rows(q, journal.records[q.id], arguments)]
-    write(arguments.output, found, bioasq.evaluation)
+    rows = [r for q in questions for r in mined_rows(q, journal.records[q.id], arguments)]
+    write(arguments.output, rows, bioasq.evaluation)
     return 0
 
 
@@ -102,20 +102,20 @@ def score(
     missing = [question for question in questions if question.id not in journal.records]
     with tqdm(total=len(missing), desc="mining", unit="question", disable=not sys.stderr.isatty()) as bar:
         for start in range(0, len(missing), QUESTIONS_AT_ONCE):
-            part = missing[start : start + QUESTIONS_AT_ONCE]
-            texts = [(golden(q, arguments.seed), candidates(bioasq, q, arguments.documents)) for q in part]
-            pairs = [(q.body, text) for q, both in zip(part, texts, strict=True) for group in both for text in group]
+            batch = missing[start : start + QUESTIONS_AT_ONCE]
+            texts = [(golden(q, arguments.seed), candidates(bioasq, q, arguments.documents)) for q in batch]
+            pairs = [(q.body, text) for q, both in zip(batch, texts, strict=True) for group in both for text in group]
             values = iter(score_pairs([perspective], pairs).values[:, 0].round(5).tolist())
-            for question, (positives, others) in zip(part, texts, strict=True):
-                scored = [[[text, next(values)] for text in group] for group in (positives, others)]
+            for question, (positives, negatives) in zip(batch, texts, strict=True):
+                scored = [[[text, next(values)] for text in group] for group in (positives, negatives)]
                 journal.add(question.id, {"golden": scored[0], "candidates": scored[1]})
-            bar.update(len(part))
+            bar.update(len(batch))
 
 
 def golden(question: Question, seed: int) -> list[str]:
     """Some golden sentences of a question."""
-    found = golden_sentences(question)
-    return random.Random(f"{seed} {question.id}").sample(found, min(POSITIVES, len(found)))
+    texts = golden_sentences(question)
+    return random.Random(f"{seed} {question.id}").sample(texts, min(POSITIVES, len(texts)))
 
 
 def candidates(bioasq: BioASQ, question: Question, documents: int) -> list[str]:
@@ -131,8 +131,8 @@ def may_be_golden(text: str, snippets: Sequence[str]) -> bool:
     words = set(normalise(text).split())
 
     def repeats(snippet: str) -> bool:
-        others = set(snippet.split())
-        return len(words & others) >= NEAR * max(1, min(len(words), len(others)))
+        snippet_words = set(snippet.split())
+        return len(words & snippet_words) >= NEAR * max(1, min(len(words), len(snippet_words)))
 
     return is_golden(text, snippets) or any(repeats(snippet) for snippet in snippets)
 

@@ -68,16 +68,16 @@ class BiEncoder:
         )
         with torch.autocast("cpu", torch.bfloat16):
             states = self.model(**inputs).last_hidden_state.float()
-        kept = inputs["attention_mask"].unsqueeze(-1)
-        return functional.normalize((states * kept).sum(1) / kept.sum(1), dim=1)
+        mask = inputs["attention_mask"].unsqueeze(-1)
+        return functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1)
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """`encode` in batches of like length, in the order of the texts."""
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        parts = [self.encode([texts[i] for i in order[s : s + 64]]).numpy() for s in range(0, len(order), 64)]
-        found = np.concatenate(parts)
-        return found[np.argsort(order)]
+        batches = [self.encode([texts[i] for i in order[s : s + 64]]).numpy() for s in range(0, len(order), 64)]
+        vectors = np.concatenate(batches)
+        return vectors[np.argsort(order)]
 
     def tune(self, pairs: Pairs, labels: F64, seed: int) -> None:
         """Train on pairs and labels 0 to 5: mean squared error of the cosine from the label's fifth."""
@@ -122,9 +122,9 @@ class Teachers:
         self._print(name, self._views(pairs), labels)
 
     def _print(self, name: str, views: F64, labels: F64) -> None:
-        found = {teacher: views[:, column] for column, teacher in enumerate(self.judges)}
-        found["all"] = views @ self.weights
-        figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in found.items())
+        scores_of = {teacher: views[:, column] for column, teacher in enumerate(self.judges)}
+        scores_of["all"] = views @ self.weights
+        figures = (f"{teacher} {pearsonr(values, labels)[0]:.4f}" for teacher, values in scores_of.items())
         print(f"Pearson on {name}: {', '.join(figures)}")
 
     def _views(self, pairs: Pairs) -> F64:
@@ -157,16 +157,16 @@ def new_pairs(bi: BiEncoder, texts: Sequence[str], known: Pairs, held_out: set[s
     """Each text with near neighbours and with a random one; no text that is held out, no known pair."""
     texts = [text for text in dict.fromkeys(texts) if normalise(text) not in held_out]
     vectors = bi.vectors(texts)
-    seen = {frozenset(pair) for pair in known}
-    found: Pairs = []
+    known_pairs = {frozenset(pair) for pair in known}
+    pairs: Pairs = []
     for number, vector in enumerate(vectors):
         nearest = np.argsort(-(vectors @ vector))[1 : 2 * NEAR + 2].tolist()
-        for other in [*generator.sample(nearest, NEAR), generator.randrange(len(texts))]:
-            pair = frozenset((texts[number], texts[other]))
-            if len(pair) == 2 and pair not in seen:
-                seen.add(pair)
-                found.append((texts[number], texts[other]))
-    return found
+        for neighbour in [*generator.sample(nearest, NEAR), generator.randrange(len(texts))]:
+            pair = frozenset((texts[number], texts[neighbour]))
+            if len(pair) == 2 and pair not in known_pairs:
+                known_pairs.add(pair)
+                pairs.append((texts[number], texts[neighbour]))
+    return pairs
 
 
 def read_biosses(path: Path) -> set[str]:
@@ -178,18 +178,18 @@ def read_biosses(path: Path) -> set[str]:
 
 def question_pairs(rows: Path, count: int, generator: random.Random) -> Pairs:
     """Some pairs of a question and a sentence out of a file of training rows."""
-    return some([(item["question"], item["sentence"]) for _, item in read_json_lines(rows)], count, generator)
+    return sample_pairs([(item["question"], item["sentence"]) for _, item in read_json_lines(rows)], count, generator)
 
 
-def some(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
+def sample_pairs(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
     """So many of the pairs, or all where there are fewer."""
     return generator.sample(pairs, min(count, len(pairs)))
 
 
-def rows_of(pairs: Pairs, labels: F64, kind: str) -> Iterator[Example]:
+def rows_of(pairs: Pairs, labels: F64, subset: str) -> Iterator[Example]:
     """Training rows; each is its own group."""
     for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
-        yield row(Question(f"{kind}-{number}", question), sentence, round(float(label), 3), kind)
+        yield row(Question(f"{subset}-{number}", question), sentence, round(float(label), 3), subset)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -217,16 +217,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.test:
         best.report("STS-B test", test, test_labels)
 
-    def label(kind: str, pairs: Pairs, teachers: Teachers) -> None:
-        write(arguments.output / f"sts.{kind}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{kind}"))
+    def label(subset: str, pairs: Pairs, teachers: Teachers) -> None:
+        write(arguments.output / f"sts.{subset}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{subset}"))
 
     near = new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator)
-    near = some(near, arguments.pairs, generator)
-    judged = some(near, arguments.judged, random.Random(arguments.seed)) if arguments.language_model else near
+    near = sample_pairs(near, arguments.pairs, generator)
+    judged = sample_pairs(near, arguments.judged, random.Random(arguments.seed)) if arguments.language_model else near
     label("augmented", judged, best)
     texts = [item["sentence"] for _, item in read_json_lines(arguments.rows / "in_document.train.jsonl")]
     near = new_pairs(bi, texts, [], held_out, generator)
-    label("biomedical", some(near, arguments.biomedical, generator), quick)
+    label("biomedical", sample_pairs(near, arguments.biomedical, generator), quick)
     questions = question_pairs(arguments.rows / arguments.question_rows, arguments.questions, generator)
     label("questions", questions, quick)
     return 0

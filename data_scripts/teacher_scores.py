@@ -89,15 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.per_question is not None:
         rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, minimum=2))
     if arguments.kept:
-        rows, found = by_kept(arguments, rows)
+        rows, scores = by_kept(arguments, rows)
     else:
-        found = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
+        scores = by_encoders(arguments, rows) if arguments.encoders else by_bundle(arguments, rows)
     if arguments.keep:
-        keep(arguments.keep, rows, found)
+        keep(arguments.keep, rows, scores)
     if arguments.add:
-        found = found + np.array([row["teacher"] for row in rows], np.float64)
+        scores = scores + np.array([row["teacher"] for row in rows], np.float64)
     with atomic_write(arguments.output) as stream:
-        for row, value in zip(rows, found.round(4).tolist(), strict=True):
+        for row, value in zip(rows, scores.round(4).tolist(), strict=True):
             stream.write(json.dumps({**row, "teacher": value}, ensure_ascii=False) + "\n")
     models = " and ".join(arguments.encoders or []) or f"{arguments.perspective} of {arguments.bundle}"
     print(f"{arguments.output}: {len(rows)} rows with scores of {arguments.kept or models}")
@@ -131,15 +131,15 @@ def _check(row: Row, texts: Sequence[str], taught: bool) -> None:
 
 def some_of_each(rows: list[Row], count: int) -> list[Row]:
     """At most `count` rows of each question, in the file's order: the best label's, the lowest's, others at random."""
-    places: dict[Group, list[int]] = {}
-    for place, row in enumerate(rows):
-        places.setdefault(group(row), []).append(place)
-    draw, kept = random.Random(1), list[int]()
-    for own in places.values():
-        draw.shuffle(own)
-        ends = dict.fromkeys(choose(own, key=lambda place: label(rows[place])) for choose in (max, min))
-        kept += list(ends | dict.fromkeys(own))[:count]
-    return [rows[place] for place in sorted(kept)]
+    rows_of_group: dict[Group, list[int]] = {}
+    for number, row in enumerate(rows):
+        rows_of_group.setdefault(group(row), []).append(number)
+    draw, numbers = random.Random(1), list[int]()
+    for group_rows in rows_of_group.values():
+        draw.shuffle(group_rows)
+        ends = dict.fromkeys(choose(group_rows, key=lambda number: label(rows[number])) for choose in (max, min))
+        numbers += list(ends | dict.fromkeys(group_rows))[:count]
+    return [rows[number] for number in sorted(numbers)]
 
 
 def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], F64]:
@@ -155,10 +155,10 @@ def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], 
             f"{arguments.kept}: has the score of none of the {len(rows)} rows of {arguments.rows}; give those that it "
             "was made from, or a bundle that scores these."
         )
-    found = [row for row, _ in pairs]
-    best, best_found, lacking = best_labels(rows), best_labels(found), with_zeros(rows) - with_zeros(found)
-    whole = {one for one, value in best_found.items() if value == best[one]} - lacking
-    pairs = [(row, score) for row, score in pairs if group(row) in whole]
+    labelled = [row for row, _ in pairs]
+    best, best_found, lacking = best_labels(rows), best_labels(labelled), with_zeros(rows) - with_zeros(labelled)
+    fully_scored = {key for key, value in best_found.items() if value == best[key]} - lacking
+    pairs = [(row, score) for row, score in pairs if group(row) in fully_scored]
     if not pairs:
         raise InputError(
             f"{arguments.kept}: of no question of {arguments.rows} it has the scores of a best row and of one with "
@@ -169,10 +169,10 @@ def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], 
 
 def best_labels(rows: list[Row]) -> dict[Group, float]:
     """The highest label of each question."""
-    found: dict[Group, float] = {}
+    best: dict[Group, float] = {}
     for row in rows:
-        found[group(row)] = max(label(row), found.get(group(row), 0.0))
-    return found
+        best[group(row)] = max(label(row), best.get(group(row), 0.0))
+    return best
 
 
 def with_zeros(rows: list[Row]) -> set[Group]:
@@ -193,9 +193,9 @@ def label(row: Row) -> float:
 def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> F64:
     """The logits (N,) of a bundle's perspective."""
     loaded = open_bundle(arguments.bundle).perspectives(device=arguments.device, precision=arguments.precision)
-    teacher = next((one for one in loaded if one.name == arguments.perspective), None)
+    teacher = next((perspective for perspective in loaded if perspective.name == arguments.perspective), None)
     if teacher is None:
-        names = ", ".join(one.name for one in loaded)
+        names = ", ".join(perspective.name for perspective in loaded)
         raise InputError(f"bundle {arguments.bundle!r} has no {arguments.perspective!r}; choose from {names}.")
     scale = scale_of(teacher)
     pairs = [(row["question"], row["sentence"]) for row in rows]
@@ -214,15 +214,15 @@ def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> F64:
     from mpir.models.encoder import Encoder
 
     texts = list(dict.fromkeys(row[key] for row in rows for key in ("question", "sentence")))
-    at = {text: place for place, text in enumerate(texts)}
+    at = {text: number for number, text in enumerate(texts)}
     left, right = (np.array([at[row[key]] for row in rows]) for key in ("question", "sentence"))
-    found = KNOWN * np.array([float(row.get("label", 0) == 1) for row in rows])
+    scores = KNOWN * np.array([float(row.get("label", 0) == 1) for row in rows])
     for name in arguments.encoders:
         encoder = Encoder(name, device=arguments.device, precision=arguments.precision)
         vectors, text_of = encoder.vectors(texts, progress=sys.stderr.isatty())
         vectors = vectors[np.searchsorted(text_of, np.arange(len(texts)))]
-        found += STEEPNESS * np.einsum("ij,ij->i", vectors[left], vectors[right])
-    return found
+        scores += STEEPNESS * np.einsum("ij,ij->i", vectors[left], vectors[right])
+    return scores
 
 
 def logits(values: F64, scale: str) -> F64:
@@ -230,8 +230,8 @@ def logits(values: F64, scale: str) -> F64:
     if scale in (LOGIT, COSINE):
         return STEEPNESS * values if scale == COSINE else values
     shares = np.clip(values / TOPS[scale], EDGE, 1 - EDGE)
-    found: F64 = np.log(shares / (1 - shares))
-    return found
+    log_odds: F64 = np.log(shares / (1 - shares))
+    return log_odds
 
 
 if __name__ == "__main__":

@@ -74,10 +74,12 @@ class Pool:
     @classmethod
     def build(cls, owned: Iterable[tuple[str, str]], encoder: Encoder) -> Pool:
         """The pool of (owner, text) pairs; a text that several own is there once."""
-        found: dict[str, set[str]] = {}
+        documents: dict[str, set[str]] = {}
         for owner, text in owned:
-            found.setdefault(text, set()).add(owner)
-        return cls(list(found), list(found.values()), MemoryIndex(list(found)), encode(encoder, list(found)))
+            documents.setdefault(text, set()).add(owner)
+        return cls(
+            list(documents), list(documents.values()), MemoryIndex(list(documents)), encode(encoder, list(documents))
+        )
 
     def nearest(self, query: str, vector: F32) -> dict[str, list[int]]:
         """The numbers of the sentences nearest to a query, best first, by way of search."""
@@ -105,7 +107,7 @@ class Filter:
 
     same: float
     """Cosine with an own sentence from which on another says the same."""
-    own: Sequence[str]
+    golden_texts: Sequence[str]
     vectors: F32
     alike: frozenset[str]
     """The owner itself and those that ask nearly the same."""
@@ -116,38 +118,40 @@ class Filter:
 
     def differs(self, text: str, vector: F32) -> bool:
         """Whether a text, whose vector (W,) is given, says something else than the own sentences."""
-        if may_be_golden(text, self.own):
+        if may_be_golden(text, self.golden_texts):
             return False
         return not len(self.vectors) or float((self.vectors @ vector).max()) < self.same
 
 
-def negatives(question: Question, vector: F32, pool: Pool, keep: Filter, kind: str) -> Iterator[Example]:
+def negatives(question: Question, vector: F32, pool: Pool, keep: Filter, subset: str) -> Iterator[Example]:
     """The nearest sentences of others by each way of search, each once, without likely answers."""
-    seen: set[int] = set()
-    for way, numbers in pool.nearest(question.body, vector).items():
-        kept = [i for i in numbers if i not in seen and keep.keeps(i, pool)][:NEAR]
-        seen.update(kept)
-        yield from (row(question, pool.texts[i], 0.0, f"{kind}-{way}") for i in kept)
+    used: set[int] = set()
+    for ranking, numbers in pool.nearest(question.body, vector).items():
+        chosen = [i for i in numbers if i not in used and keep.keeps(i, pool)][:NEAR]
+        used.update(chosen)
+        yield from (row(question, pool.texts[i], 0.0, f"{subset}-{ranking}") for i in chosen)
 
 
 def topic_rows(bioasq: BioASQ, encoder: Encoder, arguments: argparse.Namespace) -> Iterator[Example]:
     """The rows of every `train` question."""
     golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in bioasq.held] for q in bioasq.train}
     pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
-    number, asked = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
+    number, vectors = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
     candidates: list[tuple[Example, Filter]] = []
-    for place, question in enumerate(bioasq.train):
-        own = golden[question.id]
-        near = np.flatnonzero(asked @ asked[place] >= arguments.alike)
+    for position, question in enumerate(bioasq.train):
+        golden_texts = golden[question.id]
+        near = np.flatnonzero(vectors @ vectors[position] >= arguments.alike)
         alike = frozenset({question.id, *(bioasq.train[i].id for i in near)})
-        keep = Filter(arguments.same, [normalise(t) for t in own], pool.vectors[[number[t] for t in own]], alike)
-        for text in bioasq.random.sample(own, min(POSITIVES, len(own))):
+        keep = Filter(
+            arguments.same, [normalise(t) for t in golden_texts], pool.vectors[[number[t] for t in golden_texts]], alike
+        )
+        for text in bioasq.random.sample(golden_texts, min(POSITIVES, len(golden_texts))):
             yield row(question, text, 1.0, "golden")
-        found = list(negatives(question, asked[place], pool, keep, "topic"))
-        found += random_rows(bioasq, question, pool, keep, {item["sentence"] for item in found})
-        yield from found
-        taken = {item["sentence"] for item in found}.union(*(golden[name] for name in alike))
-        candidates += [(item, keep) for item in searched(bioasq, question, taken)]
+        rows = list(negatives(question, vectors[position], pool, keep, "topic"))
+        rows += random_rows(bioasq, question, pool, keep, {item["sentence"] for item in rows})
+        yield from rows
+        used = {item["sentence"] for item in rows}.union(*(golden[name] for name in alike))
+        candidates += [(item, keep) for item in searched(bioasq, question, used)]
     # All at once, since an encoder reads many texts faster than a few.
     vectors = encode(encoder, [item["sentence"] for item, _ in candidates])
     for (item, keep), vector in zip(candidates, vectors, strict=True):
@@ -155,33 +159,33 @@ def topic_rows(bioasq: BioASQ, encoder: Encoder, arguments: argparse.Namespace) 
             yield item
 
 
-def random_rows(bioasq: BioASQ, question: Question, pool: Pool, keep: Filter, seen: set[str]) -> list[Example]:
+def random_rows(bioasq: BioASQ, question: Question, pool: Pool, keep: Filter, used: set[str]) -> list[Example]:
     """Some sentences of the pool at random, but none that was `seen` and no likely answer."""
     drawn = bioasq.random.sample(range(len(pool.texts)), min(4 * RANDOM, len(pool.texts)))
-    kept = [i for i in drawn if pool.texts[i] not in seen and keep.keeps(i, pool)][:RANDOM]
-    return [row(question, pool.texts[i], 0.0, "random") for i in kept]
+    chosen = [i for i in drawn if pool.texts[i] not in used and keep.keeps(i, pool)][:RANDOM]
+    return [row(question, pool.texts[i], 0.0, "random") for i in chosen]
 
 
-def searched(bioasq: BioASQ, question: Question, taken: set[str]) -> list[Example]:
+def searched(bioasq: BioASQ, question: Question, used: set[str]) -> list[Example]:
     """Sentences of BM25's candidates, each once, that are not `taken`."""
-    barred = {normalise(text) for text in taken}
+    barred = {normalise(text) for text in used}
     drawn = {item["sentence"]: item for item in candidate_rows(bioasq, question) if item["kind"] == "bm25"}
     return [item for text, item in drawn.items() if normalise(text) not in barred]
 
 
 def conclusions(document: Document) -> list[str]:
     """The last sentences of an abstract that are neither very short nor very long."""
-    found = [s.text for s in sentences(document) if s.section == "abstract" and SHORTEST <= len(s.text) <= LONGEST]
-    return found[-CONCLUSIONS:]
+    texts = [s.text for s in sentences(document) if s.section == "abstract" and SHORTEST <= len(s.text) <= LONGEST]
+    return texts[-CONCLUSIONS:]
 
 
 def title_rows(documents: Sequence[Document], encoder: Encoder, same: float) -> Iterator[Example]:
     """Titles against the last sentences of their own and of other abstracts."""
-    own = {document.id: conclusions(document) for document in documents}
-    pool = Pool.build(((name, text) for name, texts in own.items() for text in texts), encoder)
+    conclusions_of = {document.id: conclusions(document) for document in documents}
+    pool = Pool.build(((name, text) for name, texts in conclusions_of.items() for text in texts), encoder)
     number, titles = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [d.title for d in documents])
     for document, vector in zip(documents, titles, strict=True):
-        texts = own[document.id]
+        texts = conclusions_of[document.id]
         keep = Filter(
             same,
             [normalise(text) for text in texts],
@@ -195,8 +199,10 @@ def title_rows(documents: Sequence[Document], encoder: Encoder, same: float) -> 
 
 def titled(bioasq: BioASQ, barred: set[str]) -> list[Document]:
     """The documents with a title of some words and an abstract to take sentences of, less the barred ones."""
-    found = [d for d in bioasq.pool if d.id not in barred and len(d.title.split()) >= 5 and len(d.abstract) >= 400]
-    return [d for d in found if not bioasq.evaluation.holds(d.id, d.title)]
+    with_titles = [
+        d for d in bioasq.pool if d.id not in barred and len(d.title.split()) >= 5 and len(d.abstract) >= 400
+    ]
+    return [d for d in with_titles if not bioasq.evaluation.holds(d.id, d.title)]
 
 
 def evaluation_documents(data: Path) -> set[str]:

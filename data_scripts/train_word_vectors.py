@@ -47,8 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     names = ("size", "window", "epochs", "workers", "seed")
     options = {name: getattr(arguments, name) for name in names}
     train_vectors(arguments.corpus, arguments.output, min_count=arguments.least, progress=progress, **options)
-    made = read_json(arguments.output / MADE_BY)
-    print(f"{arguments.output}: {made['vocabulary']:,} words of {made['words']:,} in {made['sentences']:,} sentences.")
+    provenance = read_json(arguments.output / MADE_BY)
+    print(
+        f"{arguments.output}: {provenance['vocabulary']:,} words of {provenance['words']:,} in "
+        f"{provenance['sentences']:,} sentences."
+    )
     return 0
 
 

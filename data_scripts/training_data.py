@@ -83,7 +83,7 @@ class BioASQ:
         gold = set(question.documents or ())
         return [document for document in self._near[question.id] if document.id not in gold]
 
-    def found(self, question: Question) -> list[Document]:
+    def search(self, question: Question) -> list[Document]:
         """The BM25 candidates of a question, best first, golden or not."""
         return self._near[question.id]
 
@@ -96,8 +96,8 @@ class BioASQ:
         )
         questions = self.train + self.dev
         tokens = bm25s.tokenize([q.body for q in questions], stopwords="en", show_progress=False)
-        found, _ = index.retrieve(tokens, k=depth, show_progress=False)
-        self._near = {q.id: [self.pool[i] for i in row] for q, row in zip(questions, found, strict=True)}
+        hits, _ = index.retrieve(tokens, k=depth, show_progress=False)
+        self._near = {q.id: [self.pool[i] for i in row] for q, row in zip(questions, hits, strict=True)}
 
 
 def load(data: Path, seed: int) -> BioASQ:
@@ -107,15 +107,15 @@ def load(data: Path, seed: int) -> BioASQ:
     # The golden files, too: a few of their questions are not in the training file, or are worded otherwise there.
     golden = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
     held = [*splits["dev"], *splits["test"]]
-    kept = [source[i] for source in (questions, golden) for i in held if i in source]
-    evaluation = EvaluationQuestions((q.id, q.body) for q in kept)
+    evaluation_questions = [source[i] for source in (questions, golden) for i in held if i in source]
+    evaluation = EvaluationQuestions((q.id, q.body) for q in evaluation_questions)
     dev = [golden[i] for i in splits["dev"] if i in golden]
     train = [questions[i] for i in splits["train"] if not evaluation.holds(i, questions[i].body)]
     pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
     files = [data / "bioasq/training.json", *(data / "bioasq").glob("5B*_golden.json")]
     answers = {identifier: answer for path in files for identifier, answer in read_answers(path).items()}
     documents, generator = {d.id: d for d in pool}, random.Random(seed)
-    held_sentences = {normalise(text) for question in kept for text in golden_sentences(question)}
+    held_sentences = {normalise(text) for question in evaluation_questions for text in golden_sentences(question)}
     bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers, held_sentences)
     bioasq.retrieve()
     return bioasq
@@ -145,24 +145,26 @@ def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
     for question in bioasq.train:
         for text, document in golden_places(question):
             marked[document][question.id].append(text)
-    questions, found = {q.id: q for q in bioasq.train}, dict[tuple[str, str], Example]()
+    questions, rows = {q.id: q for q in bioasq.train}, dict[tuple[str, str], Example]()
     for owned in marked.values():
-        for name, own in owned.items():
+        for name, texts_of_question in owned.items():
             question, golden = questions[name], [normalise(s.text) for s in questions[name].snippets or ()]
-            asked = normalise(question.body)
-            others = [t for other, texts in owned.items() if normalise(questions[other].body) != asked for t in texts]
-            wrong = [t for t in others if not is_golden(t, golden) and normalise(t) not in bioasq.held]
-            for text in own if wrong else ():
-                found[name, text] = row(question, text, 1.0, "shared")
+            query = normalise(question.body)
+            other_texts = [
+                t for other_id, texts in owned.items() if normalise(questions[other_id].body) != query for t in texts
+            ]
+            wrong = [t for t in other_texts if not is_golden(t, golden) and normalise(t) not in bioasq.held]
+            for text in texts_of_question if wrong else ():
+                rows[name, text] = row(question, text, 1.0, "shared")
             for text in wrong:
-                found.setdefault((name, text), row(question, text, 0.0, "shared"))
-    yield from found.values()
+                rows.setdefault((name, text), row(question, text, 0.0, "shared"))
+    yield from rows.values()
 
 
 def golden_places(question: Question) -> list[tuple[str, str]]:
     """A question's golden sentences, each with its document."""
-    places = [(s.text[b:e], s.document) for s in question.snippets or () for b, e in split(s.text)]
-    return [place for place in dict.fromkeys(places) if 20 <= len(place[0]) <= 600]
+    locations = [(s.text[b:e], s.document) for s in question.snippets or () for b, e in split(s.text)]
+    return [location for location in dict.fromkeys(locations) if 20 <= len(location[0]) <= 600]
 
 
 def whole_sentences(document: Document) -> list[str]:
@@ -191,8 +193,8 @@ def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     if not bioasq.documents.keys() & set(question.documents or ()):
         return
     snippets = [normalise(s.text) for s in question.snippets or ()]
-    found = bioasq.found(question)[:SEARCHED]
-    for document in random.Random(question.id).sample(found, min(SHOWN, len(found))):
+    hits = bioasq.search(question)[:SEARCHED]
+    for document in random.Random(question.id).sample(hits, min(SHOWN, len(hits))):
         for text in whole_sentences(document):
             yield row(question, text, float(is_golden(text, snippets)), "search")
 
@@ -224,28 +226,32 @@ def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.
     for item in generator.sample(answered, min(MEDQUAD, len(answered))):
         question = Question(f"medquad-{item['source']}-{item['qid']}", item["question"])
         if not evaluation.holds(question.id, question.body):
-            own = statements(item["answer"])
-            others = [other for other in by_focus[item["focus"]] if other["qtype"] != item["qtype"]]
-            wrong = sorted({text for other in others for text in statements(other["answer"])} - set(own))
-            for label, texts, most in ((1.0, own[: 2 * POSITIVES], POSITIVES), (0.0, wrong, NEGATIVES)):
-                for text in generator.sample(texts, min(most, len(texts))):
+            answers = statements(item["answer"])
+            other_answers = [
+                other_item for other_item in by_focus[item["focus"]] if other_item["qtype"] != item["qtype"]
+            ]
+            wrong = sorted(
+                {text for other_item in other_answers for text in statements(other_item["answer"])} - set(answers)
+            )
+            for label, texts, limit in ((1.0, answers[: 2 * POSITIVES], POSITIVES), (0.0, wrong, NEGATIVES)):
+                for text in generator.sample(texts, min(limit, len(texts))):
                     yield row(question, text, label, "medquad")
 
 
 def statements(text: str) -> list[str]:
     """The sentences of a text that are no questions and neither very short nor very long, each once."""
-    found = (text[begin:end] for begin, end in split(text))
-    return [one for one in dict.fromkeys(found) if 20 <= len(one) <= 600 and not one.endswith("?")]
+    texts = (text[begin:end] for begin, end in split(text))
+    return [sentence for sentence in dict.fromkeys(texts) if 20 <= len(sentence) <= 600 and not sentence.endswith("?")]
 
 
 def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Example]:
     """STS-B pairs, 0 to 5, each its own group; in both orders if asked, as similarity knows no direction."""
     with open(path, encoding="utf-8", newline="") as stream:
         for number, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
-            name, one, other, label = f"{path.stem}-{number}", cells[5], cells[6], float(cells[4])
-            yield row(Question(name, one), other, label, "sts-b")
+            name, first, second, label = f"{path.stem}-{number}", cells[5], cells[6], float(cells[4])
+            yield row(Question(name, first), second, label, "sts-b")
             if both_orders:
-                yield row(Question(f"{name}-swapped", other), one, label, "sts-b")
+                yield row(Question(f"{name}-swapped", second), first, label, "sts-b")
 
 
 class WordOverlap(Perspective):
@@ -256,8 +262,8 @@ class WordOverlap(Perspective):
 
     def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each sentence for the question: (N,)."""
-        asked = words_of([question])
-        return np.array([5 * len(asked & words_of([text])) / max(1, len(asked)) for text in sentences])
+        query_words = words_of([question])
+        return np.array([5 * len(query_words & words_of([text])) / max(1, len(query_words)) for text in sentences])
 
 
 def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
@@ -269,22 +275,27 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
         with LuceneIndex(Path(folder) / "index") as index:
             similar, _ = similar_rows(items, index, Models(WordOverlap("sts"), WordOverlap("relevance")), SIMILAR, seed)
     rows = {(r.query, r.sentence): r for r in (*similar, *partial, *combined_rows(items, seed))}
-    for one in sorted(rows.values(), key=lambda r: r.source_ids[0]):
-        yield row(Question(f"qasc-{one.source_ids[0]}", one.query), one.sentence, one.sia_score, f"qasc-{one.method}")
+    for question in sorted(rows.values(), key=lambda r: r.source_ids[0]):
+        yield row(
+            Question(f"qasc-{question.source_ids[0]}", question.query),
+            question.sentence,
+            question.sia_score,
+            f"qasc-{question.method}",
+        )
 
 
 def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
     """The graded rows of mpir.sia: what golden snippets and their surroundings say about the scale."""
     for question in questions:
-        for one in graded_rows(evidence(bioasq, question), seed):
-            yield row(question, one.sentence, one.sia_score, one.method)
+        for example in graded_rows(evidence(bioasq, question), seed):
+            yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
     """The coverage rows of mpir.sia, graded by the exact answers that a sentence holds."""
     for question in questions:
-        for one in coverage_rows(evidence(bioasq, question), seed):
-            yield row(question, one.sentence, one.sia_score, one.method)
+        for example in coverage_rows(evidence(bioasq, question), seed):
+            yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def evidence(bioasq: BioASQ, question: Question) -> Evidence:
@@ -295,9 +306,9 @@ def evidence(bioasq: BioASQ, question: Question) -> Evidence:
     )
 
 
-def row(question: Question, sentence: str, label: float, kind: str) -> Example:
+def row(question: Question, sentence: str, label: float, subset: str) -> Example:
     """One training row."""
-    return {"id": question.id, "question": question.body, "sentence": sentence, "label": label, "kind": kind}
+    return {"id": question.id, "question": question.body, "sentence": sentence, "label": label, "kind": subset}
 
 
 def complete_groups(rows: Iterable[Example]) -> list[Example]:
@@ -349,8 +360,8 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
             if evaluation is not None:
                 evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-            kind = str(item.get("kind") or "")  # a file of one's own may do without
-            counts[kind if kind.startswith(GRADED) else f"{kind}={item.get('label', 0):g}"] += 1
+            subset = str(item.get("kind") or "")  # a file of one's own may do without
+            counts[subset if subset.startswith(GRADED) else f"{subset}={item.get('label', 0):g}"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 
 

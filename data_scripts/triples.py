@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 QUERIES_PER_CHUNK = 5000
 SEARCHED_AT_ONCE = 64
 LEFT_OUT = ".left.json"
-PARTS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
+SHARDS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
 """The files of the finished chunks."""
 """The end of the name of what a finished chunk left out."""
 Chunk = Sequence[tuple[str, list[str]]]
@@ -69,7 +69,7 @@ Known = Callable[[Collection[str]], Collection[str]]
 """Those of some documents that have a text."""
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(arguments_given: Sequence[str] | None = None) -> int:
     """Find candidates, sample, shuffle, write."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -99,7 +99,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep-judged", action="store_true", help="what was judged not relevant may be a negative")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same file (%(default)s)")
     add_first_stage_options(parser)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(arguments_given)
     return guarded("triples", lambda: run(arguments))
 
 
@@ -112,12 +112,12 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = Texts.of_corpus(arguments.corpus) if arguments.corpus else None
     source = corpus.source if corpus is not None else arguments.index
     golden, absent = leave_out_absent(judged, known_to(index, corpus), source)
-    parts = folder_of_parts(arguments, index.identity if index is not None else {})
-    sample(arguments, judged, candidates(arguments, judged, index, corpus), corpus, parts)
-    count = merge(arguments, parts)
-    gone = sum(read_json(path)["without_text"] for path in parts.glob(f"*{LEFT_OUT}"))
-    PARTS.refuse_foreign_files(parts)
-    shutil.rmtree(parts)
+    shards = folder_of_parts(arguments, index.identity if index is not None else {})
+    sample(arguments, judged, candidates(arguments, judged, index, corpus), corpus, shards)
+    count = merge(arguments, shards)
+    gone = sum(read_json(path)["without_text"] for path in shards.glob(f"*{LEFT_OUT}"))
+    SHARDS.refuse_foreign_files(shards)
+    shutil.rmtree(shards)
     if absent or gone:
         which = f"{absent} of {golden} relevant documents and of {gone} candidates"
         print(f"{source}: has no text of {which}, which are left out.")
@@ -125,11 +125,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def merge(arguments: argparse.Namespace, parts: Path) -> int:
+def merge(arguments: argparse.Namespace, shards: Path) -> int:
     """Write the first triples of all parts; how many these are. Raises InputError where there is none."""
     count = 0
     with atomic_write(arguments.output) as stream:
-        lines = heapq.merge(*map(_lines, sorted(parts.glob("*.tsv"))))
+        lines = heapq.merge(*map(_lines, sorted(shards.glob("*.tsv"))))
         for line in islice(lines, arguments.number):
             stream.write(line.partition("\t")[2] + "\n")
             count += 1
@@ -141,8 +141,8 @@ def merge(arguments: argparse.Namespace, parts: Path) -> int:
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse numbers that are too small, and options that lack others."""
-    for option, least in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
-        whole_number(f"--{option}", getattr(arguments, option), minimum=least)
+    for option, lowest in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
+        whole_number(f"--{option}", getattr(arguments, option), minimum=lowest)
     for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
         if getattr(arguments, option) and not getattr(arguments, needed):
             raise InputError(f"--{option} needs --{needed}, which is not given.")
@@ -155,7 +155,9 @@ def relevant(arguments: argparse.Namespace) -> dict[str, Judged]:
         for query, grades in read_qrels(path).items():
             judged[query] = {**judged.get(query, {}), **grades}
     if not arguments.qrels and arguments.questions and arguments.questions.suffix == ".json":
-        judged = {one.id: dict.fromkeys(one.documents or (), 1) for one in read_questions(arguments.questions)}
+        judged = {
+            question.id: dict.fromkeys(question.documents or (), 1) for question in read_questions(arguments.questions)
+        }
     if not any(map(answered, judged.values())):
         source = next(iter(arguments.qrels), arguments.questions) or "--qrels"
         raise InputError(f"{source}: no document has a grade above 0; expected judgements, such as clicks.")
@@ -191,9 +193,9 @@ def leave_out_absent(judged: dict[str, Judged], known: Known, source: str) -> tu
     before = after = 0
     for query, grades in judged.items():
         relevant = [name for name, grade in grades.items() if grade > 0]
-        there = known(relevant)
-        judged[query] = {name: grade for name, grade in grades.items() if grade <= 0 or name in there}
-        before, after = before + len(relevant), after + len(there)
+        present = known(relevant)
+        judged[query] = {name: grade for name, grade in grades.items() if grade <= 0 or name in present}
+        before, after = before + len(relevant), after + len(present)
     if not after:
         raise InputError(
             f"{source}: has no text of any of the {before} relevant documents; give the documents that were judged."
@@ -206,13 +208,13 @@ def refuse_evaluation(arguments: argparse.Namespace, judged: Mapping[str, Judged
     if not arguments.evaluation:
         return
     pairs = [pair for path in arguments.evaluation for pair in read_queries(path)]
-    kept = EvaluationQuestions(pairs)
+    evaluation_questions = EvaluationQuestions(pairs)
     for identifier, text in read_queries(arguments.questions):
         if identifier in judged:
-            kept.refuse(identifier, text)
+            evaluation_questions.refuse(identifier, text)
     for identifier, text in pairs:
         if identifier in judged:  # and --questions, which may be of another part, lacks it
-            kept.refuse(identifier, text)
+            evaluation_questions.refuse(identifier, text)
 
 
 def candidates(
@@ -232,15 +234,15 @@ def candidates(
 
 def search(arguments: argparse.Namespace, index: Retriever, texts: Texts, names: Sequence[str]) -> Chunk:
     """What a first stage finds for questions. Raises InputError for a question without a text."""
-    known, found = texts.find(names), []
+    known, ids_of = texts.find(names), []
     for name in names:
         if name not in known:
             raise InputError(f"{texts.source}: has no question {format_value(name)}, which is judged; add it.")
     for start in range(0, len(names), SEARCHED_AT_ONCE):
-        part = names[start : start + SEARCHED_AT_ONCE]
-        hits = index.search_batch([known[name] for name in part], arguments.depth)
-        found += [(name, [one.id for one in documents]) for name, documents in zip(part, hits, strict=True)]
-    return found
+        batch = names[start : start + SEARCHED_AT_ONCE]
+        hits = index.search_batch([known[name] for name in batch], arguments.depth)
+        ids_of += [(name, [document.id for document in documents]) for name, documents in zip(batch, hits, strict=True)]
+    return ids_of
 
 
 def draw(arguments: argparse.Namespace, corpus: Texts) -> Callable[[Sequence[str]], Chunk]:
@@ -266,7 +268,7 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
     begun = manifest.is_file() or any(folder.glob("*.tsv"))
     if begun and not (manifest.is_file() and read_json(manifest) == settings):
         raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")
-    PARTS.refuse_foreign_files(folder)
+    SHARDS.refuse_foreign_files(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(manifest, settings)
     return folder
@@ -275,13 +277,13 @@ def folder_of_parts(arguments: argparse.Namespace, identity: Mapping[str, object
 def sample(
     arguments: argparse.Namespace,
     judged: Mapping[str, Judged],
-    found: Iterator[Find],
+    hits: Iterator[Find],
     corpus: Texts | None,
-    parts: Path,
+    shards: Path,
 ) -> None:
     """Every chunk's triples in a file of their own, sorted by their place, beside how many candidates have no text."""
-    for number, find in enumerate(tqdm(found, desc="chunks of questions", disable=not sys.stderr.isatty())):
-        path = parts / f"{number:06d}.tsv"
+    for number, find in enumerate(tqdm(hits, desc="chunks of questions", disable=not sys.stderr.isatty())):
+        path = shards / f"{number:06d}.tsv"
         if not path.is_file():
             chunk, gone = with_texts(find(), corpus)
             lines = sorted(line for query, ids in chunk for line in _triples(arguments, judged, query, ids))
@@ -297,11 +299,11 @@ def with_texts(chunk: Chunk, corpus: Texts | None) -> tuple[Chunk, int]:
     """
     if corpus is None:
         return chunk, 0
-    known, kept = known_to(None, corpus), []
+    known, present_ids = known_to(None, corpus), []
     for query, ids in chunk:
-        there = known(ids)
-        kept.append((query, [name for name in ids if name in there]))
-    return kept, sum(len(ids) for _, ids in chunk) - sum(len(ids) for _, ids in kept)
+        present = known(ids)
+        present_ids.append((query, [name for name in ids if name in present]))
+    return present_ids, sum(len(ids) for _, ids in chunk) - sum(len(ids) for _, ids in present_ids)
 
 
 def _chunks(items: Iterable) -> Iterator[list]:
@@ -315,8 +317,8 @@ def _triples(
 ) -> Iterator[str]:
     options = {name: getattr(arguments, name) for name in ("seed", "negatives", "recipe", "keep_judged")}
     shown = ids[arguments.skip : arguments.depth]
-    for place, positive, negative in triples_of(query, shown, judged.get(query, {}), **options):
-        yield f"{place:016x}\t{query}\t{positive}\t{negative}"
+    for number, positive, negative in triples_of(query, shown, judged.get(query, {}), **options):
+        yield f"{number:016x}\t{query}\t{positive}\t{negative}"
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -33,7 +33,7 @@ from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
 
 SHOWN = ("document-map", "snippet-f1", "sentence-map")
-ALONE = "sentence only"
+SENTENCE_ONLY = "sentence only"
 
 
 def main() -> int:
@@ -64,19 +64,19 @@ def run(arguments: argparse.Namespace) -> int:
     texts = sentence_texts(scored, arguments.corpus)
     lists = [[texts[i] for i in np.flatnonzero(question_of == q)] for q in range(len(scored.questions))]
     start = Start(arguments.encoder, arguments.output / "vectors")
-    cosines = np.concatenate(start.of_lists([one.body for one in scored.questions], lists))
+    cosines = np.concatenate(start.of_lists([item.body for item in scored.questions], lists))
     words = np.asarray(scored.lexical, np.float64)
     both = minmax(words, question_of) + minmax(cosines, question_of)
-    parts = [
+    scored_sets = [
         f"{len(scored.questions)} questions, {arguments.candidates} candidates and "
         f"{len(texts) / len(scored.questions):.0f} sentences each."
     ]
     for name, values in (("words", words), ("vectors", cosines), ("words and vectors", both)):
         curve = Curve(replace(scored, lexical=values), weights, arguments.version)
-        parts += [table_of(curve, name, first_pass) for first_pass in (SHIPPED, ALONE)]
+        scored_sets += [table_of(curve, name, first_pass) for first_pass in (SHIPPED, SENTENCE_ONLY)]
     with atomic_write(arguments.output / "tables.md") as stream:
-        stream.write("\n\n".join(parts) + "\n")
-    print("\n\n".join(parts))
+        stream.write("\n\n".join(scored_sets) + "\n")
+    print("\n\n".join(scored_sets))
     return 0
 
 
@@ -87,19 +87,22 @@ def question_of_sentences(scored: Dataset) -> I64:
 
 def sentence_texts(scored: Dataset, corpus: Sequence[str]) -> list[str]:
     """The text of every scored sentence. Raises InputError for a document that the corpus lacks."""
-    wanted = {str(name) for name in scored.documents}
-    found = {document.id: document for document in read_corpus(corpus) if document.id in wanted}
-    if absent := sorted(wanted - set(found)):
+    ids = {str(name) for name in scored.documents}
+    by_id = {document.id: document for document in read_corpus(corpus) if document.id in ids}
+    if absent := sorted(ids - set(by_id)):
         raise InputError(f"{format_paths(corpus)}: has no document {absent[0]!r}, which was scored; name its corpus.")
     names = np.asarray(scored.documents)[np.asarray(scored.columns.document_of)]
-    places = zip(names, scored.sections, scored.begin, scored.end, strict=True)
-    return [found[str(name)].sections[str(section)][begin:end] for name, section, begin, end in places]
+    spans = zip(names, scored.sections, scored.begin, scored.end, strict=True)
+    return [by_id[str(name)].sections[str(section)][begin:end] for name, section, begin, end in spans]
 
 
 def table_of(curve: Curve, name: str, first_pass: str) -> str:
     """Differences from scoring everything by share, with 95 % intervals, and the smallest share that loses nothing."""
     points = [curve.point(first_pass, share) for share in SHARES]
-    rows = [[f"{share:g}", f"{part:.3f}", *(cell(figures[key]) for key in SHOWN)] for share, part, figures in points]
+    rows = [
+        [f"{share:g}", f"{pair_share:.3f}", *(cell(figures[key]) for key in SHOWN)]
+        for share, pair_share, figures in points
+    ]
     heads = ["share", "pairs scored", *SHOWN]
     best = {key: chosen([(share, low_end(figures[key])) for share, _, figures in points]) for key in SHOWN}
     table = tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)

@@ -106,12 +106,12 @@ def run(arguments: argparse.Namespace) -> int:
         + ", ".join(f"{name} {curve.whole[name].mean():.4f}" for name in SHOWN)
     )
     losses = [(share, figures["document-map"]) for share, _, figures in points[SHIPPED]]
-    best = chosen([(share, bootstrap_interval(one)[0]) for share, one in losses])
-    by_mean = chosen([(share, float(one.mean())) for share, one in losses])
+    best = chosen([(share, bootstrap_interval(values)[0]) for share, values in losses])
+    by_mean = chosen([(share, float(values.mean())) for share, values in losses])
     verdict = f"Chosen share: {best} (the mean alone would choose {by_mean})."
     cost = f"First pass: {1e6 * seconds_a_sentence():.0f} µs a sentence (splitting not counted), on the sample."
     depths = [(count, Curve(first_candidates(scored, count), weights, arguments.version)) for count in DEPTHS]
-    depths = [(count, one) for count, one in depths if len(one.scored.documents) < len(scored.documents)]
+    depths = [(count, values) for count, values in depths if len(values.scored.documents) < len(scored.documents)]
     by_depth = depth_table([*depths, (round(size), curve)])
     text = "\n\n".join([heading, shipped_table(points[SHIPPED]), *other_tables(points), by_depth, verdict, cost])
     with atomic_write(arguments.output / "tables.md") as stream:
@@ -129,7 +129,7 @@ def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
     bundle = open_bundle(arguments.bundle)
     source = arguments.weights or f"{bundle.folder}: weights"
     weights = Weights.load(source) if arguments.weights else Weights.from_dict(bundle.weights, source)
-    tuned, used = (dict(made.get("perspectives", {})) for made in (weights.made_by, scored.made_by))
+    tuned, used = (dict(settings.get("perspectives", {})) for settings in (weights.made_by, scored.made_by))
     for name in tuned.keys() & used.keys():
         if tuned[name] != used[name]:
             raise InputError(
@@ -143,19 +143,21 @@ def first_candidates(scored: Dataset, count: int) -> Dataset:
     """The set with the first documents of each question only, best by the first stage first."""
     columns = scored.columns
     order = document_order(columns, np.zeros(len(columns.documents)))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - np.searchsorted(columns.question_of, columns.question_of)
-    documents = place < count
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order)) - np.searchsorted(columns.question_of, columns.question_of)
+    documents = position < count
     sentences = documents[columns.document_of]
-    part = replace(
+    subset = replace(
         columns,
         documents=columns.documents[documents],
         question_of=columns.question_of[documents],
         document_of=(np.cumsum(documents) - 1)[columns.document_of[sentences]],
         sentences=columns.sentences[sentences],
     )
-    kept = {name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS}
-    return replace(scored, columns=part, **kept)
+    columns_kept = {
+        name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS
+    }
+    return replace(scored, columns=subset, **columns_kept)
 
 
 class Curve:
@@ -170,8 +172,8 @@ class Curve:
     def measured(self, rows: I64) -> Figures:
         """Each measure's values (Q,) if only these sentences had been scored."""
         columns = self.scored.columns
-        part = replace(columns, document_of=columns.document_of[rows], sentences=columns.sentences[rows])
-        blended = blend(part, self.weights)
+        subset = replace(columns, document_of=columns.document_of[rows], sentences=columns.sentences[rows])
+        blended = blend(subset, self.weights)
         values = np.full(len(columns.document_of), -np.inf)
         values[rows] = blended.sentences
         answers = self.pool.answers(blended.documents, values)
@@ -188,21 +190,21 @@ class Curve:
 
     def lost(self, choose: Choose) -> tuple[float, Figures]:
         """The share scored, and each measure's differences (Q,) from scoring everything."""
-        rows = self.kept(choose)
+        rows = self.chosen_rows(choose)
         figures = self.measured(rows)
         counted = {key: figures[key] - self.whole[key] for key in SHOWN}
-        return len(rows) / len(self.scored.begin), {key: one[~np.isnan(one)] for key, one in counted.items()}
+        return len(rows) / len(self.scored.begin), {key: values[~np.isnan(values)] for key, values in counted.items()}
 
-    def kept(self, choose: Choose) -> I64:
+    def chosen_rows(self, choose: Choose) -> I64:
         """The sentences that a first pass lets through, question by question as the reranker does it."""
-        columns, kept = self.scored.columns, []
+        columns, rows_kept = self.scored.columns, []
         documents = np.searchsorted(columns.question_of, np.arange(len(self.scored.questions) + 1))
         rows = np.searchsorted(columns.document_of, documents)
         for first, last, start, end in zip(documents, documents[1:], rows, rows[1:], strict=False):
             document_of = np.asarray(columns.document_of[start:end]) - first
             lexical = np.asarray(self.scored.lexical[start:end])
-            kept.append(start + choose(lexical, np.asarray(columns.first_stage[first:last]), document_of))
-        return np.concatenate(kept)
+            rows_kept.append(start + choose(lexical, np.asarray(columns.first_stage[first:last]), document_of))
+        return np.concatenate(rows_kept)
 
 
 def chosen(points: Iterable[tuple[float, float]], bound: float = BOUND) -> float | None:
@@ -229,9 +231,9 @@ def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
     """What the default share does to the first so many candidates: as the reranker has it, and by itself."""
     rows = []
     for count, curve in curves:
-        share, *alone = curve.point(SHIPPED, DEFAULT_SHARE)
+        share, *single_values = curve.point(SHIPPED, DEFAULT_SHARE)
         ruled = curve.lost(lambda *parts: first_pass(*parts, DEFAULT_SHARE))
-        for name, (scored, figures) in ((f"{share}, at least {FEWEST}", ruled), (f"{share}", alone)):
+        for name, (scored, figures) in ((f"{share}, at least {FEWEST}", ruled), (f"{share}", single_values)):
             rows.append([str(count), name, f"{scored:.3f}", *(cell(figures[key]) for key in SHOWN)])
     heads = ["candidates", "share", "pairs scored", *SHOWN]
     return f"### {SHIPPED}, by candidates\n\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
@@ -239,7 +241,7 @@ def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
 
 def p_column(differences: Sequence[F64]) -> npt.NDArray[np.float64]:
     """Holm-corrected p-values of the mean differences."""
-    return holm([randomisation_test(one, np.zeros_like(one)) for one in differences])
+    return holm([randomisation_test(values, np.zeros_like(values)) for values in differences])
 
 
 def cell(differences: F64) -> str:
@@ -252,8 +254,8 @@ def other_tables(points: dict[str, list[tuple[float, float, Figures]]]) -> list[
     """The other first passes, means only."""
     return [
         f"### {name}\n\n"
-        + table([[f"{s:g}", f"{scored:.3f}", *(f"{f[key].mean():+.4f}" for key in SHOWN)] for s, scored, f in found])
-        for name, found in points.items()
+        + table([[f"{s:g}", f"{scored:.3f}", *(f"{f[key].mean():+.4f}" for key in SHOWN)] for s, scored, f in curves])
+        for name, curves in points.items()
         if name != SHIPPED
     ]
 
@@ -273,9 +275,9 @@ def results(curve: Curve, points: dict[str, list[tuple[float, float, Figures]]],
         "first_passes": {
             name: [
                 {"share": share, "scored": scored, **{key: float(figures[key].mean()) for key in SHOWN}}
-                for share, scored, figures in found
+                for share, scored, figures in curves
             ]
-            for name, found in points.items()
+            for name, curves in points.items()
         },
     }
 
@@ -286,15 +288,15 @@ def seconds_a_sentence() -> float:
     The lexical column is computed without a cascade, too; this counts it nevertheless.
     """
     documents = list(read_jsonl(SAMPLE / "documents.jsonl"))
-    parts = [(number, s.text) for number, document in enumerate(documents) for s in split_sentences(document)]
-    document_of = np.array([number for number, _ in parts], np.int64)
+    texts = [(number, s.text) for number, document in enumerate(documents) for s in split_sentences(document)]
+    document_of = np.array([number for number, _ in texts], np.int64)
     questions, times = read_questions(SAMPLE / "questions.json"), []
     for question in questions[:5]:
         started = time.process_time()
-        lexical = MemoryIndex([text for _, text in parts]).scores(question.body).astype(np.float64)
+        lexical = MemoryIndex([text for _, text in texts]).scores(question.body).astype(np.float64)
         first_pass(lexical, np.zeros(len(documents)), document_of, DEFAULT_SHARE)
         times.append(time.process_time() - started)
-    return float(np.median(times)) / len(parts)
+    return float(np.median(times)) / len(texts)
 
 
 def draw(path: Path, points: dict[str, list[tuple[float, float, Figures]]]) -> None:
@@ -305,9 +307,9 @@ def draw(path: Path, points: dict[str, list[tuple[float, float, Figures]]]) -> N
     with rc_context(STYLE):
         figure = Figure(figsize=(9, 3.6))
         for axis, measure in zip(figure.subplots(1, 2), ("document-map", "sentence-map"), strict=True):
-            for (name, found), colour in zip(points.items(), COLOURS, strict=False):
-                shares = [1.0, *(scored for _, scored, _ in found)]
-                losses = [0.0, *(figures[measure].mean() for _, _, figures in found)]
+            for (name, points_of), colour in zip(points.items(), COLOURS, strict=False):
+                shares = [1.0, *(scored for _, scored, _ in points_of)]
+                losses = [0.0, *(figures[measure].mean() for _, _, figures in points_of)]
                 axis.plot(shares, losses, color=colour, label=name, marker="o", markersize=3)
             axis.axhline(-BOUND, color="#999999", linestyle=":")
             axis.set(xlabel="share of pairs scored", ylabel=f"{measure}, difference", ylim=(-0.06, 0.02))

@@ -16,7 +16,7 @@ from mpir.io.read import read_json_lines
 from mpir.train.examples import Example
 
 Grades = Mapping[str, float]
-ALL, NOTHING = 4.0, 0.0
+ALL, UNRELATED = 4.0, 0.0
 
 
 def read_annotated(data: Path, split: str) -> dict[str, list[Example]]:
@@ -25,11 +25,11 @@ def read_annotated(data: Path, split: str) -> dict[str, list[Example]]:
     Raises:
         InputError: a file is missing or empty, or a row lacks a text or has an unknown label.
     """
-    found = {name: list(dict.fromkeys(read(data, split))) for name, read in READERS.items()}
-    for name, rows in found.items():
+    pairs = {name: list(dict.fromkeys(read(data, split))) for name, read in READERS.items()}
+    for name, rows in pairs.items():
         if not rows:
             raise InputError(f"{data}: {name} has no rows in its {split} split; restore the file.")
-    return found
+    return pairs
 
 
 def read_scitail(data: Path, split: str) -> Iterator[Example]:
@@ -39,15 +39,15 @@ def read_scitail(data: Path, split: str) -> Iterator[Example]:
     """
     path = data / f"scitail/{split}.jsonl"
     for number, item in read_json_lines(path):
-        place, grades = f"{path}:{number}", {"E": ALL, "N": NOTHING}
-        yield labelled(item, place, "sentence2", "sentence1", "gold_label", grades=grades)
+        location, grades = f"{path}:{number}", {"E": ALL, "N": UNRELATED}
+        yield labelled(item, location, "sentence2", "sentence1", "gold_label", grades=grades)
 
 
 def read_trecqa(data: Path, split: str) -> Iterator[Example]:
     """TREC-QA (Wang et al. 2007): a factoid question; a newspaper's sentence answers it, 1, or does not, 0."""
     path = data / f"trecqa_wang/{split}.csv"
     for number, item in enumerate(read_csv(path, "qtext", "label", "atext"), 1):
-        yield labelled(item, f"{path}: row {number}", "qtext", "atext", "label", grades={"1": ALL, "0": NOTHING})
+        yield labelled(item, f"{path}: row {number}", "qtext", "atext", "label", grades={"1": ALL, "0": UNRELATED})
 
 
 def read_healthver(data: Path, split: str) -> Iterator[Example]:
@@ -56,27 +56,29 @@ def read_healthver(data: Path, split: str) -> Iterator[Example]:
     A group is all claims about one question, as they were judged on the same passages.
     """
     path = data / f"healthver/healthver_{split}.csv"
-    grades = {"Supports": ALL, "Refutes": ALL, "Neutral": NOTHING}
+    grades = {"Supports": ALL, "Refutes": ALL, "Neutral": UNRELATED}
     for number, item in enumerate(read_csv(path, "claim", "evidence", "label", "question"), 1):
-        place = f"{path}: row {number}"
-        row = labelled(item, place, "claim", "evidence", "label", grades=grades)
-        yield replace(row, group=text_of(item, "question", place))
+        location = f"{path}: row {number}"
+        row = labelled(item, location, "claim", "evidence", "label", grades=grades)
+        yield replace(row, group=text_of(item, "question", location))
 
 
-def labelled(item: Mapping[str, Any], place: str, asked: str, sentence: str, label: str, *, grades: Grades) -> Example:
+def labelled(
+    item: Mapping[str, Any], location: str, query: str, sentence: str, label: str, *, grades: Grades
+) -> Example:
     """A row of an item's fields. Raises InputError for a field that is no text, or a label without a grade."""
     if item.get(label) not in grades:
-        raise InputError(f"{place}: {label} is {item.get(label)!r}; expected one of {', '.join(grades)}.")
-    question = text_of(item, asked, place)
+        raise InputError(f"{location}: {label} is {item.get(label)!r}; expected one of {', '.join(grades)}.")
+    question = text_of(item, query, location)
     return Example(
-        group=question, question=question, sentence=text_of(item, sentence, place), label=grades[item[label]]
+        group=question, question=question, sentence=text_of(item, sentence, location), label=grades[item[label]]
     )
 
 
-def text_of(item: Mapping[str, Any], name: str, place: str) -> str:
+def text_of(item: Mapping[str, Any], name: str, location: str) -> str:
     """A field's text in one line. Raises InputError where there is none."""
     if not isinstance(item.get(name), str) or not item[name].strip():
-        raise InputError(f"{place}: {name} is {item.get(name)!r}; expected a text.")
+        raise InputError(f"{location}: {name} is {item.get(name)!r}; expected a text.")
     return " ".join(item[name].split())
 
 

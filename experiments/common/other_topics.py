@@ -45,18 +45,20 @@ def other_topics(
 ) -> list[TestSet]:
     """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
     train = set(read_json(data / "bioasq/splits.json")["train"])
-    others = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
-    asked = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
-    kept = asked if limit is None else random.Random(seed).sample(asked, min(limit, len(asked)))
-    texts = list(dict.fromkeys(text for q in [*others, *asked] for text in golden_sentences(q)))
+    candidates = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
+    with_sentences = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
+    sample = (
+        with_sentences if limit is None else random.Random(seed).sample(with_sentences, min(limit, len(with_sentences)))
+    )
+    texts = list(dict.fromkeys(text for q in [*candidates, *with_sentences] for text in golden_sentences(q)))
     vectors, text_of = start.vectors(texts)
-    cosines = start.to_vectors([q.body for q in kept], vectors, text_of)
+    cosines = start.to_vectors([q.body for q in sample], vectors, text_of)
     if not distinct_only:
-        return sets(kept, texts, cosines)
-    everyone = [*others, *asked]
-    asks = start.cosines([q.body for q in kept], [q.body for q in everyone])
+        return sets(sample, texts, cosines)
+    everyone = [*candidates, *with_sentences]
+    asks = start.cosines([q.body for q in sample], [q.body for q in everyone])
     first = np.searchsorted(text_of, np.arange(len(texts)))  # sentences have one passage each, but for odd ones
-    return sets(kept, texts, cosines, likely_answers(kept, everyone, asks, texts, vectors[first]))
+    return sets(sample, texts, cosines, likely_answers(sample, everyone, asks, texts, vectors[first]))
 
 
 def likely_answers(
@@ -74,14 +76,14 @@ def likely_answers(
     These are golden for a question of `everyone` (E) whose cosine in `asks` (Q, E) is `alike` or more, or have a cosine
     of `same` or more with a golden sentence of its own, by the unit `vectors` (N, W) of the texts.
     """
-    places = {text: number for number, text in enumerate(texts)}
-    golden = [{places[text] for text in golden_sentences(one)} for one in everyone]
-    found = []
+    numbers = {text: number for number, text in enumerate(texts)}
+    golden = [{numbers[text] for text in golden_sentences(question)} for question in everyone]
+    answers = []
     for question, asking in zip(questions, asks, strict=True):
-        own = vectors[[places[text] for text in golden_sentences(question)]]
-        says = np.flatnonzero((vectors @ own.T).max(axis=1) >= same)
-        found.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking >= alike))))
-    return found
+        own_vectors = vectors[[numbers[text] for text in golden_sentences(question)]]
+        says = np.flatnonzero((vectors @ own_vectors.T).max(axis=1) >= same)
+        answers.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking >= alike))))
+    return answers
 
 
 def sets(
@@ -95,40 +97,44 @@ def sets(
     `cosines` (Q, N) are those of questions and texts; `barred` numbers the texts that are no negatives of a question.
     """
     index = MemoryIndex(texts)
-    places = {text: number for number, text in enumerate(texts)}
+    numbers = {text: number for number, text in enumerate(texts)}
     documents = [Document(str(number), "", text) for number, text in enumerate(texts)]
-    queries, own = {q.id: q.body for q in questions}, {}
+    queries, own_numbers = {q.id: q.body for q in questions}, {}
     nearest: dict[str, dict[str, list[int]]] = {"BM25": {}, "vectors": {}}
     for row, question in enumerate(questions):
-        own[question.id] = [places[text] for text in golden_sentences(question)]
-        mine = [normalise(texts[i]) for i in own[question.id]]
+        own_numbers[question.id] = [numbers[text] for text in golden_sentences(question)]
+        mine = [normalise(texts[i]) for i in own_numbers[question.id]]
         for name, scores in (("BM25", index.scores(question.body)), ("vectors", cosines[row])):
             nearest[name][question.id] = best_others(scores, texts, mine, barred[row] if barred else ())
-    return [topic_set(name, queries, documents, own, found) for name, found in nearest.items()]
+    return [
+        topic_set(name, queries, documents, own_numbers, nearest_numbers) for name, nearest_numbers in nearest.items()
+    ]
 
 
 def best_others(
     scores: npt.NDArray[np.floating], texts: Sequence[str], mine: Sequence[str], barred: Collection[int] = ()
 ) -> list[int]:
     """The numbers of the NEAREST best-scored texts that are not barred, and that no own one holds or is held by."""
-    found: list[int] = []
+    best_numbers: list[int] = []
     for number in np.argsort(-scores, kind="stable"):
         text = normalise(texts[number])
-        if number not in barred and not any(text in one or one in text for one in mine):
-            found.append(int(number))
-        if len(found) == NEAREST:
+        if number not in barred and not any(
+            text in text_of_golden or text_of_golden in text for text_of_golden in mine
+        ):
+            best_numbers.append(int(number))
+        if len(best_numbers) == NEAREST:
             break
-    return found
+    return best_numbers
 
 
 def topic_set(
     name: str,
     queries: Mapping[str, str],
     documents: Sequence[Document],
-    own: Mapping[str, list[int]],
-    others: Mapping[str, list[int]],
+    own_numbers: Mapping[str, list[int]],
+    other_numbers: Mapping[str, list[int]],
 ) -> TestSet:
     """The set of one way of search: each question's own sentences are relevant, the others are not."""
-    qrels = {query: {documents[i].id: 1 for i in own[query]} for query in queries}
-    members = {query: [*own[query], *others[query]] for query in queries}
+    qrels = {query: {documents[i].id: 1 for i in own_numbers[query]} for query in queries}
+    members = {query: [*own_numbers[query], *other_numbers[query]] for query in queries}
     return TestSet(f"other topics, {name}", queries, documents, qrels, "AP", members)

@@ -43,13 +43,13 @@ def read_medquad(folder: Path) -> TestSet:
     candidates: dict[str, list[int]] = {}
     draw = random.Random(1)
     for rows in pages(folder / "medquad.jsonl"):
-        asked = draw.randrange(len(rows))
-        cut = passages([row["answer"] for row in rows], asked)
+        query_row = draw.randrange(len(rows))
+        cut = passages([row["answer"] for row in rows], query_row)
         length = sum(len(text.split()) for text, _ in cut)
         if not SHORTEST <= length <= LONGEST or len({right for _, right in cut}) < 2:
             continue
-        name = rows[asked]["qid"]
-        queries[name] = rows[asked]["question"]
+        name = rows[query_row]["qid"]
+        queries[name] = rows[query_row]["question"]
         candidates[name] = list(range(len(documents), len(documents) + len(cut)))
         documents += [Document(f"{name}/{number}", "", text) for number, (text, _) in enumerate(cut)]
         qrels[name] = {f"{name}/{number}": int(right) for number, (_, right) in enumerate(cut)}
@@ -58,36 +58,36 @@ def read_medquad(folder: Path) -> TestSet:
 
 def pages(path: Path) -> list[list[dict[str, Any]]]:
     """The rows of each page (`url`), in the file's order. Raises InputError where a row lacks one of what is read."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    page_rows: dict[str, list[dict[str, Any]]] = {}
     for number, row in read_json_lines(path):
         missing = {"url", "qid", "question", "answer"} - set(row)
         if missing:
             raise InputError(f"{path}:{number}: {min(missing)!r} is missing; expected MedQuAD's rows as JSON lines.")
-        found.setdefault(row["url"], []).append(row)
-    return list(found.values())
+        page_rows.setdefault(row["url"], []).append(row)
+    return list(page_rows.values())
 
 
-def passages(answers: Sequence[str], asked: int) -> list[tuple[str, bool]]:
+def passages(answers: Sequence[str], query_number: int) -> list[tuple[str, bool]]:
     """A page in passages of WORDS words, the last perhaps shorter: its text, and whether half is of answer `asked`."""
-    words = [(word, number == asked) for number, answer in enumerate(answers) for word in answer.split()]
-    return [(text, 2 * sum(own) >= len(own)) for text, own in cut(words)]
+    words = [(word, number == query_number) for number, answer in enumerate(answers) for word in answer.split()]
+    return [(text, 2 * sum(marks) >= len(marks)) for text, marks in cut(words)]
 
 
 def pieced_papers(questions: Sequence[Question], pool: Sequence[Document], seed: int) -> TestSet:
     """A paper for each question with a golden abstract in the pool, and its passages; some right and some wrong."""
-    index, places = MemoryIndex([document.text for document in pool]), {one.id: i for i, one in enumerate(pool)}
+    index, numbers = MemoryIndex([document.text for document in pool]), {item.id: i for i, item in enumerate(pool)}
     documents: list[Document] = []
     candidates, qrels, draw = dict[str, list[int]](), dict[str, dict[str, int]](), random.Random(seed)
     for question in questions:
-        own = pool[places[draw.choice(question.documents or ())]]
-        near = np.argsort(-index.scores(own.text), kind="stable")[:ABSTRACTS].tolist()
+        relevant_paper = pool[numbers[draw.choice(question.documents or ())]]
+        near = np.argsort(-index.scores(relevant_paper.text), kind="stable")[:ABSTRACTS].tolist()
         draw.shuffle(near)
         snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
-        parts = cut([word for i in near for word in marked(" ".join(pool[i].text.split()), snippets)])
-        right = {f"{question.id}/{number}": int(sum(golden) >= HELD) for number, (_, golden) in enumerate(parts)}
+        pieces = cut([word for i in near for word in marked(" ".join(pool[i].text.split()), snippets)])
+        right = {f"{question.id}/{number}": int(sum(golden) >= HELD) for number, (_, golden) in enumerate(pieces)}
         if len(set(right.values())) == 2:
-            candidates[question.id] = list(range(len(documents), len(documents) + len(parts)))
-            documents += [Document(name, "", text) for name, (text, _) in zip(right, parts, strict=True)]
+            candidates[question.id] = list(range(len(documents), len(documents) + len(pieces)))
+            documents += [Document(name, "", text) for name, (text, _) in zip(right, pieces, strict=True)]
             qrels[question.id] = right
     queries = {question.id: question.body for question in questions if question.id in qrels}
     return TestSet("papers", queries, documents, qrels, "AP", candidates)
@@ -102,5 +102,5 @@ def marked(text: str, snippets: Sequence[str]) -> list[tuple[str, bool]]:
 
 def cut(words: Sequence[tuple[str, bool]]) -> list[tuple[str, list[bool]]]:
     """Words in passages of WORDS of them, the last perhaps shorter: the text, and the mark of each word."""
-    parts = [words[begin : begin + WORDS] for begin in range(0, len(words), WORDS)]
-    return [(" ".join(word for word, _ in part), [mark for _, mark in part]) for part in parts]
+    pieces = [words[begin : begin + WORDS] for begin in range(0, len(words), WORDS)]
+    return [(" ".join(word for word, _ in piece), [mark for _, mark in piece]) for piece in pieces]

@@ -43,8 +43,10 @@ def limited(test: TestSet, limit: int | None, seed: int) -> TestSet:
     judged = [name for name in test.queries if any(grade > 0 for grade in test.qrels.get(name, {}).values())]
     if not judged:
         raise InputError(f"{test.name}: no query has a relevant document; check the folder.")
-    kept = judged if limit is None else random.Random(seed).sample(judged, min(limit, len(judged)))
-    return replace(test, queries={name: test.queries[name] for name in kept}, qrels={n: test.qrels[n] for n in kept})
+    sample = judged if limit is None else random.Random(seed).sample(judged, min(limit, len(judged)))
+    return replace(
+        test, queries={name: test.queries[name] for name in sample}, qrels={n: test.qrels[n] for n in sample}
+    )
 
 
 def read_scifact(folder: Path) -> TestSet:

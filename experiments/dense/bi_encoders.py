@@ -32,7 +32,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Recipe:
     """A way to train a bi-encoder. `train` are the files of a mixture (docs/training.md), `settings` its numbers."""
 
     checkpoint: str
@@ -44,7 +44,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuerySet:
     """Queries with judgements, and the files of the documents among which they are searched for."""
 
     queries: Mapping[str, str]
@@ -52,16 +52,22 @@ class Asked:
     corpus: Sequence[Path]
 
 
-def trained(way: Way, data: Path, output: Path, *, device: str = "auto") -> Path:
+def trained(recipe: Recipe, data: Path, output: Path, *, device: str = "auto") -> Path:
     """The checkpoint that a way of training ends with; an interrupted run goes on, a finished one is not repeated.
 
     Raises:
         MpirError: the training failed, and has said why.
     """
-    perspective = {"name": "dense", "losses": way.losses, "pooling": way.pooling, "train": way.train, "dev": way.dev}
-    write_json(output / "mixture.json", {"settings": way.settings, "perspectives": [perspective]})
+    perspective = {
+        "name": "dense",
+        "losses": recipe.losses,
+        "pooling": recipe.pooling,
+        "train": recipe.train,
+        "dev": recipe.dev,
+    }
+    write_json(output / "mixture.json", {"settings": recipe.settings, "perspectives": [perspective]})
     files = ["--mixture", output / "mixture.json", "--data", data, "--output", output, "--device", device]
-    status = mpir([str(part) for part in ("train", "--checkpoint", way.checkpoint, *files, "--quiet")])
+    status = mpir([str(word) for word in ("train", "--checkpoint", recipe.checkpoint, *files, "--quiet")])
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status:
@@ -70,38 +76,38 @@ def trained(way: Way, data: Path, output: Path, *, device: str = "auto") -> Path
 
 
 def searched(
-    asked: Asked, checkpoint: str | Path, pooling: str, folder: Path, *, length: int, device: str = "auto"
+    query_set: QuerySet, checkpoint: str | Path, pooling: str, folder: Path, *, length: int, device: str = "auto"
 ) -> Values:
     """What an encoder finds, query by query; its vectors and figures are kept in the folder.
 
     Documents are read in passages of `length` tokens, of which the nearest counts; queries likewise.
     """
     encoder = PooledEncoder(Encoder(checkpoint, max_length=length, device=device), Pooling(pooling))
-    source = corpus_fingerprint(asked.corpus)
+    source = corpus_fingerprint(query_set.corpus)
     if not dense_matches(folder, source, encoder.identity, factory="Flat", sentences=False):
-        build_dense(read_corpus(asked.corpus), folder, encoder, texts=False, source=source, progress=True)
+        build_dense(read_corpus(query_set.corpus), folder, encoder, texts=False, source=source, progress=True)
     with DenseIndex(folder, encoder) as index:
-        return found_by(index, asked)
+        return found_by(index, query_set)
 
 
-def found_by(stage: Retriever, asked: Asked) -> Values:
+def found_by(stage: Retriever, query_set: QuerySet) -> Values:
     """The measures of a first stage, query by query."""
-    lists = stage.search_batch(list(asked.queries.values()), DEPTH)
+    lists = stage.search_batch(list(query_set.queries.values()), DEPTH)
     run = {
-        name: {one.id: -float(rank) for rank, one in enumerate(found)}
-        for name, found in zip(asked.queries, lists, strict=True)
+        name: {document.id: -float(rank) for rank, document in enumerate(documents)}
+        for name, documents in zip(query_set.queries, lists, strict=True)
     }
-    by_query = evaluate_queries(asked.qrels, run, list(MEASURES))
-    return {measure: np.array([values[name] for name in asked.queries]) for measure, values in by_query.items()}
+    by_query = evaluate_queries(query_set.qrels, run, list(MEASURES))
+    return {measure: np.array([values[name] for name in query_set.queries]) for measure, values in by_query.items()}
 
 
-def kept(path: Path, identity: object, make: Callable[[], Values]) -> Values:
+def cached_values(path: Path, identity: object, make: Callable[[], Values]) -> Values:
     """The figures in a file, made and written where it has none, or those of something else."""
     mark = fingerprint(identity)
     if path.is_file() and (known := read_json(path)).get("of") == mark:
         return {name: np.array(values) for name, values in known["values"].items()}
     values = make()
-    write_json(path, {"of": mark, "values": {name: one.tolist() for name, one in values.items()}}, indent=None)
+    write_json(path, {"of": mark, "values": {name: array.tolist() for name, array in values.items()}}, indent=None)
     return values
 
 
@@ -111,9 +117,9 @@ def rows_of(systems: Mapping[str, Values], main: str, shown: Sequence[str]) -> l
     The t-test is over ten groups of queries, as the thesis had it: its p depends on how they are drawn, so the median
     and the range of a hundred drawings are shown. The randomisation test is over all queries, with Holm's correction.
     """
-    baseline, *others = systems
-    differences = {name: (systems[name][main], systems[baseline][main]) for name in others}
-    exact = dict(zip(others, holm([randomisation_test(*pair) for pair in differences.values()]), strict=True))
+    baseline, *compared = systems
+    differences = {name: (systems[name][main], systems[baseline][main]) for name in compared}
+    exact = dict(zip(compared, holm([randomisation_test(*pair) for pair in differences.values()]), strict=True))
     rows = []
     for name, values in systems.items():
         cells = [f"{values[measure].mean():.4f}" for measure in shown]
@@ -125,5 +131,5 @@ def rows_of(systems: Mapping[str, Values], main: str, shown: Sequence[str]) -> l
 
 def spread(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> str:
     """The p-values of the thesis's test over many drawings of its groups: median and range."""
-    found = [grouped_t_test(first, second, seed=seed) for seed in range(GROUPINGS)]
-    return f"{np.median(found):.4f} ({min(found):.4f}–{max(found):.4f})"
+    p_values = [grouped_t_test(first, second, seed=seed) for seed in range(GROUPINGS)]
+    return f"{np.median(p_values):.4f} ({min(p_values):.4f}–{max(p_values):.4f})"

@@ -91,10 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
         stages = first_stages(test, arguments.indexes / name, encoder, arguments.factory)
         systems: dict[str, Searching] = dict(stages)
         if reranker is not None:
-            for label, one in stages.items():
+            for label, stage in stages.items():
                 both = (stages["BM25"], stages["vectors"])
-                systems[f"{label}, blend"] = Blended(one, both, reranker, arguments.rerank)
-        rows += table(test.name, {label: measure(test, one) for label, one in systems.items()})
+                systems[f"{label}, blend"] = Blended(stage, both, reranker, arguments.rerank)
+        rows += table(test.name, {label: measure(test, stage) for label, stage in systems.items()})
         stages["BM25"].close()
     print(tabulate(rows, ["", "", *MEASURES.values(), "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github"))
     return 0
@@ -109,7 +109,7 @@ class Searching(Protocol):
 
 def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str) -> dict[str, Retriever]:
     """BM25, vectors and both, over a collection whose indexes are made where they are missing or of other texts."""
-    texts = fingerprint([[one.id, one.title, one.abstract] for one in test.documents])
+    texts = fingerprint([[document.id, document.title, document.abstract] for document in test.documents])
     source = {"documents": len(test.documents), "texts": texts}
     if not index_matches(folder / "bm25", source):
         build_index(test.documents, folder / "bm25", source=source)
@@ -155,27 +155,27 @@ class Blended:
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """The k best documents of each query, best first."""
-        found = self.stage.search_batch(queries, k)
-        heads = [self._scored(query, part[: self.depth]) for query, part in zip(queries, found, strict=True)]
+        lists = self.stage.search_batch(queries, k)
+        heads = [self._scored(query, documents[: self.depth]) for query, documents in zip(queries, lists, strict=True)]
         rankings = self.reranker.rerank_batch(queries, heads, progress=sys.stderr.isatty())
-        documents = [{one.id: one for one in part} for part in heads]
+        known_documents = [{document.id: document for document in head} for head in heads]
         return [
-            [*(known[one.id] for one in ranking.documents), *part[self.depth :]]
-            for known, ranking, part in zip(documents, rankings, found, strict=True)
+            [*(known[document.id] for document in ranking.documents), *documents[self.depth :]]
+            for known, ranking, documents in zip(known_documents, rankings, lists, strict=True)
         ]
 
     def _scored(self, query: str, documents: Sequence[Document]) -> list[Document]:
         """Documents with the scores of both first stages, whichever found them; no model reads a document for that."""
-        names = [one.id for one in documents]
-        columns = {one.name: one.scores_of(query, names).tolist() for one in self.both}
+        names = [document.id for document in documents]
+        columns = {scorer.name: scorer.scores_of(query, names).tolist() for scorer in self.both}
         scores = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return [replace(one, scores=own) for one, own in zip(documents, scores, strict=True)]
+        return [replace(document, scores=own_scores) for document, own_scores in zip(documents, scores, strict=True)]
 
 
 def measure(test: TestSet, stage: Searching) -> Values:
     """The figures of one system, query by query."""
-    found = stage.search_batch(list(test.queries.values()), DEPTH)
-    run = {name: ranked(documents) for name, documents in zip(test.queries, found, strict=True)}
+    lists = stage.search_batch(list(test.queries.values()), DEPTH)
+    run = {name: ranked(documents) for name, documents in zip(test.queries, lists, strict=True)}
     by_query = evaluate_queries(test.qrels, run, list(MEASURES))
     return {measure: np.array(list(values.values())) for measure, values in by_query.items()}
 
@@ -187,12 +187,17 @@ def ranked(documents: Sequence[Document]) -> dict[str, float]:
 
 def table(name: str, values: dict[str, Values]) -> list[list[object]]:
     """A row for each system of a collection."""
-    baseline, *others = values
-    tests = [randomisation_test(values[other][MAIN], values[baseline][MAIN]) for other in others]
-    p_values = dict(zip(others, holm(tests), strict=True))
+    baseline, *compared = values
+    tests = [randomisation_test(values[name_of][MAIN], values[baseline][MAIN]) for name_of in compared]
+    p_values = dict(zip(compared, holm(tests), strict=True))
     return [
-        [name, label, *(float(one[m].mean()) for m in MEASURES), f"{p_values[label]:.4f}" if label in p_values else ""]
-        for label, one in values.items()
+        [
+            name,
+            label,
+            *(float(measured[m].mean()) for m in MEASURES),
+            f"{p_values[label]:.4f}" if label in p_values else "",
+        ]
+        for label, measured in values.items()
     ]
 
 
@@ -206,9 +211,9 @@ def read(name: str, data: Path, split: str = "dev") -> TestSet:
 def read_bioasq(name: str, data: Path, split: str) -> TestSet:
     """BioASQ's questions of a split with the golden documents that a pool of PubMed's records holds."""
     documents = list(read_corpus([data / "pubmed" / file for file in POOLS[name]]))
-    questions = with_gold(golden_questions(data, split), {one.id for one in documents})
-    qrels = {one.id: dict.fromkeys(one.documents or (), 1) for one in questions}
-    return TestSet(f"BioASQ {split}, {name}", {one.id: one.body for one in questions}, documents, qrels)
+    questions = with_gold(golden_questions(data, split), {document.id for document in documents})
+    qrels = {question.id: dict.fromkeys(question.documents or (), 1) for question in questions}
+    return TestSet(f"BioASQ {split}, {name}", {question.id: question.body for question in questions}, documents, qrels)
 
 
 def read_cranfield(folder: Path) -> TestSet:
@@ -223,22 +228,22 @@ def read_cranfield(folder: Path) -> TestSet:
             raise InputError(f"{folder / 'cranqrel'}:{number}: expected query, document, grade; found {line[:40]!r}.")
         qrels.setdefault(fields[0], {})[fields[1]] = 5 - int(fields[2]) if 1 <= int(fields[2]) <= 4 else 0
     texts = [text for _, text in read_smart(folder / "cran.qry")]
-    queries = {str(place): text for place, text in enumerate(texts, 1)}
+    queries = {str(number): text for number, text in enumerate(texts, 1)}
     return TestSet("Cranfield", queries, list(records(folder / "cran.all.1400")), qrels)
 
 
 def records(path: Path) -> list[Document]:
     """Documents of a SMART file with titles (.T) and texts (.W); authors and places are left out."""
-    found: list[dict[str, list[str]]] = []
-    part = ""
+    entries: list[dict[str, list[str]]] = []
+    field = ""
     for _, line in read_lines(path):
         if line.startswith(".I"):
-            found.append({"I": [line[2:].strip()], "T": [], "W": []})
+            entries.append({"I": [line[2:].strip()], "T": [], "W": []})
         elif len(line.strip()) == 2 and line.startswith("."):
-            part = line[1]
-        elif part in ("T", "W") and found:
-            found[-1][part].append(line.strip())
-    return [Document(one["I"][0], " ".join(one["T"]), " ".join(one["W"])) for one in found]
+            field = line[1]
+        elif field in ("T", "W") and entries:
+            entries[-1][field].append(line.strip())
+    return [Document(entry["I"][0], " ".join(entry["T"]), " ".join(entry["W"])) for entry in entries]
 
 
 if __name__ == "__main__":

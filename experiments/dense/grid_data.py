@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.common.provenance import check_made_by, content_of
-from experiments.dense.bi_encoders import Asked
+from experiments.dense.bi_encoders import QuerySet
 from mpir.cli import main as mpir
 from mpir.cli.number_options import not_negative, positive
 from mpir.cli.path_options import file_path, text_path
@@ -69,12 +69,12 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     made_by = {**settings, "content of the encoder": content_of(arguments.encoder)}
     check_made_by(folder, made_by, finished="pool.jsonl")
-    documents = {one.id: one for one in read_jsonl(data / "pubmed/abstracts.jsonl")}
-    dev, train = (_answered(part, documents) for part in _split(data))
+    documents = {document.id: document for document in read_jsonl(data / "pubmed/abstracts.jsonl")}
+    dev, train = (_answered(questions, documents) for questions in _split(data))
     dev, train = _drawn(dev, arguments.questions), _drawn(train, arguments.training)
     if not (folder / "pool.jsonl").is_file():
-        found = _pool(dev, documents, arguments.documents)
-        _write_documents(folder / "pool.jsonl", [documents[name] for name in found])
+        pool_ids = _pool(dev, documents, arguments.documents)
+        _write_documents(folder / "pool.jsonl", [documents[name] for name in pool_ids])
     golden = dict.fromkeys(name for question in train for name in question.documents or ())
     _write_documents(folder / "train.jsonl", [documents[name] for name in golden])
     _write_questions(folder / "train.json", train)
@@ -91,51 +91,59 @@ def _drawn(questions: list[Question], count: int | None) -> list[Question]:
 
 def _pool(dev: Sequence[Question], documents: Mapping[str, Document], size: int) -> list[str]:
     """The ids of what is searched: gold, and the nearest others by BM25, rank by rank."""
-    found, names = dict.fromkeys(name for one in dev for name in one.documents or ()), list(documents)
-    index = MemoryIndex([one.text for one in documents.values()])
-    lists = [np.argsort(-index.scores(one.body), kind="stable")[:size].tolist() for one in dev]
-    for place in chain.from_iterable(zip(*lists, strict=True)):
-        if len(found) >= size:
+    pool_ids, names = dict.fromkeys(name for question in dev for name in question.documents or ()), list(documents)
+    index = MemoryIndex([document.text for document in documents.values()])
+    lists = [np.argsort(-index.scores(question.body), kind="stable")[:size].tolist() for question in dev]
+    for document_id in chain.from_iterable(zip(*lists, strict=True)):
+        if len(pool_ids) >= size:
             break
-        found.setdefault(names[place])
-    return list(found)
+        pool_ids.setdefault(names[document_id])
+    return list(pool_ids)
 
 
-def asked(dev: Sequence[Question], folder: Path) -> Asked:
+def query_set(dev: Sequence[Question], folder: Path) -> QuerySet:
     """The dev questions, searched for in the pool."""
     qrels = {question.id: dict.fromkeys(question.documents or (), 1) for question in dev}
-    return Asked({question.id: question.body for question in dev}, qrels, [folder / "pool.jsonl"])
+    return QuerySet({question.id: question.body for question in dev}, qrels, [folder / "pool.jsonl"])
 
 
 def _split(data: Path) -> tuple[list[Question], list[Question]]:
     """Dev questions, and those of training that are none of dev's or test's, by id or by text."""
     splits, files = read_json(data / "bioasq/splits.json"), sorted((data / "bioasq").glob("*_golden.json"))
     golden = {question.id: question for path in files for question in read_questions(path)}
-    held = [golden[name] for part in ("dev", "test") for name in splits[part] if name in golden]
-    evaluation, mine = EvaluationQuestions((one.id, one.body) for one in held), set(splits["train"])
-    found = [one for one in read_questions(data / "bioasq/training.json") if one.id in mine]
+    held = [golden[name] for split_name in ("dev", "test") for name in splits[split_name] if name in golden]
+    evaluation, mine = EvaluationQuestions((question.id, question.body) for question in held), set(splits["train"])
+    questions = [question for question in read_questions(data / "bioasq/training.json") if question.id in mine]
     dev = [golden[name] for name in splits["dev"] if name in golden]
-    return dev, [one for one in found if not evaluation.holds(one.id, one.body)]
+    return dev, [question for question in questions if not evaluation.holds(question.id, question.body)]
 
 
 def _answered(questions: Iterable[Question], documents: Mapping[str, Document]) -> list[Question]:
     """The questions that some of the documents answer, with these alone."""
-    there = {one.id: tuple(name for name in one.documents or () if name in documents) for one in questions}
-    return [Question(one.id, one.body, type=one.type, documents=there[one.id]) for one in questions if there[one.id]]
+    answered = {
+        question.id: tuple(name for name in question.documents or () if name in documents) for question in questions
+    }
+    return [
+        Question(question.id, question.body, type=question.type, documents=answered[question.id])
+        for question in questions
+        if answered[question.id]
+    ]
 
 
 def _write_documents(path: Path, documents: Iterable[Document]) -> None:
     if not path.is_file():  # its time of change is part of what an index is known by
         with atomic_write(path) as stream:
-            for one in documents:
-                stream.write(json.dumps({"id": one.id, "title": one.title, "abstract": one.abstract}) + "\n")
+            for document in documents:
+                stream.write(
+                    json.dumps({"id": document.id, "title": document.title, "abstract": document.abstract}) + "\n"
+                )
 
 
 def _write_questions(path: Path, questions: Iterable[Question]) -> None:
     values = [
-        {"id": one.id, "body": one.body, "type": one.type}
-        | {"documents": [f"{DOCUMENT_URL}{name}" for name in one.documents or ()]}
-        for one in questions
+        {"id": question.id, "body": question.body, "type": question.type}
+        | {"documents": [f"{DOCUMENT_URL}{name}" for name in question.documents or ()]}
+        for question in questions
     ]
     write_json(path, {"questions": values})
 
@@ -143,10 +151,10 @@ def _write_questions(path: Path, questions: Iterable[Question]) -> None:
 def _write_dev_rows(path: Path, dev: Sequence[Question], documents: Mapping[str, Document]) -> None:
     """A few rows that a run looks at once, at its end: nothing is chosen by them."""
     with atomic_write(path) as stream:
-        for one, other in zip(dev[:DEV_ROWS], [*dev[1:], dev[0]], strict=False):
-            for label, question in ((1.0, one), (0.0, other)):
-                text = documents[(question.documents or ("",))[0]].text
-                row = {"id": one.id, "question": one.body, "sentence": text, "label": label}
+        for question, next_question in zip(dev[:DEV_ROWS], [*dev[1:], dev[0]], strict=False):
+            for label, answered_question in ((1.0, question), (0.0, next_question)):
+                text = documents[(answered_question.documents or ("",))[0]].text
+                row = {"id": question.id, "question": question.body, "sentence": text, "label": label}
                 stream.write(json.dumps(row) + "\n")
 
 
@@ -160,5 +168,5 @@ def _sample(folder: Path, name: str, options: Sequence[str], encoder: str) -> No
     amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", DRAWN]
     files = ["--questions", folder / "train.json", "--output", folder / f"{name}.tsv"]
     command = [sys.executable, TRIPLES, *source, *options, *files, *amounts]
-    if subprocess.run([str(part) for part in command], check=False).returncode:
+    if subprocess.run([str(word) for word in command], check=False).returncode:
         raise MpirError(f"{folder / name}.tsv: the triples could not be made; see the message above.")

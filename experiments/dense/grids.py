@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from experiments.dense.bi_encoders import Asked, Values, Way, found_by, kept, rows_of, searched, trained
-from experiments.dense.grid_data import NEGATIVES, add_options, asked, prepare
+from experiments.dense.bi_encoders import QuerySet, Recipe, Values, cached_values, found_by, rows_of, searched, trained
+from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_set
 from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.models.encoder import Encoder
@@ -54,7 +54,7 @@ class Cell:
     @property
     def folder(self) -> str:
         """Where it is kept."""
-        return "-".join(re.sub(r"\W+", "_", str(part)) for part in astuple(self))
+        return "-".join(re.sub(r"\W+", "_", str(value)) for value in astuple(self))
 
 
 GRIDS: dict[str, dict[str, Cell]] = {
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     """A table for each grid."""
     data = arguments.output / "data"
     dev = prepare(arguments)
-    test = asked(dev, data)
+    test = query_set(dev, data)
     heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
     print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.")
     for name in arguments.grids:
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def cell_values(arguments: argparse.Namespace, test: Asked, cell: Cell | None) -> Values:
+def cell_values(arguments: argparse.Namespace, test: QuerySet, cell: Cell | None) -> Values:
     """What a cell finds, or the untouched encoder."""
     how = cell or Cell()
     folder = arguments.output / (f"{arguments.steps}-{arguments.seed}-{cell.folder}" if cell else UNTOUCHED)
@@ -109,28 +109,28 @@ def cell_values(arguments: argparse.Namespace, test: Asked, cell: Cell | None) -
 
     def make() -> Values:
         data, device = arguments.output / "data", arguments.device
-        checkpoint = trained(way(arguments, how), data, folder, device=device) if cell else arguments.encoder
+        checkpoint = trained(recipe_of(arguments, how), data, folder, device=device) if cell else arguments.encoder
         return searched(test, checkpoint, how.pooling, folder / "index", length=how.length, device=device)
 
-    return kept(folder / "values.json", identity, make)
+    return cached_values(folder / "values.json", identity, make)
 
 
-def way(arguments: argparse.Namespace, cell: Cell) -> Way:
+def recipe_of(arguments: argparse.Namespace, cell: Cell) -> Recipe:
     """How a cell is trained."""
     files = {"triples": f"{cell.negatives}.tsv", "questions": "train.json", "corpus": ["train.jsonl"]}
     numbers = {"batch_size": 32, "learning_rate": 2e-5, "weight_decay": 0.0, "warmup": 0.1, "max_length": cell.length}
     steps = {"max_steps": arguments.steps, "evaluate_every": arguments.steps, "save_every": 20}
     settings = {**numbers, **steps, "seed": arguments.seed}
-    return Way(arguments.encoder, (cell.loss,), [files], "dev.jsonl", settings, cell.pooling)
+    return Recipe(arguments.encoder, (cell.loss,), [files], "dev.jsonl", settings, cell.pooling)
 
 
-def bm25_values(arguments: argparse.Namespace, test: Asked) -> Values:
+def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> Values:
     """What BM25 finds."""
     with LuceneIndex(bm25_index(arguments, test)) as index:
         return found_by(index, test)
 
 
-def both_values(arguments: argparse.Namespace, test: Asked) -> Values:
+def both_values(arguments: argparse.Namespace, test: QuerySet) -> Values:
     """What BM25 and the untouched encoder find together, whose index is there by then: what is free."""
     how, folder = Cell(), arguments.output / UNTOUCHED / "index"
     read = Encoder(arguments.encoder, max_length=how.length, device=arguments.device)
@@ -139,7 +139,7 @@ def both_values(arguments: argparse.Namespace, test: Asked) -> Values:
         return found_by(HybridRetriever([words, vectors], fusion="sum"), test)
 
 
-def bm25_index(arguments: argparse.Namespace, test: Asked) -> Path:
+def bm25_index(arguments: argparse.Namespace, test: QuerySet) -> Path:
     """The folder of BM25's index, made where it is not there."""
     folder, source = arguments.output / "bm25", corpus_fingerprint(test.corpus)
     if not index_matches(folder, source):
@@ -149,7 +149,10 @@ def bm25_index(arguments: argparse.Namespace, test: Asked) -> Path:
 
 def type_table(dev: Sequence[Question], systems: Mapping[str, Values]) -> list[list[str]]:
     """The main measure by BioASQ's types of questions and by their first words, frequent ones alone."""
-    of: list[Callable[[Question], str]] = [lambda one: one.type, lambda one: f"{one.body.split()[0].lower()} …"]
+    of: list[Callable[[Question], str]] = [
+        lambda question: question.type,
+        lambda question: f"{question.body.split()[0].lower()} …",
+    ]
     rows = []
     for group in of:
         groups = np.array([group(question) for question in dev])

@@ -20,7 +20,17 @@ from pathlib import Path
 from tabulate import tabulate
 
 from experiments.common.provenance import content_of
-from experiments.dense.bi_encoders import MEASURES, Asked, Values, Way, found_by, kept, rows_of, searched, trained
+from experiments.dense.bi_encoders import (
+    MEASURES,
+    QuerySet,
+    Recipe,
+    Values,
+    cached_values,
+    found_by,
+    rows_of,
+    searched,
+    trained,
+)
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path, text_path
@@ -67,15 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--triples is {arguments.triples}; expected at least a batch of {BATCH}.")
     collection, queries, qrels, triples = (published(arguments.msmarco, name) for name in FILES)
     judged = read_qrels(qrels)
-    topics = {one.id: one.body for one in read_topics(queries) if one.id in judged}
-    test = Asked(topics, {name: judged[name] for name in topics}, [collection])
+    topics = {topic.id: topic.body for topic in read_topics(queries) if topic.id in judged}
+    test = QuerySet(topics, {name: judged[name] for name in topics}, [collection])
     dev = {"questions": str(queries), "qrels": str(qrels), "corpus": [str(collection)], "sample": 1000}
     systems = {"BM25": bm25_values(arguments.output, test)}
     for checkpoint in arguments.checkpoints:
         for pooling in arguments.poolings:
             name = Path(checkpoint).name
-            way = Way(checkpoint, ("triplet",), [{"triples": str(triples)}], dev, settings(arguments), pooling)
-            systems[f"{name}, {pooling}"] = values_of(arguments, test, way, arguments.output / f"{name}-{pooling}")
+            recipe = Recipe(checkpoint, ("triplet",), [{"triples": str(triples)}], dev, settings(arguments), pooling)
+            systems[f"{name}, {pooling}"] = values_of(arguments, test, recipe, arguments.output / f"{name}-{pooling}")
     heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
     print(tabulate(rows_of(systems, "RR@10", list(SHOWN)), heads, tablefmt="github", disable_numparse=True))
     return 0
@@ -83,10 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def published(folder: Path, name: str) -> Path:
     """A file of the collection, gzipped or not. Raises InputError where there is none."""
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not found:
+    paths = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
+    if not paths:
         raise InputError(f"{folder / name}: there is no such file; expected MS MARCO's {', '.join(FILES)}.")
-    return found[0].resolve()
+    return paths[0].resolve()
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, float]:
@@ -96,20 +106,20 @@ def settings(arguments: argparse.Namespace) -> dict[str, float]:
     return numbers | {"max_length": arguments.length, "max_steps": steps, "evaluate_every": steps, "save_every": 5000}
 
 
-def values_of(arguments: argparse.Namespace, test: Asked, way: Way, folder: Path) -> Values:
+def values_of(arguments: argparse.Namespace, test: QuerySet, recipe: Recipe, folder: Path) -> Values:
     """What one bi-encoder finds."""
 
     def make() -> Values:
-        best = trained(way, arguments.msmarco, folder, device=arguments.device)
+        best = trained(recipe, arguments.msmarco, folder, device=arguments.device)
         index = folder / "index"
-        return searched(test, best, way.pooling, index, length=arguments.length, device=arguments.device)
+        return searched(test, best, recipe.pooling, index, length=arguments.length, device=arguments.device)
 
-    start = [way.checkpoint, content_of(way.checkpoint)]
-    identity = [*start, way.pooling, dict(way.settings), corpus_fingerprint(test.corpus)]
-    return kept(folder / "values.json", identity, make)
+    start = [recipe.checkpoint, content_of(recipe.checkpoint)]
+    identity = [*start, recipe.pooling, dict(recipe.settings), corpus_fingerprint(test.corpus)]
+    return cached_values(folder / "values.json", identity, make)
 
 
-def bm25_values(output: Path, test: Asked) -> Values:
+def bm25_values(output: Path, test: QuerySet) -> Values:
     """What BM25 finds with Anserini's defaults."""
     source = corpus_fingerprint(test.corpus)
     if not index_matches(output / "bm25", source):

@@ -32,7 +32,7 @@ from mpir.retrieve.memory import MemoryIndex
 from mpir.text.background import pubmed
 from mpir.types import Float
 
-WAYS = ("the collection's", "the candidates'", "PubMed's")
+BACKGROUNDS = ("the collection's", "the candidates'", "PubMed's")
 
 
 def main() -> int:
@@ -54,16 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
     """A row for each set and depth."""
     start, rows = Start(arguments.start, arguments.vectors), []
     sets = [READERS[name](arguments.data / FOLDERS[name]) for name in READERS]
-    for test in (dev(arguments.data), *(one for one in sets if one.candidates is None)):
+    for test in (dev(arguments.data), *(test_set for test_set in sets if test_set.candidates is None)):
         texts = [document.text for document in test.documents]
         index = MemoryIndex(texts)
-        whole = np.stack([index.scores(query) for query in test.queries.values()])
-        first = whole if test.main == "AP" else start.cosines(list(test.queries.values()), texts)
+        all_scores = np.stack([index.scores(query) for query in test.queries.values()])
+        first = all_scores if test.main == "AP" else start.cosines(list(test.queries.values()), texts)
         for depth in arguments.depth:
-            values = figures(test, texts, whole, np.argsort(-first, axis=1, kind="stable")[:, :depth])
+            values = figures(test, texts, all_scores, np.argsort(-first, axis=1, kind="stable")[:, :depth])
             p = randomisation_test(values[1], values[2])
-            rows.append([test.name, depth, len(values[0]), *(one.mean() for one in values), f"{p:.4f}"])
-    print(tabulate(rows, ["", "candidates", "queries", *WAYS, "p"], floatfmt=".4f", tablefmt="github"))
+            rows.append([test.name, depth, len(values[0]), *(test_set.mean() for test_set in values), f"{p:.4f}"])
+    print(tabulate(rows, ["", "candidates", "queries", *BACKGROUNDS, "p"], floatfmt=".4f", tablefmt="github"))
     return 0
 
 
@@ -75,14 +75,18 @@ def dev(data: Path) -> TestSet:
     return TestSet("BioASQ dev", {q.id: q.body for q in questions}, pool, qrels, "AP")
 
 
-def figures(test: TestSet, texts: list[str], whole: Float, candidates: npt.NDArray[np.int64]) -> list[Float]:
+def figures(test: TestSet, texts: list[str], all_scores: Float, candidates: npt.NDArray[np.int64]) -> list[Float]:
     """The measure of every query (Q,) for each way to count words."""
-    runs: list[dict[str, dict[str, float]]] = [{} for _ in WAYS]
-    for (name, query), scores, part in zip(test.queries.items(), whole, candidates, strict=True):
-        some = [texts[i] for i in part]
-        found = (scores[part], MemoryIndex(some).scores(query), MemoryIndex(some, background=pubmed()).scores(query))
-        for run, one in zip(runs, found, strict=True):
-            run[name] = dict(zip((test.documents[i].id for i in part), one.tolist(), strict=True))
+    runs: list[dict[str, dict[str, float]]] = [{} for _ in BACKGROUNDS]
+    for (name, query), scores, rows in zip(test.queries.items(), all_scores, candidates, strict=True):
+        candidate_texts = [texts[i] for i in rows]
+        score_lists = (
+            scores[rows],
+            MemoryIndex(candidate_texts).scores(query),
+            MemoryIndex(candidate_texts, background=pubmed()).scores(query),
+        )
+        for run, values in zip(runs, score_lists, strict=True):
+            run[name] = dict(zip((test.documents[i].id for i in rows), values.tolist(), strict=True))
     return [np.array(list(evaluate_queries(test.qrels, run, [test.main])[test.main].values())) for run in runs]
 
 

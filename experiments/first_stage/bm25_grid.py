@@ -57,14 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
     questions = dev_questions(arguments.data / "bioasq")
     ids = {document.id for document in read_corpus(files)}
     qrels = {question.id: {id: 1 for id in question.documents or () if id in ids} for question in questions}
-    asked = [question for question in questions if qrels[question.id]]
-    qrels = {question.id: qrels[question.id] for question in asked}
+    with_relevant = [question for question in questions if qrels[question.id]]
+    qrels = {question.id: qrels[question.id] for question in with_relevant}
     judged = sum(map(len, qrels.values()))
     report = [
-        f"{len(ids):,} documents ({', '.join(file.name for file in files)}); {len(asked)} of {len(questions)} dev "
-        f"questions, with {judged:,} golden documents among them.",
-        *grid_tables(lucene_grid(folder, asked, qrels, arguments.threads)),
-        f"In memory, k1 {DEFAULT_K1}, b {DEFAULT_B}: {sentence(memory_means(files, asked, qrels))}.",
+        f"{len(ids):,} documents ({', '.join(file.name for file in files)}); {len(with_relevant)} of {len(questions)} "
+        f"dev questions, with {judged:,} golden documents among them.",
+        *grid_tables(lucene_grid(folder, with_relevant, qrels, arguments.threads)),
+        f"In memory, k1 {DEFAULT_K1}, b {DEFAULT_B}: {sentence(memory_means(files, with_relevant, qrels))}.",
     ]
     print(*report, sep="\n\n")
     with atomic_write(arguments.output) as stream:
@@ -84,10 +84,10 @@ def lucene_grid(folder: Path, questions: Sequence[Question], qrels: Qrels, threa
     grid = {}
     for k1, b in tqdm(list(product(K1, B)), desc="Grid"):
         with LuceneIndex(folder, k1=k1, b=b) as index:
-            found = index.search_batch([question.body for question in questions], 100, threads=threads)
+            hits = index.search_batch([question.body for question in questions], 100, threads=threads)
         run = {
             question.id: {document.id: document.score or 0.0 for document in documents}
-            for question, documents in zip(questions, found, strict=True)
+            for question, documents in zip(questions, hits, strict=True)
         }
         grid[k1, b] = dict(ir_measures.calc_aggregate(MEASURES, qrels, run))
     return grid
@@ -108,7 +108,7 @@ def memory_means(files: Sequence[Path], questions: Sequence[Question], qrels: Qr
     for question in tqdm(questions, desc="In memory"):
         scores = index.scores(question.body)
         best = np.argsort(-scores, kind="stable")[:100]
-        run[question.id] = {documents[place].id: float(scores[place]) for place in best if scores[place] > 0}
+        run[question.id] = {documents[row].id: float(scores[row]) for row in best if scores[row] > 0}
     return dict(ir_measures.calc_aggregate(MEASURES, qrels, run))
 
 

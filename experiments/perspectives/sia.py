@@ -66,27 +66,33 @@ def run(arguments: argparse.Namespace) -> int:
     perspectives = open_bundle(arguments.bundle).perspectives()
     if "sia" not in [perspective.name for perspective in perspectives]:
         raise InputError(f"bundle {arguments.bundle!r} has no perspective named 'sia'; choose one that has.")
-    found = {name: measured(rows, perspectives) for name, rows in sources.items()}
+    correlations_of = {name: measured(rows, perspectives) for name, rows in sources.items()}
     for name, rows in sources.items():
-        show(f"{name}: {len(rows)} rows of {len({row.group for row in rows})} questions", found[name])
+        show(f"{name}: {len(rows)} rows of {len({row.group for row in rows})} questions", correlations_of[name])
     if len(sources) > 1:
-        names = next(iter(found.values()))
-        found["mean"] = {name: np.mean([part[name] for part in found.values()], axis=0) for name in names}
-        show("mean of the sources", found["mean"])
+        names = next(iter(correlations_of.values()))
+        correlations_of["mean"] = {
+            name: np.mean([source_figures[name] for source_figures in correlations_of.values()], axis=0)
+            for name in names
+        }
+        show("mean of the sources", correlations_of["mean"])
     if arguments.json:
-        figures = {source: {name: float(v[0]) for name, v in part.items()} for source, part in found.items()}
+        figures = {
+            source: {name: float(v[0]) for name, v in source_figures.items()}
+            for source, source_figures in correlations_of.items()
+        }
         write_json(arguments.json, figures)
     return 0
 
 
 def read_sources(arguments: argparse.Namespace) -> dict[str, list[Example]]:
     """The rows of each file and each annotated set, by name. Raises InputError where neither is asked for."""
-    found = {str(path): read_rows(path, 4.0) for path in arguments.rows}
+    rows_of = {str(path): read_rows(path, 4.0) for path in arguments.rows}
     if arguments.annotated:
-        found |= read_annotated(arguments.annotated, arguments.split)
-    if not found:
+        rows_of |= read_annotated(arguments.annotated, arguments.split)
+    if not rows_of:
         raise InputError("there is nothing to measure on; give --rows FILE …, --annotated DIR, or both.")
-    return found
+    return rows_of
 
 
 def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, F64]:
@@ -94,12 +100,15 @@ def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[s
     scores = score_pairs(perspectives, [(r.question, r.sentence) for r in rows], progress=sys.stderr.isatty()).values
     labels = np.array([row.label for row in rows])
     samples = resample([row.group for row in rows], np.random.default_rng(0))
-    return {one.name: correlations(scores[:, column], labels, samples) for column, one in enumerate(perspectives)}
+    return {
+        perspective.name: correlations(scores[:, column], labels, samples)
+        for column, perspective in enumerate(perspectives)
+    }
 
 
-def show(title: str, found: dict[str, F64]) -> None:
+def show(title: str, figures: dict[str, F64]) -> None:
     """Print a table with a line for each perspective."""
-    lines = [line(name, found) for name in found]
+    lines = [line(name, figures) for name in figures]
     print(f"{title}\n\n{tabulate(lines, HEADERS, floatfmt='.4f')}\n")
 
 
@@ -117,13 +126,13 @@ def correlations(scores: F64, labels: F64, samples: list[npt.NDArray[np.int64]])
     return np.array([np.corrcoef(rankdata(scores[rows]), rankdata(labels[rows]))[0, 1] for rows in samples])
 
 
-def line(name: str, found: dict[str, F64]) -> list[object]:
+def line(name: str, figures: dict[str, F64]) -> list[object]:
     """A row of the table: the correlation, its interval, and by how much SIA's is higher, with the interval of that."""
-    low, high = np.quantile(found[name][1:], [0.025, 0.975])
-    lead = found["sia"] - found[name]
-    least, most = np.quantile(lead[1:], [0.025, 0.975])
-    text = "" if name == "sia" else f"{lead[0]:+.4f} ({least:+.4f} to {most:+.4f})"
-    return [name, float(found[name][0]), f"{low:.4f} to {high:.4f}", text]
+    low, high = np.quantile(figures[name][1:], [0.025, 0.975])
+    lead = figures["sia"] - figures[name]
+    lead_low, lead_high = np.quantile(lead[1:], [0.025, 0.975])
+    text = "" if name == "sia" else f"{lead[0]:+.4f} ({lead_low:+.4f} to {lead_high:+.4f})"
+    return [name, float(figures[name][0]), f"{low:.4f} to {high:.4f}", text]
 
 
 if __name__ == "__main__":

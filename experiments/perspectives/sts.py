@@ -67,7 +67,7 @@ def read_biosses(folder: Path) -> tuple[Pairs, npt.NDArray[np.float64]]:
 def correlation(scores: npt.NDArray[np.float64], people: npt.NDArray[np.float64]) -> tuple[float, str]:
     """Pearson's r and its bootstrap interval, pairs resampled."""
     value = float(pearsonr(scores, people)[0])
-    found = bootstrap(
+    interval = bootstrap(
         (scores, people),
         lambda a, b, axis=-1: pearsonr(a, b, axis=axis)[0],
         paired=True,
@@ -76,7 +76,7 @@ def correlation(scores: npt.NDArray[np.float64], people: npt.NDArray[np.float64]
         n_resamples=2000,
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return value, f"{found.low:.4f} to {found.high:.4f}"
+    return value, f"{interval.low:.4f} to {interval.high:.4f}"
 
 
 if __name__ == "__main__":

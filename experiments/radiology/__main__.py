@@ -25,7 +25,7 @@ from mpir.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.train.sampling import Sampling
 
-PARTS = ("sample", "negation", "reports", "folds")
+SUBJECTS = ("sample", "negation", "reports", "folds")
 PLAIN = Sampling("random", 32)
 MEGA_BATCHES = (32, 64, 128, 256, 512)
 LEXICON = sample.SAMPLE / "chest-xray.tsv"
@@ -36,7 +36,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("part", choices=SUBJECTS)
     parser.add_argument("--data", type=file_path, help="folder with negex/ and openi/")
     parser.add_argument("--lexicon", type=file_path, default=LEXICON, help="findings and their phrases (the sample's)")
     parser.add_argument("--cache", type=file_path, help="folder where scores are kept between runs")

@@ -36,12 +36,12 @@ from mpir.types import F64
 Rows = Iterator[tuple[str, F64]]
 Record = Mapping[str, Mapping[str, float]]
 """Measure → query → figure."""
-KINDS: Mapping[str, Callable[[str], bool]] = {
+QUERY_TYPES: Mapping[str, Callable[[str], bool]] = {
     "findings": lambda query: not query.startswith("no "),
     "denials": lambda query: query.startswith("no "),
     "all": lambda query: True,
 }
-LEAST = 5
+FEWEST = 5
 MEASURES = ("AP", "Rprec")
 
 
@@ -71,9 +71,9 @@ class Plan:
 def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
     """Train and rank for every seed, fold and sampling, and print the means over seeds."""
     start, entries = Start(plan.checkpoint), read_entries(data / "openi/indiana_reports.csv", lexicon)
-    entries = [one for one in entries if plan.longest is None or len(one.sentence.split()) <= plan.longest]
+    entries = [entry for entry in entries if plan.longest is None or len(entry.sentence.split()) <= plan.longest]
     texts = texts_of(entries, plan.sentences)
-    said = fingerprint([[one.question, one.sentence] for one in entries])
+    said = fingerprint([[entry.question, entry.sentence] for entry in entries])
     made_by = {"settings": dict(plan.settings), "texts": texts, "entries": [plan.entries, said]}
     journal = Journal(folder / "folds.jsonl", {**made_by, "start": start.encoder.identity})
     measured: dict[str, Record] = {}
@@ -86,12 +86,12 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
             _free(start, target), _sampled(mine, plan.samplings, folder / fold, settings, target)
         ):
             if (key := f"{fold}: {name}") not in journal.records:
-                found = {query: {str(i): float(one) for i, one in enumerate(row)} for query, row in ranked()}
-                journal.add(key, evaluate_queries(judged, found, MEASURES))
+                rankings = {query: {str(i): float(score) for i, score in enumerate(row)} for query, row in ranked()}
+                journal.add(key, evaluate_queries(judged, rankings, MEASURES))
                 print(key, f"{np.mean(list(journal.records[key]['AP'].values())):.4f}", flush=True)
             measured[key] = journal.records[key]
     print(f"{len(entries)} entries, {plan.entries or 'all'} of a fold trained on, {len(texts)} sentences ranked")
-    show(measured, [str(one) for one in plan.samplings[:2]])
+    show(measured, [str(sampling) for sampling in plan.samplings[:2]])
     return 0
 
 
@@ -114,12 +114,12 @@ def _fold(entry: Example) -> str:
 
 def _judged(entries: Sequence[Example], texts: Sequence[str]) -> dict[str, dict[str, int]]:
     """The texts, by number, that each query of a fold is answered by; queries of five answers or more."""
-    number = {text: str(place) for place, text in enumerate(texts)}
-    found: dict[str, dict[str, int]] = {}
+    number = {text: str(row) for row, text in enumerate(texts)}
+    judgements: dict[str, dict[str, int]] = {}
     for entry in entries:
         if entry.sentence in number:
-            found.setdefault(entry.question, {})[number[entry.sentence]] = 1
-    return {query: answers for query, answers in found.items() if len(answers) >= LEAST}
+            judgements.setdefault(entry.question, {})[number[entry.sentence]] = 1
+    return {query: answers for query, answers in judgements.items() if len(answers) >= FEWEST}
 
 
 def _free(start: Start, target: Target) -> Iterator[tuple[str, Callable[[], Rows]]]:
@@ -134,16 +134,16 @@ def _sampled(
 ) -> Iterator[tuple[str, Callable[[], Rows]]]:
     """The same for what is trained."""
     for sampling in samplings:
-        place = folder / f"{sampling.negatives}-{sampling.among}-{settings.seed}"
-        yield f"{sampling}, seed {settings.seed}", partial(_trained, entries, sampling, place, settings, target)
+        output = folder / f"{sampling.negatives}-{sampling.among}-{settings.seed}"
+        yield f"{sampling}, seed {settings.seed}", partial(_trained, entries, sampling, output, settings, target)
 
 
 def _trained(
     entries: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings, target: Target
 ) -> Rows:
-    found = list(_cosines(Encoder(train(entries, sampling, folder, settings)), target))
+    rankings = list(_cosines(Encoder(train(entries, sampling, folder, settings)), target))
     shutil.rmtree(folder)  # its figures are all that is wanted of dozens of models
-    yield from found
+    yield from rankings
 
 
 def _cosines(encoder: Encoder, target: Target) -> Rows:
@@ -168,11 +168,11 @@ class Measured:
 
     def row(self) -> tuple[str, ...]:
         """AP by kind of query, its interval over queries, the lowest and highest of the seeds, and R-precision."""
-        kinds = [np.array([kind(query) for query in self.queries]) for kind in KINDS.values()]
+        masks = [np.array([is_type(query) for query in self.queries]) for is_type in QUERY_TYPES.values()]
         low, high = bootstrap_interval(self.precision)
         seeds = self.figures["AP"].mean(axis=1)
         spread = f"{seeds.min():.3f}-{seeds.max():.3f}" if len(seeds) > 1 else ""
-        means = (f"{self.precision[kind].mean():.3f}" for kind in kinds)
+        means = (f"{self.precision[is_type].mean():.3f}" for is_type in masks)
         return *means, f"{low:.3f}-{high:.3f}", spread, f"{self.figures['Rprec'].mean():.3f}"
 
 
@@ -183,26 +183,32 @@ def show(records: Mapping[str, Record], against: Sequence[str]) -> None:
         fold, name = key.split(": ", 1)
         system, _, seed = name.partition(", seed ")
         seeds.setdefault(system, {}).setdefault(seed, {})[fold] = record
-    found = {system: _measured(list(by_seed.values())) for system, by_seed in seeds.items()}
-    p_values = [_tested(found, base) for base in against]
-    rows = [(system, *one.row(), *(p.get(system, "") for p in p_values)) for system, one in found.items()]
-    print(f"{len(next(iter(found.values())).queries)} queries; p after Holm")
-    heads = ("AP", *KINDS, "all, 95 %", "seeds", "R-precision", *(f"p against {base}" for base in against))
+    measured = {system: _measured(list(by_seed.values())) for system, by_seed in seeds.items()}
+    p_values = [_tested(measured, base) for base in against]
+    rows = [(system, *figures.row(), *(p.get(system, "") for p in p_values)) for system, figures in measured.items()]
+    print(f"{len(next(iter(measured.values())).queries)} queries; p after Holm")
+    heads = ("AP", *QUERY_TYPES, "all, 95 %", "seeds", "R-precision", *(f"p against {base}" for base in against))
     print(tabulate(rows, heads, **TABLE))
 
 
 def _measured(seeds: Sequence[Mapping[str, Record]]) -> Measured:
     """A system's figures from the records of its seeds, each by fold."""
     both = [
-        {name: {q: v for one in by_fold.values() for q, v in one[name].items()} for name in MEASURES}
+        {
+            name: {q: v for seed_measured in by_fold.values() for q, v in seed_measured[name].items()}
+            for name in MEASURES
+        }
         for by_fold in seeds
     ]
     queries = list(both[0]["AP"])
-    return Measured({name: np.array([[one[name][q] for q in queries] for one in both]) for name in MEASURES}, queries)
+    return Measured(
+        {name: np.array([[seed_measured[name][q] for q in queries] for seed_measured in both]) for name in MEASURES},
+        queries,
+    )
 
 
-def _tested(found: Mapping[str, Measured], base: str) -> dict[str, str]:
+def _tested(measured: Mapping[str, Measured], base: str) -> dict[str, str]:
     """p of AP of every other system against one, after Holm."""
-    others = [name for name in found if name != base]
-    p_values = holm([randomisation_test(found[name].precision, found[base].precision) for name in others])
-    return {name: f"{p:.4f}" for name, p in zip(others, p_values, strict=True)}
+    compared = [name for name in measured if name != base]
+    p_values = holm([randomisation_test(measured[name].precision, measured[base].precision) for name in compared])
+    return {name: f"{p:.4f}" for name, p in zip(compared, p_values, strict=True)}

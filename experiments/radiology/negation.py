@@ -17,7 +17,7 @@ from mpir.extras import needs
 from mpir.types import Bool
 
 RESAMPLES = 2000
-OWN = "mpir, negation.txt"
+MPIR = "mpir, negation.txt"
 HEADS = ("", "precision", "recall", "F", "95 %", "accuracy", "95 %", "F, half", "p")
 NAMED = {"PREN": "preceding", "PREP": "preceding", "POST": "following", "POSP": "following", "PSEU": "pseudo"}
 
@@ -28,17 +28,17 @@ def run(folder: Path) -> int:
     gold = np.array([row.negated for row in rows])
     test = np.array([row.half == "test" for row in rows])
     _, sentence_of = np.unique([row.sentence.casefold() for row in rows], return_inverse=True)
-    found = dict(systems(rows, triggers))
+    predictions = dict(systems(rows, triggers))
     p_values = {
-        name: randomisation_test(errors(found[OWN], gold, sentence_of), errors(said, gold, sentence_of))
-        for name, said in found.items()
-        if name != OWN
+        name: randomisation_test(errors(predictions[MPIR], gold, sentence_of), errors(said, gold, sentence_of))
+        for name, said in predictions.items()
+        if name != MPIR
     }
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     print(f"{len(rows)} mentions in {sentence_of.max() + 1} sentences, {gold.sum()} of them negated")
     table = [
         (name, *figures(said, gold, sentence_of), f"{f_score(said[test], gold[test]):.4f}", _shown(adjusted.get(name)))
-        for name, said in found.items()
+        for name, said in predictions.items()
     ]
     print(tabulate(table, HEADS, tablefmt="github", disable_numparse=True))
     return 0
@@ -50,9 +50,9 @@ def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Bool]
     yield "negspacy, its triggers", negspacy(rows, None)
     yield "negspacy, published triggers", negspacy(rows, NegEx.load(triggers))
     published, default = NegEx.load(triggers), NegEx.load()
-    rules = {"mpir, published triggers": published, OWN: NegEx.load("negation"), "mpir, default": default}
-    for name, one in rules.items():
-        yield name, np.array([row.is_negated(one) for row in rows])
+    rules = {"mpir, published triggers": published, MPIR: NegEx.load("negation"), "mpir, default": default}
+    for name, rule_set in rules.items():
+        yield name, np.array([row.is_negated(rule_set) for row in rows])
     yield "mpir, default, possible as affirmed", np.array([row.is_negated(default, possible=False) for row in rows])
 
 
@@ -81,9 +81,9 @@ def _as_termset(rules: NegEx) -> dict[str, list[str]]:
     terms: dict[str, list[str]] = {f"{name}_negations": [] for name in ("pseudo", "preceding", "following")} | {
         "termination": []
     }
-    for phrase, kinds in rules.triggers.items():
-        for kind in kinds:
-            terms[f"{NAMED[kind]}_negations" if kind in NAMED else "termination"].append(phrase)
+    for phrase, trigger_types in rules.triggers.items():
+        for trigger_type in trigger_types:
+            terms[f"{NAMED[trigger_type]}_negations" if trigger_type in NAMED else "termination"].append(phrase)
     return terms
 
 
@@ -113,12 +113,12 @@ def figures(said: Bool, gold: Bool, sentence_of: npt.NDArray[np.int64]) -> tuple
 
 
 def _resampled(said: Bool, gold: Bool, sentence_of: npt.NDArray[np.int64]) -> Iterator[tuple[float, float]]:
-    parts = np.stack([np.bincount(sentence_of, part) for part in (said & gold, said, gold, said == gold)])
+    counts = np.stack([np.bincount(sentence_of, column) for column in (said & gold, said, gold, said == gold)])
     sizes = np.bincount(sentence_of)
     generator = np.random.default_rng(0)
     for _ in range(RESAMPLES):
         drawn = generator.integers(0, len(sizes), len(sizes))
-        both, positive, true, same = parts[:, drawn].sum(axis=1)
+        both, positive, true, same = counts[:, drawn].sum(axis=1)
         yield 2 * both / max(1.0, positive + true), same / sizes[drawn].sum()
 
 

@@ -24,7 +24,7 @@ from mpir.text import Document
 from mpir.text.normalise import normalise
 
 LABELS = Path(__file__).with_name("labels.json")
-LEAST = 10
+FEWEST = 10
 HALVES = ("dev", "test")
 TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
 """How tables are printed."""
@@ -94,12 +94,12 @@ def _half(half: str, reports: Sequence[tuple[Document, set[str]]]) -> Half:
     counts = Counter(label for _, labels in reports for label in labels)
     texts: dict[str, str] = {label: str(text) for label, text in read_json(LABELS).items()}
     queries = {
-        label: text for label, text in texts.items() if counts[label] >= LEAST and half_of(normalise(label)) == half
+        label: text for label, text in texts.items() if counts[label] >= FEWEST and half_of(normalise(label)) == half
     }
     mine = [(document, labels) for document, labels in reports if half_of(normalise(document.abstract)) == half]
     judged = {label: {document.id: 1 for document, labels in mine if label in labels} for label in queries}
-    found = {label: text for label, text in queries.items() if judged[label]}
-    return Half(tuple(document for document, _ in mine), found, {label: judged[label] for label in found})
+    queries_kept = {label: text for label, text in queries.items() if judged[label]}
+    return Half(tuple(document for document, _ in mine), queries_kept, {label: judged[label] for label in queries_kept})
 
 
 def read_judged(path: Path) -> list[Judged]:

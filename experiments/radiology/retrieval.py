@@ -47,16 +47,18 @@ def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None, *, 
     )
     vectors = None if cache is None else cache / "vectors"
     encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})
-    found = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}
-    dev = found["dev"]
+    scored_halves = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}
+    dev = scored_halves["dev"]
     chosen = _choose_rules(dev, phrases)
     summed = sums(chosen, reranker and reranker.weights, dev.scores)
-    weights = {name: _choose_weight(dev, name, one) for name, one in summed.items()}
-    for name, one in found.items():
-        column = polarity(one.half, chosen)
-        minus = np.where(column < 0, -1.0, one.scores[BM25])
-        one.scores.update({LEXICON: column, MINUS: minus, **{n: summed[n](one, weights[n]) for n in summed}})
-        print_figures(name, one)
+    weights = {name: _choose_weight(dev, name, scored_half) for name, scored_half in summed.items()}
+    for name, scored_half in scored_halves.items():
+        column = polarity(scored_half.half, chosen)
+        minus = np.where(column < 0, -1.0, scored_half.scores[BM25])
+        scored_half.scores.update(
+            {LEXICON: column, MINUS: minus, **{n: summed[n](scored_half, weights[n]) for n in summed}}
+        )
+        print_figures(name, scored_half)
     return 0
 
 
@@ -90,13 +92,13 @@ def _choose_weight(dev: Scored, name: str, summed: Summed) -> float:
     return WEIGHTS[int(np.argmax(values))]
 
 
-def print_figures(name: str, one: Scored) -> None:
+def print_figures(name: str, scored_half: Scored) -> None:
     """Every measure of every system, AP with its interval, and p of AP against the last system after Holm."""
-    last = next(reversed(one.scores))
-    measured = {system: one.measured(values) for system, values in one.scores.items()}
-    others = [system for system in measured if system != last]
-    tests = [randomisation_test(measured[last]["AP"], measured[system]["AP"]) for system in others]
-    p_values = dict(zip(others, holm(tests), strict=True))
+    last = next(reversed(scored_half.scores))
+    measured = {system: scored_half.measured(values) for system, values in scored_half.scores.items()}
+    compared = [system for system in measured if system != last]
+    tests = [randomisation_test(measured[last]["AP"], measured[system]["AP"]) for system in compared]
+    p_values = dict(zip(compared, holm(tests), strict=True))
     rows = [
         (
             system,
@@ -106,6 +108,6 @@ def print_figures(name: str, one: Scored) -> None:
         )
         for system, values in measured.items()
     ]
-    half = one.half
+    half = scored_half.half
     print(f"{name}: {len(half.queries)} queries, {len(half.reports)} reports; p against {last!r}, after Holm")
     print(tabulate(rows, ("", *MEASURES, "AP, 95 %", "p"), **TABLE), end="\n\n")

@@ -28,17 +28,19 @@ def run(lexicon: Path, cache: Path | None) -> int:
     """Rank the reports for every query in five ways, and print the mean AP of findings and of their denials."""
     reports = tuple(read_jsonl(SAMPLE / "reports.jsonl"))
     queries = {str(record["id"]): str(record["query"]) for _, record in read_json_lines(SAMPLE / "queries.jsonl")}
-    one = Scored(Half(reports, queries, read_qrels(SAMPLE / "qrels.txt")), {})
+    scored_half = Scored(Half(reports, queries, read_qrels(SAMPLE / "qrels.txt")), {})
     texts = [report.text for report in reports]
     polarity = NegationPerspective(Lexicon.load(lexicon), negation=NegEx.load(*TRIGGERS))
     reranker = Reranker(cache=cache, splitting="report")
     column = np.stack([polarity.score(query, texts) for query in queries.values()])
     scored = reranker.score(list(queries.values()), [reports] * len(queries))
-    blended = np.stack([blend(found.columns, reranker.weights).documents for found in scored])
-    usual, kept = MemoryIndex(texts), MemoryIndex(texts, stop_words="not-no")
+    blended = np.stack([blend(candidates.columns, reranker.weights).documents for candidates in scored])
+    usual, keeps_negation = MemoryIndex(texts), MemoryIndex(texts, stop_words="not-no")
     systems: dict[str, F64] = {
         "BM25": np.stack([usual.scores(query) for query in queries.values()]).astype(np.float64),
-        'BM25 that keeps "no"': np.stack([kept.scores(query) for query in queries.values()]).astype(np.float64),
+        'BM25 that keeps "no"': np.stack([keeps_negation.scores(query) for query in queries.values()]).astype(
+            np.float64
+        ),
         "lexicon alone": column,
         "default bundle": blended,
         "default bundle + negation": blended + WEIGHT * column,
@@ -46,7 +48,7 @@ def run(lexicon: Path, cache: Path | None) -> int:
     denied = np.array([query.startswith("no ") for query in queries.values()])
     rows = []
     for name, values in systems.items():
-        precision = one.measured(values)["AP"]
+        precision = scored_half.measured(values)["AP"]
         rows.append((name, f"{precision[~denied].mean():.4f}", f"{precision[denied].mean():.4f}"))
     print("Sixty reports written for mpir; not for clinical use. Mean average precision:", end="\n\n")
     print(tabulate(rows, ("", "findings", "their denials"), **TABLE))

@@ -61,8 +61,8 @@ class Scored:
             label: dict(zip(ids, row.tolist(), strict=True))
             for label, row in zip(self.half.queries, values, strict=True)
         }
-        found = evaluate_queries(self.half.judged, run, MEASURES)
-        return {name: np.array(list(by_query.values())) for name, by_query in found.items()}
+        measured = evaluate_queries(self.half.judged, run, MEASURES)
+        return {name: np.array(list(by_query.values())) for name, by_query in measured.items()}
 
     def mean_ap(self, values: F64) -> float:
         """The mean of AP."""
@@ -78,21 +78,23 @@ def scored(half: Half, reranker: Reranker | None, encoders: Mapping[str, Start])
     queries, texts = list(half.queries.values()), [report.text for report in half.reports]
     index = MemoryIndex(texts)
     lexical = np.stack([index.scores(query) for query in queries]).astype(np.float64)
-    found = {BM25: lexical} | {name: nearest(half, encoder) for name, encoder in encoders.items()}
-    both = zip(lexical, found[START], strict=True)
-    found[FREE] = np.stack([scaled_sum(np.column_stack(one), (1, 1)) for one in both])
+    scores = {BM25: lexical} | {name: nearest(half, encoder) for name, encoder in encoders.items()}
+    both = zip(lexical, scores[START], strict=True)
+    scores[FREE] = np.stack([scaled_sum(np.column_stack(pair), (1, 1)) for pair in both])
     if reranker is None:
-        return found, []
+        return scores, []
     candidates = list(reranker.stream_scored(queries, (half.reports for _ in queries)))
-    found[BLEND] = np.stack([blend(one.columns, reranker.weights).documents for one in candidates])
-    return found, candidates
+    scores[BLEND] = np.stack([blend(pair.columns, reranker.weights).documents for pair in candidates])
+    return scores, candidates
 
 
 def nearest(half: Half, encoder: Start) -> F64:
     """The cosine (Q, D) of every query with the nearest sentence of every report."""
-    found = [sentences(report, splitting="report") for report in half.reports]
-    cosines = encoder.cosines(list(half.queries.values()), [one.text for several in found for one in several])
-    first = np.cumsum([0, *map(len, found[:-1])])
+    report_sentences = [sentences(report, splitting="report") for report in half.reports]
+    cosines = encoder.cosines(
+        list(half.queries.values()), [item.text for several in report_sentences for item in several]
+    )
+    first = np.cumsum([0, *map(len, report_sentences[:-1])])
     return np.maximum.reduceat(cosines, first, axis=1)
 
 
@@ -112,19 +114,21 @@ def sums(perspective: NegationPerspective, weights: Weights | None, systems: Col
     return added | {name: partial(_blended, how, perspective, weights) for name, how in BLENDED.items()}
 
 
-def _added(base: str, perspective: NegationPerspective, one: Scored, weight: float) -> F64:
-    return one.scores[base] + weight * polarity(one.half, perspective)
+def _added(base: str, perspective: NegationPerspective, scored_half: Scored, weight: float) -> F64:
+    return scored_half.scores[base] + weight * polarity(scored_half.half, perspective)
 
 
 def _blended(
-    how: tuple[Level, bool], perspective: NegationPerspective, weights: Weights, one: Scored, weight: float
+    how: tuple[Level, bool], perspective: NegationPerspective, weights: Weights, scored_half: Scored, weight: float
 ) -> F64:
     side = "alpha" if how[0] == "sentence" else "beta"
     weights = replace(weights, **{side: {**getattr(weights, side), perspective.name: weight}})
-    return np.stack([blend(_with(perspective, *how, part), weights).documents for part in one.candidates])
+    return np.stack(
+        [blend(_with(perspective, *how, candidates), weights).documents for candidates in scored_half.candidates]
+    )
 
 
-def _with(perspective: NegationPerspective, level: Level, signed: bool, part: Candidates) -> Columns:
-    texts = [text.text for text in (part.sentences if level == "sentence" else part.documents)]
+def _with(perspective: NegationPerspective, level: Level, signed: bool, candidates: Candidates) -> Columns:
+    texts = [text.text for text in (candidates.sentences if level == "sentence" else candidates.documents)]
     column = replace(perspective.column, level=level, signed=signed)
-    return part.columns.with_columns({column: perspective.score(part.query, texts)})
+    return candidates.columns.with_columns({column: perspective.score(candidates.query, texts)})

@@ -21,7 +21,7 @@ from mpir.train.mixture import Task
 from mpir.train.sampling import Sampling
 from mpir.train.settings import TrainingSettings
 
-LEAST = 5
+FEWEST = 5
 
 
 def trained(
@@ -36,7 +36,7 @@ def trained(
 ) -> Path:
     """Train on the entries of some halves of OpenI's reports; the folder of the checkpoint."""
     examples = read_entries(data / "openi/indiana_reports.csv", lexicon, names)
-    print(f"{len({one.question for one in examples})} queries, {len(examples)} entries", flush=True)
+    print(f"{len({item.question for item in examples})} queries, {len(examples)} entries", flush=True)
     return train(
         examples, sampling, folder, TrainingSettings(checkpoint=Start(checkpoint).encoder.checkpoint, **settings)
     )
@@ -50,16 +50,18 @@ def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> li
     """
     halves = read_openi(path)
     reports = [report for name in names for report in halves[name].reports]
-    texts = list(dict.fromkeys(one.text.lower() for report in reports for one in sentences(report, splitting="report")))
-    found: dict[str, dict[str, None]] = {}
+    texts = list(
+        dict.fromkeys(sentence.text.lower() for report in reports for sentence in sentences(report, splitting="report"))
+    )
+    text_of_query: dict[str, dict[str, None]] = {}
     mentions = annotate(texts, Lexicon.load(lexicon), negation=NegEx.load())
     for text, several in zip(texts, mentions, strict=True):
         for query in filter(None, map(_query, several)):
-            found.setdefault(query, {})[text] = None
-    kept = {query: found[query] for query in sorted(found) if len(found[query]) >= LEAST}
+            text_of_query.setdefault(query, {})[text] = None
+    queries = {query: text_of_query[query] for query in sorted(text_of_query) if len(text_of_query[query]) >= FEWEST}
     return [
         Example(group=query, question=query, sentence=text, label=1.0)
-        for query, answers in kept.items()
+        for query, answers in queries.items()
         for text in answers
     ]
 

@@ -40,7 +40,7 @@ SHOWN = ("document-map", "sentence-map", "snippet-f1")
 GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
 IN_DOCUMENTS = "agreement, in documents too"
 Figures = dict[str, F64]
-Part = tuple[slice, list[str], I64, F64]
+QuestionRows = tuple[slice, list[str], I64, F64]
 
 
 def main() -> int:
@@ -74,48 +74,53 @@ def run(arguments: argparse.Namespace) -> int:
     relevance = scored.columns.sentence(bundle.agreement)
     columns = {count: column(scored, questions, relevance, count) for count in COUNTS}
     unit = weights.alpha[AGREEMENT] * columns[HEARD].std()
-    found = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
+    figures_of = {"no agreement": figures(scored, replace(weights, alpha={**weights.alpha, AGREEMENT: 0.0}))}
     for count, values in columns.items():
         alpha = {**weights.alpha, AGREEMENT: unit / (values.std() or 1.0)}
         name = f"{count} documents heard" if count else "all heard"
-        found[name] = figures(with_column(scored, values, AGREEMENT), replace(weights, alpha=alpha))
+        figures_of[name] = figures(with_column(scored, values, AGREEMENT), replace(weights, alpha=alpha))
     alpha = {IN_DOCUMENTS if name == AGREEMENT else name: value for name, value in weights.alpha.items()}
     inside = with_column(scored, columns[HEARD], IN_DOCUMENTS)
-    found[IN_DOCUMENTS] = figures(inside, replace(weights, alpha=alpha))
-    print(tabulate(overall(found), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
+    figures_of[IN_DOCUMENTS] = figures(inside, replace(weights, alpha=alpha))
+    print(tabulate(overall(figures_of), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
     chosen = ("no agreement", f"{HEARD} documents heard", IN_DOCUMENTS)
     golden = np.array([len(question.documents or ()) for question in scored.questions])
-    rows = [row for name in chosen for row in by_golden(name, found[name], found["no agreement"], golden)]
+    rows = [row for name in chosen for row in by_golden(name, figures_of[name], figures_of["no agreement"], golden)]
     print(tabulate(rows, ["", "golden documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
     return 0
 
 
 def texts(scored: Dataset, corpus: list[str]) -> list[str]:
     """The text of every sentence. Raises InputError where the corpus lacks a document."""
-    wanted = set(scored.documents.tolist())
-    known = {document.id: document.sections for document in read_corpus(corpus) if document.id in wanted}
-    if missing := wanted - set(known):
+    document_ids = set(scored.documents.tolist())
+    known = {document.id: document.sections for document in read_corpus(corpus) if document.id in document_ids}
+    if missing := document_ids - set(known):
         raise InputError(f"--corpus: {len(missing)} candidates are not in it, such as {min(missing)}; give all of it.")
-    places = zip(scored.columns.document_of, scored.sections, scored.begin, scored.end, strict=True)
-    return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in places]
+    spans = zip(scored.columns.document_of, scored.sections, scored.begin, scored.end, strict=True)
+    return [known[scored.documents[of]][section][begin:end] for of, section, begin, end in spans]
 
 
-def by_question(scored: Dataset, sentences: list[str]) -> Iterator[Part]:
+def by_question(scored: Dataset, sentences: list[str]) -> Iterator[QuestionRows]:
     """For each question: its sentences' rows and texts, their documents counted from 0, and scores of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
     documents = columns.question_of.searchsorted(numbers)
     rows = columns.document_of.searchsorted(documents)
     for question in numbers[:-1]:
         first, last = documents[question : question + 2]
-        part = slice(*map(int, rows[question : question + 2]))
-        yield part, sentences[part], columns.document_of[part] - first, np.asarray(columns.first_stage[first:last])
+        rows_of = slice(*map(int, rows[question : question + 2]))
+        yield (
+            rows_of,
+            sentences[rows_of],
+            columns.document_of[rows_of] - first,
+            np.asarray(columns.first_stage[first:last]),
+        )
 
 
-def column(scored: Dataset, questions: list[Part], relevance: F64, heard: int | None) -> F64:
+def column(scored: Dataset, questions: list[QuestionRows], relevance: F64, heard: int | None) -> F64:
     """Agreement (N,) with so many documents."""
     values = np.zeros(len(scored.begin))
-    for part, said, document_of, bm25 in questions:
-        values[part] = agreement(said, document_of, bm25, np.asarray(relevance[part]), heard=heard)
+    for rows_of, said, document_of, bm25 in questions:
+        values[rows_of] = agreement(said, document_of, bm25, np.asarray(relevance[rows_of]), heard=heard)
     return values
 
 
@@ -138,27 +143,27 @@ def figures(scored: Dataset, weights: Weights) -> Figures:
     return {name: MEASURES[name](answers, 8) for name in SHOWN}
 
 
-def overall(found: dict[str, Figures]) -> list[list[str]]:
+def overall(figures_of: dict[str, Figures]) -> list[list[str]]:
     """A row for each variant, against the first."""
-    base = next(iter(found.values()))
-    return [[name, *cells(one, base)] for name, one in found.items()]
+    base = next(iter(figures_of.values()))
+    return [[name, *cells(figures_of_name, base)] for name, figures_of_name in figures_of.items()]
 
 
-def by_golden(name: str, one: Figures, base: Figures, golden: I64) -> Iterator[list[str]]:
+def by_golden(name: str, figures_of_name: Figures, base: Figures, golden: I64) -> Iterator[list[str]]:
     """A row for each range of golden documents among the candidates' corpus."""
     for low, high in GOLDEN:
         of = (golden >= low) & (golden <= high)
         span = f"{low}" if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
         if of.any():
-            yield [name, span, str(of.sum()), *cells(one, base, of)]
+            yield [name, span, str(of.sum()), *cells(figures_of_name, base, of)]
 
 
-def cells(one: Figures, base: Figures, of: slice | npt.NDArray[np.bool_] = slice(None)) -> Iterator[str]:
+def cells(figures_of_name: Figures, base: Figures, of: slice | npt.NDArray[np.bool_] = slice(None)) -> Iterator[str]:
     """The mean of each measure over some questions and, but for the base itself, p against the base."""
-    for measure, values in one.items():
+    for measure, values in figures_of_name.items():
         pairs = np.stack([values[of], base[measure][of]])
-        mine, other = pairs[:, ~np.isnan(pairs).any(axis=0)]
-        yield f"{mine.mean():.4f}" + ("" if one is base else f" (p {randomisation_test(mine, other):.4f})")
+        mine, theirs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+        yield f"{mine.mean():.4f}" + ("" if figures_of_name is base else f" (p {randomisation_test(mine, theirs):.4f})")
 
 
 if __name__ == "__main__":

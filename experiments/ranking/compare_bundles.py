@@ -60,25 +60,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_figures(path: Path) -> dict[str, Any]:
     """What a yardstick run wrote. Raises InputError where it has no values of questions, or not all settings."""
-    found = read_json(path)
+    figures = read_json(path)
     for name in ("values", *SETTINGS):
-        if not isinstance(found, dict) or name not in found:
+        if not isinstance(figures, dict) or name not in figures:
             raise InputError(f"{path}: has no {name}; write it anew with yardsticks.py --json.")
-    return found
+    return figures
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str) -> list[list[str]]:
     """A row for each yardstick on which both measured the system. Raises InputError where there is none."""
-    parts = [part for part in first if system in first[part] and system in second.get(part, {})]
-    if not parts:
+    shared_parts = [set_name for set_name in first if system in first[set_name] and system in second.get(set_name, {})]
+    if not shared_parts:
         raise InputError(f"--systems {system}: no yardstick has it in both files.")
-    pairs = [(np.array(first[part][system]), np.array(second[part][system])) for part in parts]
+    pairs = [(np.array(first[set_name][system]), np.array(second[set_name][system])) for set_name in shared_parts]
     tests = holm([randomisation_test(b, a) for a, b in pairs])
     rows: list[list[str]] = []
-    for part, (a, b), p in zip(parts, pairs, tests, strict=True):
+    for set_name, (a, b), p in zip(shared_parts, pairs, tests, strict=True):
         low, high = bootstrap_interval(b - a)
         means = f"{a.mean():.4f}", f"{b.mean():.4f}", f"{(b - a).mean():+.4f}"
-        rows.append([part, *means, f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
+        rows.append([set_name, *means, f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
     return rows
 
 

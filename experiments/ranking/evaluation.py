@@ -132,12 +132,12 @@ def run(arguments: argparse.Namespace) -> int:
         check_whole(job.reranker)  # before the others take their time
     figures: dict[str, Values] = {}
     for name in arguments.only:
-        for part, values in YARDSTICKS[name](job, arguments):
-            figures[part] = values
-            print(f"\n{part}: {len(next(iter(values.values())))} questions\n", flush=True)
+        for set_name, values in YARDSTICKS[name](job, arguments):
+            figures[set_name] = values
+            print(f"\n{set_name}: {len(next(iter(values.values())))} questions\n", flush=True)
             heads = ["", "mean", "95 % interval", "p against the best free one (Holm)", "p against BM25 (Holm)"]
             print(tabulate(table(values), heads, floatfmt=".4f", tablefmt="github"), flush=True)
-    if all(part in figures for part in MEAN):
+    if all(set_name in figures for set_name in MEAN):
         print("\nmean of " + ", ".join(MEAN) + "\n")
         print(tabulate(overall(figures), floatfmt=".4f", tablefmt="github"))
     if arguments.json:
@@ -149,15 +149,15 @@ def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
     """What was measured and how, for compare_bundles.py."""
     settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed")}
     settings |= {"cascade": job.reranker.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
-    means = {part: {name: float(x.mean()) for name, x in values.items()} for part, values in figures.items()}
-    values = {part: {name: x.tolist() for name, x in values.items()} for part, values in figures.items()}
+    means = {set_name: {name: float(x.mean()) for name, x in values.items()} for set_name, values in figures.items()}
+    values = {set_name: {name: x.tolist() for name, x in values.items()} for set_name, values in figures.items()}
     return settings | {"means": means, "values": values}
 
 
 def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick a."""
-    kept = scored_golden(job.reranker, job.data, job.split)
-    return [("a", sentence_figures(job, [one for one, _ in kept], [label for _, label in kept]))]
+    labelled = scored_golden(job.reranker, job.data, job.split)
+    return [("a", sentence_figures(job, [query for query, _ in labelled], [label for _, label in labelled]))]
 
 
 def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
@@ -165,47 +165,53 @@ def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Val
     return topics(job, "b")
 
 
-def apart(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+def other_topic_sets(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick f."""
     return topics(job, "f", distinct_only=True)
 
 
 def topics(job: Job, name: str, *, distinct_only: bool = False) -> list[tuple[str, Values]]:
     """The figures of both ways to find sentences of other questions."""
-    found = other_topics(job.data, job.split, job.start, limit=job.limit, seed=job.seed, distinct_only=distinct_only)
-    return [(test.name.replace("other topics,", name), sentence_set(job, test)) for test in found]
+    test_sets = other_topics(
+        job.data, job.split, job.start, limit=job.limit, seed=job.seed, distinct_only=distinct_only
+    )
+    return [(test.name.replace("other topics,", name), sentence_set(job, test)) for test in test_sets]
 
 
 def sentence_set(job: Job, test: TestSet) -> Values:
     """The figures of a set whose candidates are given: sentences or passages, each a document, in a random order."""
     texts, members = [d.text for d in test.documents], test.candidates or {}
-    index, draw, parts = MemoryIndex(texts), np.random.default_rng(job.seed), []
+    index, draw, candidate_lists = MemoryIndex(texts), np.random.default_rng(job.seed), []
     for name, query in test.queries.items():
         bm25 = index.scores(query)
-        parts.append([replace(test.documents[i], score=float(bm25[i])) for i in draw.permutation(members[name])])
-    scored = job.score(list(test.queries.values()), parts)
-    cosines = job.start.of_lists(list(test.queries.values()), [[d.text for d in part] for part in parts])
-    found: dict[str, list[float]] = {}
-    for name, one, cosine in zip(test.queries, scored, cosines, strict=True):
-        label = np.array([test.qrels[name].get(document.id, 0) > 0 for document in one.documents], bool)
-        orders = dict(free_scores(one.columns.first_stage, cosine))
-        orders |= {system.name: system.scores(one)[0] for system in job.compared}
+        candidate_lists.append(
+            [replace(test.documents[i], score=float(bm25[i])) for i in draw.permutation(members[name])]
+        )
+    scored = job.score(list(test.queries.values()), candidate_lists)
+    cosines = job.start.of_lists(
+        list(test.queries.values()), [[d.text for d in candidates] for candidates in candidate_lists]
+    )
+    figures: dict[str, list[float]] = {}
+    for name, item, cosine in zip(test.queries, scored, cosines, strict=True):
+        label = np.array([test.qrels[name].get(document.id, 0) > 0 for document in item.documents], bool)
+        orders = dict(free_scores(item.columns.first_stage, cosine))
+        orders |= {system.name: system.scores(item)[0] for system in job.compared}
         for system, scores in orders.items():
-            found.setdefault(system, []).append(average_precision(scores, label))
-    return {name: np.array(values) for name, values in found.items()}
+            figures.setdefault(system, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in figures.items()}
 
 
 def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[npt.NDArray[np.bool_]]) -> Values:
     """Average precision of every system's order of each query's sentences."""
-    texts = [[sentence.text for sentence in one.sentences] for one in scored]
-    cosines = job.start.of_lists([one.query for one in scored], texts)
-    found: dict[str, list[float]] = {}
-    for one, label, cosine in zip(scored, labels, cosines, strict=True):
-        orders = dict(free_scores(one.lexical, cosine))
-        orders |= {system.name: system.scores(one)[1] for system in job.compared}
+    texts = [[sentence.text for sentence in texts_of.sentences] for texts_of in scored]
+    cosines = job.start.of_lists([texts_of.query for texts_of in scored], texts)
+    figures: dict[str, list[float]] = {}
+    for texts_of, label, cosine in zip(scored, labels, cosines, strict=True):
+        orders = dict(free_scores(texts_of.lexical, cosine))
+        orders |= {system.name: system.scores(texts_of)[1] for system in job.compared}
         for name, scores in orders.items():
-            found.setdefault(name, []).append(average_precision(scores, label))
-    return {name: np.array(values) for name, values in found.items()}
+            figures.setdefault(name, []).append(average_precision(scores, label))
+    return {name: np.array(values) for name, values in figures.items()}
 
 
 def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
@@ -220,16 +226,18 @@ def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Value
     queries = {q.id: q.body for q in questions}
     qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
     test = limited(TestSet("c", queries, pool, qrels, "AP"), job.limit, job.seed)
-    kept = [q for q in questions if q.id in test.queries]
+    judged = [q for q in questions if q.id in test.queries]
     index = MemoryIndex([document.text for document in pool])
-    heads = [best(index.scores(q.body), pool, job.depth) for q in kept]
-    scored = job.score([q.body for q in kept], heads)
+    heads = [best(index.scores(q.body), pool, job.depth) for q in judged]
+    scored = job.score([q.body for q in judged], heads)
     documents: Values = {}
     snippets: Values = {}
     for systems_of in zip(*orders(job, scored), strict=True):  # one system's scores of every question, as of BioASQ 8
-        answers = [answer(q, one, fixed) for q, one, fixed in zip(kept, scored, systems_of, strict=True)]
-        measures, name = question_measures(kept, answers, version=8, omitted="zero"), systems_of[0].name
-        documents[name], snippets[name] = (measures[part].average_precision for part in ("documents", "snippets"))
+        answers = [answer(q, item, fixed) for q, item, fixed in zip(judged, scored, systems_of, strict=True)]
+        measures, name = question_measures(judged, answers, version=8, omitted="zero"), systems_of[0].name
+        documents[name], snippets[name] = (
+            measures[measure_name].average_precision for measure_name in ("documents", "snippets")
+        )
     return [("c documents", documents), ("c snippets", snippets)]
 
 
@@ -249,21 +257,21 @@ class Fixed:
 
 def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
     """For every query, the scores that each system gives to its documents and sentences."""
-    queries = [one.query for one in scored]
-    of_documents = job.start.of_lists(queries, [[d.text for d in one.documents] for one in scored])
-    of_sentences = job.start.of_lists(queries, [[s.text for s in one.sentences] for one in scored])
-    found = []
-    for one, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
-        free = free_scores(one.columns.first_stage, documents), free_scores(one.lexical, sentences)
+    queries = [item.query for item in scored]
+    of_documents = job.start.of_lists(queries, [[d.text for d in item.documents] for item in scored])
+    of_sentences = job.start.of_lists(queries, [[s.text for s in item.sentences] for item in scored])
+    rankings = []
+    for item, documents, sentences in zip(scored, of_documents, of_sentences, strict=True):
+        free = free_scores(item.columns.first_stage, documents), free_scores(item.lexical, sentences)
         fixed = [Fixed(name, free[0][name], free[1][name]) for name in FREE]
-        found.append([*fixed, *(Fixed(system.name, *system.scores(one)) for system in job.compared)])
-    return found
+        rankings.append([*fixed, *(Fixed(system.name, *system.scores(item)) for system in job.compared)])
+    return rankings
 
 
 def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int) -> list[Document]:
     """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
-    places = np.argsort(-scores, kind="stable")[:depth]
-    return [replace(pool[i], score=float(scores[i])) for i in places if scores[i] > 0]
+    best_rows = np.argsort(-scores, kind="stable")[:depth]
+    return [replace(pool[i], score=float(scores[i])) for i in best_rows if scores[i] > 0]
 
 
 def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
@@ -280,14 +288,14 @@ def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]
 
 def titles(questions: Sequence[Question], pool: Sequence[Document], depth: int) -> TestSet:
     """The titles of each question's best documents, where some and not all of them are golden."""
-    index, place = MemoryIndex([document.text for document in pool]), {d.id: i for i, d in enumerate(pool)}
+    index, index_of = MemoryIndex([document.text for document in pool]), {d.id: i for i, d in enumerate(pool)}
     listed = [Document(document.id, "", document.title.strip()) for document in pool]
     members, qrels = {}, {}
     for question in questions:
-        found = [d.id for d in best(index.scores(question.body), pool, depth) if d.title.strip()]
-        golden = set(question.documents or ()) & set(found)
-        if 0 < len(golden) < len(found):
-            members[question.id], qrels[question.id] = [place[name] for name in found], dict.fromkeys(golden, 1)
+        hits = [d.id for d in best(index.scores(question.body), pool, depth) if d.title.strip()]
+        golden = set(question.documents or ()) & set(hits)
+        if 0 < len(golden) < len(hits):
+            members[question.id], qrels[question.id] = [index_of[name] for name in hits], dict.fromkeys(golden, 1)
     queries = {question.id: question.body for question in questions if question.id in members}
     return TestSet("titles", queries, listed, qrels, "AP", members)
 
@@ -317,15 +325,15 @@ def document_set(job: Job, test: TestSet) -> Values:
         tails.append([test.documents[i].id for i in order[job.head :]])
         of_heads.append(cosines[row][order[: job.head]])
     scored = job.score(list(test.queries.values()), heads)
-    for name, one, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
-        again = Fixed(SAME, free_scores(one.columns.first_stage, cosine)[SUMMED], one.lexical)
-        for system in (again, *job.compared):
-            ranked = np.lexsort((-one.columns.first_stage, -system.scores(one)[0]))
-            names = [*(one.documents[i].id for i in ranked), *tail]
-            runs.setdefault(system.name, {})[name] = {d: -float(place) for place, d in enumerate(names)}
+    for name, item, cosine, tail in zip(test.queries, scored, of_heads, tails, strict=True):
+        summed_again = Fixed(SAME, free_scores(item.columns.first_stage, cosine)[SUMMED], item.lexical)
+        for system in (summed_again, *job.compared):
+            ranked = np.lexsort((-item.columns.first_stage, -system.scores(item)[0]))
+            names = [*(item.documents[i].id for i in ranked), *tail]
+            runs.setdefault(system.name, {})[name] = {d: -float(rank) for rank, d in enumerate(names)}
     return {
-        system: np.array(list(evaluate_queries(test.qrels, found, [test.main])[test.main].values()))
-        for system, found in runs.items()
+        system: np.array(list(evaluate_queries(test.qrels, run_of, [test.main])[test.main].values()))
+        for system, run_of in runs.items()
     }
 
 
@@ -335,22 +343,22 @@ def table(values: Values) -> list[list[object]]:
     against = [corrected(values, reference), corrected(values, BM25)]
     against[0][reference] = "the best of them"
     rows: list[list[object]] = []
-    for name, found in values.items():
-        low, high = bootstrap_interval(found)
-        rows.append([name, float(found.mean()), f"{low:.4f} to {high:.4f}", *(p.get(name, "") for p in against)])
+    for name, measured in values.items():
+        low, high = bootstrap_interval(measured)
+        rows.append([name, float(measured.mean()), f"{low:.4f} to {high:.4f}", *(p.get(name, "") for p in against)])
     return rows
 
 
 def corrected(values: Values, reference: str) -> dict[str, str]:
     """The p-values of all systems that are not free against a free one, corrected for their number (Holm)."""
-    others = [name for name in values if name not in (*FREE, SAME)]
-    tests = [randomisation_test(values[name], values[reference]) for name in others]
-    return {name: f"{p:.4f}" for name, p in zip(others, holm(tests), strict=True)} if others else {}
+    compared = [name for name in values if name not in (*FREE, SAME)]
+    tests = [randomisation_test(values[name], values[reference]) for name in compared]
+    return {name: f"{p:.4f}" for name, p in zip(compared, holm(tests), strict=True)} if compared else {}
 
 
 def overall(figures: Mapping[str, Values]) -> list[list[object]]:
     """The mean over the yardsticks that models are chosen by, system by system."""
-    return [[name, float(np.mean([figures[part][name].mean() for part in MEAN]))] for name in figures[MEAN[0]]]
+    return [[name, float(np.mean([figures[set_name][name].mean() for set_name in MEAN]))] for name in figures[MEAN[0]]]
 
 
 YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
@@ -359,7 +367,7 @@ YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Va
     "c": end_to_end,
     "d": unseen,
     "e": in_papers,
-    "f": apart,
+    "f": other_topic_sets,
     "g": by_title,
 }
 

@@ -53,38 +53,43 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A table for each measure."""
-    scored, free = (kept(Dataset.load(path), arguments.leave_out) for path in (arguments.scored, arguments.free))
-    parts = [(first_candidates(scored, count), first_candidates(free, count)) for count in arguments.counts]
+    scored, free = (without(Dataset.load(path), arguments.leave_out) for path in (arguments.scored, arguments.free))
+    set_pairs = [(first_candidates(scored, count), first_candidates(free, count)) for count in arguments.counts]
     for measure in arguments.measures:
-        found = [values(*part, measure) for part in parts]
-        rows = [[name, *(f"{np.nanmean(one[name]):.4f}" for one in found)] for name in found[0]]
-        best = [max(FREE, key=lambda name, one=one: float(np.nanmean(one[name]))) for one in found]  # type: ignore[misc]
-        rows.append(["p, blend against the best that is free", *tested(found, best)])
-        rows.append([f"p, blend against {PLAIN}", *tested(found, [PLAIN] * len(found))])
+        system_values = [values(*subset, measure) for subset in set_pairs]
+        rows = [
+            [name, *(f"{np.nanmean(by_system[name]):.4f}" for by_system in system_values)] for name in system_values[0]
+        ]
+        best = [
+            max(FREE, key=lambda name, by_system=by_system: float(np.nanmean(by_system[name])))
+            for by_system in system_values
+        ]  # type: ignore[misc]
+        rows.append(["p, blend against the best that is free", *tested(system_values, best)])
+        rows.append([f"p, blend against {PLAIN}", *tested(system_values, [PLAIN] * len(system_values))])
         print(f"\n{measure}, {len(scored.questions)} questions\n")
         print(tabulate(rows, ["first candidates", *arguments.counts], tablefmt="pipe", disable_numparse=True))
     return 0
 
 
-def kept(scored: Dataset, leave_out: Sequence[str]) -> Dataset:
+def without(scored: Dataset, leave_out: Sequence[str]) -> Dataset:
     """The set without some questions."""
-    return scored.subset([number for number, one in enumerate(scored.questions) if one.id not in leave_out])
+    return scored.subset([number for number, question in enumerate(scored.questions) if question.id not in leave_out])
 
 
 def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
     """The measure of each question (Q,) by every system."""
     objective = Objective(scored, measure, version=VERSION)
-    found = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
+    scores = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
     weights, columns = fixed(SHIPPED, scored.columns.layout), scored.columns
-    found[BLEND] = objective.per_question(weights)
+    scores[BLEND] = objective.per_question(weights)
     as_they_are = replace(columns, documents=zscores(columns.documents, columns.question_of))
     plain = Objective(replace(scored, columns=as_they_are), measure, version=VERSION)
-    return {**found, PLAIN: plain.per_question(replace(weights, normalise="none"))}
+    return {**scores, PLAIN: plain.per_question(replace(weights, normalise="none"))}
 
 
-def tested(found: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:
+def tested(systems: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:
     """The p-values of the blend against one system for each number of candidates, corrected over these."""
-    pairs = [(one[BLEND], one[name]) for one, name in zip(found, against, strict=True)]
+    pairs = [(by_system[BLEND], by_system[name]) for by_system, name in zip(systems, against, strict=True)]
     counting = [(a[~np.isnan(a)], b[~np.isnan(a)]) for a, b in pairs]
     return [f"{p:.4f}" for p in holm([randomisation_test(a, b) for a, b in counting])]
 

@@ -57,23 +57,27 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     check_figures(arguments)
-    ways = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
-    if len(ways) < 2:
-        raise InputError(f"there is nothing to compare with {' '.join(ways[0])}; give another precision or bundle.")
+    variants = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
+    if len(variants) < 2:
+        raise InputError(f"there is nothing to compare with {' '.join(variants[0])}; give another precision or bundle.")
     questions = golden_questions(arguments.data, arguments.split)
     documents = known_documents(arguments.data, questions)
     views = []
-    for bundle, precision in ways:
+    for bundle, precision in variants:
         reranker = Reranker(bundle, device=arguments.device, precision=precision)
         view, labels = measure(reranker, questions, documents)
         views.append(view)
-    rows = [row for way, view in zip(ways[1:], views[1:], strict=True) for row in compare(way, views[0], view, labels)]
+    rows = [
+        row
+        for variant, view in zip(variants[1:], views[1:], strict=True)
+        for row in compare(variant, views[0], view, labels)
+    ]
     sentences = sum(map(len, labels))
-    print(f"{arguments.split}: {len(labels)} questions, {sentences} sentences; first: {' '.join(ways[0])}\n")
+    print(f"{arguments.split}: {len(labels)} questions, {sentences} sentences; first: {' '.join(variants[0])}\n")
     print(tabulate(rows, HEADS, floatfmt=".4f"))
     if arguments.json:
-        found = [dict(zip(HEADS, row, strict=True)) for row in rows]
-        write_json(arguments.json, {"split": arguments.split, "first": ways[0], "compared": found})
+        rows_as_dicts = [dict(zip(HEADS, row, strict=True)) for row in rows]
+        write_json(arguments.json, {"split": arguments.split, "first": variants[0], "compared": rows_as_dicts})
     return 0
 
 
@@ -82,45 +86,45 @@ def measure(
 ) -> tuple[View, Judgements]:
     """Each system's scores, and which sentences are relevant, for the questions that have relevant ones."""
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
-    pairs = [(one, relevant(question, one)) for question, one in zip(questions, scored, strict=True)]
-    kept = [(one, label) for one, label in pairs if label.any()]
+    pairs = [(ranking, relevant(question, ranking)) for question, ranking in zip(questions, scored, strict=True)]
+    judged = [(ranking, label) for ranking, label in pairs if label.any()]
     compared = [system for system in systems(reranker.weights) if system.weights is not None]
-    view = {system.name: [system.scores(one)[1] for one, _ in kept] for system in compared}
-    return {name: values for name, values in view.items() if tells_apart(values)}, [label for _, label in kept]
+    view = {system.name: [system.scores(ranking)[1] for ranking, _ in judged] for system in compared}
+    return {name: values for name, values in view.items() if tells_apart(values)}, [label for _, label in judged]
 
 
 def tells_apart(values: Sequence[Float]) -> bool:
     """Whether a system's scores order the sentences of any question; those of a column of documents do not."""
-    return any(np.ptp(one) > 0 for one in values)
+    return any(np.ptp(array) > 0 for array in values)
 
 
-def compare(way: tuple[str, str], first: View, other: View, labels: Judgements) -> Iterator[list[object]]:
+def compare(variant: tuple[str, str], first: View, second: View, labels: Judgements) -> Iterator[list[object]]:
     """A row of figures for each system. Raises InputError where the two have other systems."""
-    if first.keys() != other.keys():
+    if first.keys() != second.keys():
         raise InputError(
-            f"{' '.join(way)} has {format_names(other)}, but the first has {format_names(first)}; compare bundles of "
-            "the same perspectives."
+            f"{' '.join(variant)} has {format_names(second)}, but the first has {format_names(first)}; compare bundles "
+            "of the same perspectives."
         )
     for name, expected in first.items():
-        found = other[name]
-        after, before = (mean_average_precision(values, labels) for values in (found, expected))
-        mean, lowest, over_all = taus(expected, found)
-        gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True))
-        yield [" ".join(way), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
+        values = second[name]
+        after, before = (mean_average_precision(values, labels) for values in (second[name], expected))
+        mean, lowest, over_all = taus(expected, values)
+        gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, values, strict=True))
+        yield [" ".join(variant), name, after, f"{after - before:+.4f}", mean, lowest, over_all, gap]
 
 
 def mean_average_precision(values: Sequence[Float], labels: Judgements) -> float:
     """The mean over questions of average precision."""
-    return float(np.mean([average_precision(one, label) for one, label in zip(values, labels, strict=True)]))
+    return float(np.mean([average_precision(ranking, label) for ranking, label in zip(values, labels, strict=True)]))
 
 
-def taus(first: Sequence[Float], other: Sequence[Float]) -> tuple[float, float, float]:
+def taus(first: Sequence[Float], second: Sequence[Float]) -> tuple[float, float, float]:
     """Kendall's τ-b of two scorings of the same sentences: mean and lowest over questions, and over all sentences.
 
     A question whose sentences cannot be ordered (one sentence, or all of one score) does not count.
     """
-    each = np.array([kendalltau(a, b).statistic for a, b in zip(first, other, strict=True) if len(a) > 1])
-    over_all = kendalltau(np.concatenate(list(first)), np.concatenate(list(other))).statistic
+    each = np.array([kendalltau(a, b).statistic for a, b in zip(first, second, strict=True) if len(a) > 1])
+    over_all = kendalltau(np.concatenate(list(first)), np.concatenate(list(second))).statistic
     return float(np.nanmean(each)), float(np.nanmin(each)), float(over_all)
 
 

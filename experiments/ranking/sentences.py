@@ -41,7 +41,7 @@ from mpir.text import Document, Question
 from mpir.text.normalise import normalise
 from mpir.train.leakage import EvaluationQuestions
 
-WHOLE = 20
+LONG = 20
 """Characters of a sentence that is no fragment."""
 BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
 
@@ -64,19 +64,20 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     check_figures(arguments)
     reranker = load_reranker(arguments)
-    kept = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
+    scored = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
     figures = {
-        system.name: np.array([average_precision(system.scores(one)[1], label) for one, label in kept])
+        system.name: np.array([average_precision(system.scores(ranking)[1], label) for ranking, label in scored])
         for system in systems(reranker.weights)
     }
-    sentences = sum(len(label) for _, label in kept)
+    sentences = sum(len(label) for _, label in scored)
     print(
-        f"{arguments.split}: {len(kept)} questions, {sentences} sentences, {sum(x.sum() for _, x in kept)} relevant\n"
+        f"{arguments.split}: {len(scored)} questions, {sentences} sentences, "
+        f"{sum(x.sum() for _, x in scored)} relevant\n"
     )
     rows = table(figures)
     print(tabulate(rows, ["", "MAP", "95 % interval", "p against the blend (Holm)"], floatfmt=".4f"))
     if arguments.json:
-        write_json(arguments.json, {"split": arguments.split, "questions": len(kept), "map": means(figures)})
+        write_json(arguments.json, {"split": arguments.split, "questions": len(scored), "map": means(figures)})
     return 0
 
 
@@ -94,8 +95,8 @@ def scored_golden(
     questions = golden_questions(data, split)
     documents = known_documents(data, questions)
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
-    labels = [relevant(question, one, words=words) for question, one in zip(questions, scored, strict=True)]
-    return [(one, label) for one, label in zip(scored, labels, strict=True) if label.any()]
+    labels = [relevant(question, ranking, words=words) for question, ranking in zip(questions, scored, strict=True)]
+    return [(ranking, label) for ranking, label in zip(scored, labels, strict=True) if label.any()]
 
 
 def check_whole(reranker: Reranker) -> None:
@@ -123,27 +124,27 @@ def golden_questions(data: Path, split: str) -> list[Question]:
 
 def known_documents(data: Path, questions: list[Question]) -> list[list[Document]]:
     """For each question, its golden documents whose abstract is at hand."""
-    wanted = {name for question in questions for name in question.documents or ()}
-    known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted}
+    wanted_ids = {name for question in questions for name in question.documents or ()}
+    known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted_ids}
     return [[known[name] for name in question.documents or () if name in known] for question in questions]
 
 
 def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
     """The questions with only the gold that is at hand, without those that keep none."""
-    found = []
+    questions_kept = []
     for question in questions:
         documents = tuple(name for name in question.documents or () if name in held)
         snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
         if documents:
-            found.append(replace(question, documents=documents, snippets=snippets))
-    return found
+            questions_kept.append(replace(question, documents=documents, snippets=snippets))
+    return questions_kept
 
 
 def relevant(question: Question, scored: Candidates, *, words: bool = False) -> npt.NDArray[np.bool_]:
     """Which sentences (N,) a golden snippet of the question contains, or is contained in; `words` as in --words."""
     if words:
         normal = [normalise(snippet.text) for snippet in question.snippets or ()]
-        return np.array([len(s.text) >= WHOLE and is_golden(s.text, normal) for s in scored.sentences], bool)
+        return np.array([len(s.text) >= LONG and is_golden(s.text, normal) for s in scored.sentences], bool)
     snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
     texts = [" ".join(sentence.text.split()) for sentence in scored.sentences]
     return np.array([any(text in snippet or snippet in text for snippet in snippets) for text in texts], bool)
@@ -163,8 +164,8 @@ def means(figures: dict[str, npt.NDArray[np.float64]]) -> dict[str, float]:
 def table(figures: dict[str, npt.NDArray[np.float64]]) -> list[list[object]]:
     """A row for each system: mean, interval, and the corrected p-value of its difference from the blend."""
     blend = figures["blend"]
-    others = [name for name in figures if name != "blend"]
-    p_values = dict(zip(others, holm([randomisation_test(blend, figures[name]) for name in others]), strict=True))
+    compared = [name for name in figures if name != "blend"]
+    p_values = dict(zip(compared, holm([randomisation_test(blend, figures[name]) for name in compared]), strict=True))
     rows: list[list[object]] = []
     for name, values in figures.items():
         low, high = bootstrap_interval(values)

@@ -85,25 +85,25 @@ SPLITTERS: dict[str, Callable[[], Splitter]] = {
 
 def golden_spans(data: Path, group: str) -> Iterator[tuple[str, str, Span]]:
     """Yield (section, its text, span) of each golden snippet that is found in a known section, without repeats."""
-    wanted = set(read_json(data / "bioasq/splits.json")[group])
+    wanted_ids = set(read_json(data / "bioasq/splits.json")[group])
     documents = {document.id: document for document in read_jsonl(data / "pubmed/abstracts.jsonl")}
-    seen = set()
+    earlier = set()
     for path in sorted((data / "bioasq").glob("*_golden.json")):
         for question in read_questions(path):
-            for snippet in question.snippets or () if question.id in wanted else ():
+            for snippet in question.snippets or () if question.id in wanted_ids else ():
                 if snippet.document not in documents:
                     continue
                 text = documents[snippet.document].sections[snippet.begin_section]
                 begin = _nearest(text, snippet.text, snippet.begin or 0)
                 key = (snippet.document, snippet.begin_section, begin, len(snippet.text))
-                if begin is not None and key not in seen:
-                    seen.add(key)
+                if begin is not None and key not in earlier:
+                    earlier.add(key)
                     yield snippet.begin_section, text, (begin, begin + len(snippet.text))
 
 
 def _nearest(text: str, piece: str, begin: int) -> int | None:
-    places = [match.start() for match in re.finditer(re.escape(piece), text)]
-    return min(places, key=lambda place: abs(place - begin), default=None)
+    offsets = [match.start() for match in re.finditer(re.escape(piece), text)]
+    return min(offsets, key=lambda offset: abs(offset - begin), default=None)
 
 
 def _bare(text: str, span: Span) -> Span:
@@ -118,15 +118,15 @@ def _bare(text: str, span: Span) -> Span:
 def measure(splitter: Splitter, golden: list[tuple[str, str, Span]]) -> dict[str, float]:
     """Shares (percent) of snippets kept in abstracts and in titles, and of those that are exactly one sentence."""
     spans = {text: [_bare(text, span) for span in splitter(text)] for text in {text for _, text, _ in golden}}
-    kept: dict[str, list[bool]] = {TITLE: [], ABSTRACT: []}
+    hits: dict[str, list[bool]] = {TITLE: [], ABSTRACT: []}
     single = []
     for section, text, span in golden:
         bare = _bare(text, span)
         begins, ends = {begin for begin, _ in spans[text]}, {end for _, end in spans[text]}
-        kept[section].append(bare[0] in begins and bare[1] in ends)
+        hits[section].append(bare[0] in begins and bare[1] in ends)
         single.append(bare in spans[text])
-    shares = {section: 100 * sum(values) / max(1, len(values)) for section, values in kept.items()}
-    everything = kept[TITLE] + kept[ABSTRACT]
+    shares = {section: 100 * sum(values) / max(1, len(values)) for section, values in hits.items()}
+    everything = hits[TITLE] + hits[ABSTRACT]
     return {
         "both": 100 * sum(everything) / max(1, len(everything)),
         **shares,
@@ -137,11 +137,11 @@ def measure(splitter: Splitter, golden: list[tuple[str, str, Span]]) -> dict[str
 def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, float]:
     """Sentences per second, and sentences per text, over as many texts as fit into the time."""
     list(splitter(texts[0]))
-    begin, done, count = time.perf_counter(), 0, 0
-    while not done or (done < len(texts) and time.perf_counter() - begin < seconds):
-        count += len(list(splitter(texts[done])))
-        done += 1
-    return count / (time.perf_counter() - begin), count / done
+    begin, characters, count = time.perf_counter(), 0, 0
+    while not characters or (characters < len(texts) and time.perf_counter() - begin < seconds):
+        count += len(list(splitter(texts[characters])))
+        characters += 1
+    return count / (time.perf_counter() - begin), count / characters
 
 
 def main() -> int:
@@ -159,7 +159,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, and write it as JSON where asked."""
-    real_number("--seconds", arguments.seconds, "a number above 0", lambda one: one > 0)
+    real_number("--seconds", arguments.seconds, "a number above 0", lambda value: value > 0)
     check_figures(arguments)
     golden = list(golden_spans(arguments.data, arguments.group))
     splitters = {name: make() for name, make in SPLITTERS.items()}  # one that is missing is told before any is timed

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from mpir.train.examples import Example
     from mpir.train.trainer import FineTuner
 
-PARTS = ("perspectives", "files", "kinds", "losses")
+GROUPS = ("perspectives", "files", "kinds", "losses")
 LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 """What the blend's weights of the other perspectives are chosen from; the first has 1."""
@@ -76,7 +76,7 @@ def main() -> int:
     parser.add_argument("--data", type=file_path, help="folder of the training files (default: the mixture's own)")
     parser.add_argument("--output", type=file_path, required=True, help="folder for the runs")
     parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to vary (default: all)")
+    parser.add_argument("--parts", nargs="+", choices=GROUPS, default=GROUPS, help="what to vary (default: all)")
     parser.add_argument(
         "--seeds",
         type=not_negative,
@@ -97,26 +97,26 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
-    real_number("--share", arguments.share, "a number above 0 and up to 1", lambda one: 0 < one <= 1)
+    real_number("--share", arguments.share, "a number above 0 and up to 1", lambda value: 0 < value <= 1)
     first = read_declared(arguments.mixture)[0]
     if isinstance(first["dev"], dict):
         raise InputError(
             f"{arguments.mixture}: the blend is measured on dev rows of the first perspective, {first['name']}, which "
             "has a search instead; name a file of rows, or put another perspective first."
         )
-    whole = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
-    count = max(1, round(arguments.share * len(whole)))
+    all_batches = schedule(read_mixture(arguments.mixture, arguments.data), settings.batch_size, settings.seed)
+    count = max(1, round(arguments.share * len(all_batches)))
     settings = replace(settings, max_steps=count, evaluate_every=count)
     chosen = list(variants(arguments))
     if arguments.list:
-        print(*(one.name for one in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
+        print(*(value.name for value in chosen), f"{len(chosen)} runs of {count} batches", sep="\n")
         return 0
     seeds = [replace(settings, seed=seed) for seed in arguments.seeds or [settings.seed]]
     data = fingerprint(_data(arguments, settings.checkpoint))
-    runs = [{one.name: figures(one, settings, arguments, data) for one in chosen} for settings in seeds]
-    found = {one.name: [run[one.name] for run in runs] for one in chosen}
-    print(tabulate(list(table(found)), headers(found), floatfmt=".4f", tablefmt="github"))
-    write_json(arguments.output / "ablation.json", found)
+    runs = [{value.name: figures(value, settings, arguments, data) for value in chosen} for settings in seeds]
+    figures_of_name = {value.name: [run[value.name] for run in runs] for value in chosen}
+    print(tabulate(list(table(figures_of_name)), headers(figures_of_name), floatfmt=".4f", tablefmt="github"))
+    write_json(arguments.output / "ablation.json", figures_of_name)
     return 0
 
 
@@ -124,21 +124,23 @@ def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
     """The runs to compare: two that would train on the same rows are one."""
     from mpir.train.mixture import read_mixture
 
-    declared, seen = read_json(arguments.mixture)["perspectives"], set()
-    for one in _candidates(arguments, declared):
-        if set(one.without) >= {item["name"] for item in declared}:
+    declared, earlier = read_json(arguments.mixture)["perspectives"], set()
+    for variant in _candidates(arguments, declared):
+        if set(variant.without) >= {item["name"] for item in declared}:
             continue
         try:
-            tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
+            tasks = read_mixture(arguments.mixture, arguments.data, without=variant.without)
         except ValueError:  # it was all the data that a perspective had, which is another variant's business
             continue
-        key = fingerprint([[[task.name, [_kinds(groups) for groups, _ in task.train]] for task in tasks], one.losses])
-        if key not in seen:
-            seen.add(key)
-            yield one
+        key = fingerprint(
+            [[[task.name, [_negative_types(groups) for groups, _ in task.train]] for task in tasks], variant.losses]
+        )
+        if key not in earlier:
+            earlier.add(key)
+            yield variant
 
 
-def _kinds(groups: list[list[Example]]) -> list[Any]:
+def _negative_types(groups: list[list[Example]]) -> list[Any]:
     """What tells the rows of one file from those of another: how many of each kind there are."""
     return [len(groups), sorted(Counter(row.subset for group in groups for row in group).items())]
 
@@ -158,41 +160,44 @@ def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]
         for item, file in files:
             rows = read_rows(folder / file, np.inf)
             ranking = any(loss_named(text).ranking for text in item["losses"])
-            kinds = {row.subset for row in rows if row.subset and row.label <= 0} if ranking else ()
-            yield from (Variant(f"without {file}:{kind}", (f"{file}:{kind}",)) for kind in sorted(kinds))
+            negative_types = {row.subset for row in rows if row.subset and row.label <= 0} if ranking else ()
+            yield from (
+                Variant(f"without {file}:{negative_type}", (f"{file}:{negative_type}",))
+                for negative_type in sorted(negative_types)
+            )
     if "losses" in arguments.parts:
         usual = tuple(declared[0]["losses"])
         yield from (Variant(f"{' + '.join(x)}, not {' + '.join(usual)}", losses=x) for x in LOSSES if x != usual)
 
 
-def figures(one: Variant, settings: TrainingSettings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
+def figures(variant: Variant, settings: TrainingSettings, arguments: argparse.Namespace, data: str) -> dict[str, Any]:
     """Train one variant with one seed (unless that is done with the same `data`) and measure it on dev."""
-    folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in one.name)
-    made_by = fingerprint({"variant": asdict(one), "settings": asdict(settings), "data": data})
-    kept = read_json(folder / "figures.json") if (folder / "figures.json").exists() else {}
-    if kept and kept.get("made_by") != made_by:
+    folder = arguments.output / str(settings.seed) / "".join(c if c.isalnum() else "-" for c in variant.name)
+    made_by = fingerprint({"variant": asdict(variant), "settings": asdict(settings), "data": data})
+    stored = read_json(folder / "figures.json") if (folder / "figures.json").exists() else {}
+    if stored and stored.get("made_by") != made_by:
         raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")
-    if kept:
-        return kept
+    if stored:
+        return stored
     from mpir.plots.training import read_log
     from mpir.train.losses import loss_named
     from mpir.train.mixture import read_mixture
     from mpir.train.trainer import FineTuner
 
-    tasks = read_mixture(arguments.mixture, arguments.data, without=one.without)
-    if one.losses:
-        tasks[0] = replace(tasks[0], losses=tuple(map(loss_named, one.losses)))
-    print(f"{one.name}: {settings.max_steps} batches, seed {settings.seed}", file=sys.stderr)
+    tasks = read_mixture(arguments.mixture, arguments.data, without=variant.without)
+    if variant.losses:
+        tasks[0] = replace(tasks[0], losses=tuple(map(loss_named, variant.losses)))
+    print(f"{variant.name}: {settings.max_steps} batches, seed {settings.seed}", file=sys.stderr)
     tuner = FineTuner(settings, tasks, folder, device=arguments.device)
     tuner.run(progress=sys.stderr.isatty())
     _, looks = read_log(folder / "log.jsonl")
     judged = read_mixture(arguments.mixture, arguments.data)[0].dev
     scores = shares(tuner, judged)
     names, values = [task.name for task in tasks], {}
-    for left_out in ["", *(names if one.name == EVERYTHING and len(names) > 1 else [])]:
+    for left_out in ["", *(names if variant.name == EVERYTHING and len(names) > 1 else [])]:
         columns = [i for i, name in enumerate(names) if name != left_out]
         values[left_out] = blended([row.group for row in judged], [row.label for row in judged], scores[:, columns])
-    blend = {name: list(found) for name, found in values.items()}
+    blend = {name: list(differences) for name, differences in values.items()}
     result = {"made_by": made_by, "dev": looks[max(looks)], "blend": blend}
     write_json(folder / "figures.json", result)
     return result
@@ -202,34 +207,34 @@ def shares(tuner: FineTuner, rows: list[Example]) -> F64:
     """The perspectives' scores (N, P) for rows, as shares of their scales."""
     outputs = tuner.outputs(rows, range(len(tuner.tasks))).astype(np.float64)
     cosines = [task.is_bi_encoder for task in tuner.tasks]
-    found: F64 = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
-    return found
+    shares_of: F64 = np.where(cosines, outputs.clip(0.0, 1.0), 1 / (1 + np.exp(-outputs)))
+    return shares_of
 
 
 def _data(arguments: argparse.Namespace, checkpoint: str) -> dict[str, Any]:
     """The content of the mixture, of every file that it names, and of the checkpoint."""
-    folder, found = arguments.data or arguments.mixture.parent, {"mixture": sha256(arguments.mixture)}
+    folder, hashes = arguments.data or arguments.mixture.parent, {"mixture": sha256(arguments.mixture)}
     for item in read_json(arguments.mixture)["perspectives"]:
         for source in (*item["train"], item["dev"] if isinstance(item["dev"], dict) else {"file": item["dev"]}):
             for name in (source[key] for key in FILES if key in source):
-                found[name] = sha256(folder / name)
+                hashes[name] = sha256(folder / name)
             if "corpus" in source:
                 names = paths("corpus", source["corpus"])
-                found[" ".join(names)] = fingerprint(corpus_fingerprint([folder / name for name in names]))
-    return {"files": found, "checkpoint": content_of(checkpoint)}
+                hashes[" ".join(names)] = fingerprint(corpus_fingerprint([folder / name for name in names]))
+    return {"files": hashes, "checkpoint": content_of(checkpoint)}
 
 
 def blended(groups: Sequence[str], labels: Sequence[float], scores: F64) -> F64:
     """Average precision (Q,) of a weighted sum of the columns (N, P), its weights best for the other questions."""
     members: dict[str, list[int]] = {}
-    for place, group in enumerate(groups):
-        members.setdefault(group, []).append(place)
-    wanted = np.asarray(labels) > 0
-    questions = [np.array(rows) for rows in members.values() if wanted[rows].any()]
+    for row, group in enumerate(groups):
+        members.setdefault(group, []).append(row)
+    is_relevant = np.asarray(labels) > 0
+    questions = [np.array(rows) for rows in members.values() if is_relevant[rows].any()]
     tried = np.array(
         [
-            [precision((scores @ np.array([1.0, *others]))[rows], wanted[rows]) for rows in questions]
-            for others in product(WEIGHTS, repeat=scores.shape[1] - 1)
+            [precision((scores @ np.array([1.0, *other_weights]))[rows], is_relevant[rows]) for rows in questions]
+            for other_weights in product(WEIGHTS, repeat=scores.shape[1] - 1)
         ]
     )
     first = np.arange(len(questions)) % 2 == 0
@@ -237,39 +242,39 @@ def blended(groups: Sequence[str], labels: Sequence[float], scores: F64) -> F64:
     return np.where(first, tried[best[0]], tried[best[1]])
 
 
-def precision(scores: F64, wanted: npt.NDArray[np.bool_]) -> float:
+def precision(scores: F64, is_relevant: npt.NDArray[np.bool_]) -> float:
     """Average precision of a question's rows ranked by score."""
-    ranks = np.flatnonzero(wanted[np.argsort(-scores, kind="stable")]) + 1
+    ranks = np.flatnonzero(is_relevant[np.argsort(-scores, kind="stable")]) + 1
     return float((np.arange(1, len(ranks) + 1) / ranks).mean())
 
 
-def headers(found: dict[str, Any]) -> list[str]:
+def headers(figures_of: dict[str, Any]) -> list[str]:
     """The columns of the table."""
-    return ["", *perspectives(found), "blend MAP", "difference", "p"]
+    return ["", *perspectives(figures_of), "blend MAP", "difference", "p"]
 
 
-def perspectives(found: dict[str, Any]) -> list[str]:
+def perspectives(figures_of: dict[str, Any]) -> list[str]:
     """The names of all perspectives."""
-    return [name for name in found[EVERYTHING][0]["dev"] if name != "mean"]
+    return [name for name in figures_of[EVERYTHING][0]["dev"] if name != "mean"]
 
 
-def table(found: dict[str, Any]) -> Iterator[list[object]]:
+def table(figures_of: dict[str, Any]) -> Iterator[list[object]]:
     """A row for each variant, and for each column left out of the blend of everything; all are means over the seeds."""
-    base = np.mean([one["blend"][""] for one in found[EVERYTHING]], axis=0)
-    for name, runs in found.items():
-        own = [mean_of(runs, p) for p in perspectives(found)]
+    base = np.mean([run["blend"][""] for run in figures_of[EVERYTHING]], axis=0)
+    for name, runs in figures_of.items():
+        means = [mean_of(runs, p) for p in perspectives(figures_of)]
         for left_out in runs[0]["blend"]:
             label = f"{name}, its blend without {left_out}" if left_out else name
-            blends = np.array([one["blend"][left_out] for one in runs])
+            blends = np.array([run["blend"][left_out] for run in runs])
             values = blends.mean(axis=0)
             same = name == EVERYTHING and not left_out
             test = ["", ""] if same else [float((values - base).mean()), randomisation_test(values, base)]
-            yield [label, *([""] * len(own) if left_out else own), spread(blends.mean(axis=1).tolist()), *test]
+            yield [label, *([""] * len(means) if left_out else means), spread(blends.mean(axis=1).tolist()), *test]
 
 
 def mean_of(runs: Sequence[dict[str, Any]], perspective: str) -> float | str:
     """A perspective's own figure on dev, or nothing where it was left out."""
-    return float(np.mean([one["dev"][perspective] for one in runs])) if perspective in runs[0]["dev"] else ""
+    return float(np.mean([run["dev"][perspective] for run in runs])) if perspective in runs[0]["dev"] else ""
 
 
 if __name__ == "__main__":

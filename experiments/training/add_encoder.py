@@ -41,7 +41,7 @@ from mpir.train.mixture_schema import check_names
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""
 WEIGHTS = "weights.json"
-WAYS: dict[str, dict[str, Any]] = {
+ROLES: dict[str, dict[str, Any]] = {
     "sentences": {"kind": "bi-encoder", "scale": "cosine"},
     "documents": {"kind": "bi-encoder", "scale": "cosine", "level": "document"},
     "together": {"kind": "cross-encoder", "scale": "probability", "output": 0},
@@ -78,29 +78,31 @@ def run(arguments: argparse.Namespace) -> int:
     bundle = open_bundle(arguments.bundle)
     check_folders([("--output", arguments.output)], [("--bundle", bundle.folder)])
     before: list[dict[str, Any]] = bundle.manifest["perspectives"]
-    names = {way: getattr(arguments, way) for way in WAYS}
-    taken = {item["name"] for item in before} & set(names.values())
-    if taken and not arguments.replace:
+    names = {role: getattr(arguments, role) for role in ROLES}
+    replaced = {item["name"] for item in before} & set(names.values())
+    if replaced and not arguments.replace:
         raise InputError(
-            f"{bundle.folder}: has a perspective {min(taken)!r} already; choose another name, or --replace it."
+            f"{bundle.folder}: has a perspective {min(replaced)!r} already; choose another name, or --replace it."
         )
-    kept, copied = own_models([item for item in before if item["name"] not in taken])
-    folder = free_folder(models(kept))
+    remaining, copied = own_models([item for item in before if item["name"] not in replaced])
+    folder = free_folder(models(remaining))
     added = entries(names, folder)
-    check_names([item["name"] for item in kept + added], str(arguments.output))
-    rests_on = {"agreement": agreement(arguments.agreement, kept + added)} if arguments.agreement else {}
+    check_names([item["name"] for item in remaining + added], str(arguments.output))
+    rests_on = {"agreement": agreement(arguments.agreement, remaining + added)} if arguments.agreement else {}
     weights = (
-        share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, kept) if arguments.share else None
+        share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, remaining)
+        if arguments.share
+        else None
     )
     with atomic_folder(arguments.output, BUNDLE) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
         manifest = without_fitted(temporary)
-        for left in filter(is_inside, models(before) - models(kept)):
+        for left in filter(is_inside, models(before) - models(remaining)):
             shutil.rmtree(temporary / left, ignore_errors=True)
-        for place, name in copied.items():
-            shutil.copytree(bundle.folder / place, temporary / name, dirs_exist_ok=True)
+        for source, name in copied.items():
+            shutil.copytree(bundle.folder / source, temporary / name, dirs_exist_ok=True)
         save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
-        manifest |= {"name": arguments.output.name, "perspectives": kept + added} | rests_on
+        manifest |= {"name": arguments.output.name, "perspectives": remaining + added} | rests_on
         if weights:
             weights.save(temporary / WEIGHTS)
             manifest["weights"] = WEIGHTS
@@ -120,10 +122,10 @@ def without_fitted(folder: Path) -> dict[str, Any]:
 
 def own_models(items: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, str]]:
     """The entries with folders for what they read of another bundle, and which folder each of these is copied to."""
-    taken, copied = models(items), dict[str, str]()
-    for place in sorted(taken):
-        if not is_inside(place):
-            copied[place] = free_folder(taken | set(copied.values()))
+    used, copied = models(items), dict[str, str]()
+    for source in sorted(used):
+        if not is_inside(source):
+            copied[source] = free_folder(used | set(copied.values()))
     return [
         {**item, "checkpoint": copied[item["checkpoint"]]} if item.get("checkpoint") in copied else item
         for item in items
@@ -140,17 +142,17 @@ def models(perspectives: Sequence[Mapping[str, Any]]) -> set[str]:
     return {item["checkpoint"] for item in perspectives if "checkpoint" in item}
 
 
-def free_folder(taken: set[str]) -> str:
+def free_folder(used: set[str]) -> str:
     """A folder for the encoder in which no other perspective's model is."""
-    return next(name for name in chain([FOLDER], (f"{FOLDER}-{i}" for i in count(2))) if name not in taken)
+    return next(name for name in chain([FOLDER], (f"{FOLDER}-{i}" for i in count(2))) if name not in used)
 
 
 def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
     """The manifest's entries of the perspectives that are asked for. Raises InputError where there is none."""
-    found = [{"name": name, "checkpoint": folder, **WAYS[way]} for way, name in names.items() if name]
-    if not found:
+    entries_of_roles = [{"name": name, "checkpoint": folder, **ROLES[role]} for role, name in names.items() if name]
+    if not entries_of_roles:
         raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")
-    return found
+    return entries_of_roles
 
 
 def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
@@ -164,7 +166,11 @@ def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
 
 
 def share(
-    folder: Path, file: str | None, name: str, added: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]]
+    folder: Path,
+    file: str | None,
+    name: str,
+    added: Sequence[Mapping[str, Any]],
+    remaining: Sequence[Mapping[str, Any]],
 ) -> Weights:
     """The bundle's weights, of which the new perspective of the same level shares NAME's.
 
@@ -175,11 +181,11 @@ def share(
         raise InputError(f"{folder}: has no weights to share; leave --share out.")
     weights = Weights.load(folder / file)
     columns = {"sentence": dict(weights.alpha), "document": dict(weights.beta)}
-    level = next((one for one, of in columns.items() if name in of), None)
+    level = next((level_name for level_name, of in columns.items() if name in of), None)
     new = [item["name"] for item in added if item.get("level", "sentence") == level]
     if level is None or len(new) != 1:
         raise InputError(f"--share {name}: it takes one new perspective, and a weight of that name for its level.")
-    sharing = {*new, *(item["name"] for item in kept if item["name"] == name)}
+    sharing = {*new, *(item["name"] for item in remaining if item["name"] == name)}
     columns[level] |= dict.fromkeys(sharing, columns[level][name] / len(sharing))
     return replace(weights, alpha=columns["sentence"], beta=columns["document"], made_by={})
 

@@ -101,9 +101,9 @@ def check_outputs(second: Path, first: Path) -> None:
     """Raise InputError for a checkpoint with another number of outputs than the first, which no mean would have."""
     from mpir.train.pretrained import count_outputs
 
-    found, wanted = count_outputs(second), count_outputs(first)
-    if found != wanted:
-        raise InputError(f"{second}: has {found} outputs, and {first} has {wanted}; give what one mixture trained.")
+    outputs, expected = count_outputs(second), count_outputs(first)
+    if outputs != expected:
+        raise InputError(f"{second}: has {outputs} outputs, and {first} has {expected}; give what one mixture trained.")
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:

@@ -34,50 +34,57 @@ BENCHMARK = FolderFormat(marker=FIRST, names=(FIRST, "topics/topics.*", "qrels/q
 
 def write_bioasq(data: Path, folder: Path, reported: str) -> Path:
     """The folder ``benchmark`` of the tab-separated packaging; `reported` (dev, test) becomes its split ``test``."""
-    documents = [one for one in read_jsonl(data / "pubmed/abstracts.jsonl") if one.text.strip()]
-    known = {one.id for one in documents}
+    documents = [document for document in read_jsonl(data / "pubmed/abstracts.jsonl") if document.text.strip()]
+    known = {document.id for document in documents}
     splits = _splits(data / "bioasq", reported, known)
-    group_of = groups_of([one for part in splits.values() for one in part], documents)
+    group_of = groups_of([document for split_ids in splits.values() for document in split_ids], documents)
     with atomic_folder(folder, BENCHMARK) as temporary:
         for name in ("documents", "topics", "qrels"):
             (temporary / name).mkdir()
         with atomic_write(temporary / FIRST) as stream:
-            stream.writelines(f"{one.id}\t{_line(one.title)} {SEPARATOR} {_line(one.abstract)}\n" for one in documents)
-        for split, part in splits.items():
+            stream.writelines(
+                f"{document.id}\t{_line(document.title)} {SEPARATOR} {_line(document.abstract)}\n"
+                for document in documents
+            )
+        for split, split_ids in splits.items():
             for group in GROUPS:
-                _write(temporary, group, split, [one for one in part if group_of[one.id] == group])
+                _write(temporary, group, split, [document for document in split_ids if group_of[document.id] == group])
     return folder
 
 
 def groups_of(questions: Sequence[Question], documents: Iterable[Document]) -> dict[str, str]:
     """The group of each question, by its id: thirds by how many documents have its rarest word, most of them first."""
-    frequencies = Background.of(one.text for one in documents).frequencies
+    frequencies = Background.of(document.text for document in documents).frequencies
 
     def rarest(question: Question) -> int:
         return min((frequencies[word] for word in terms(question.body) if word in frequencies), default=0)
 
-    order = sorted(questions, key=lambda one: (-rarest(one), one.id))
-    return {one.id: GROUPS[place * len(GROUPS) // len(order)] for place, one in enumerate(order)}
+    order = sorted(questions, key=lambda document: (-rarest(document), document.id))
+    return {document.id: GROUPS[rank * len(GROUPS) // len(order)] for rank, document in enumerate(order)}
 
 
 def _splits(folder: Path, reported: str, known: set[str]) -> dict[str, list[Question]]:
     """The questions of train, val and test with an answer at hand, by checksum: the first ones are a fair sample."""
     ids = read_json(folder / "splits.json")
     files = [folder / "training.json", *sorted(folder.glob("*_golden.json"))]
-    questions = {one.id: one for path in files for one in read_questions(path)}
-    kept = EvaluationQuestions((i, questions[i].body) for name in ("dev", "test") for i in ids[name] if i in questions)
-    train = [questions[i] for i in ids["train"] if not kept.holds(i, questions[i].body)]
+    questions = {question.id: question for path in files for question in read_questions(path)}
+    evaluation_questions = EvaluationQuestions(
+        (i, questions[i].body) for name in ("dev", "test") for i in ids[name] if i in questions
+    )
+    train = [questions[i] for i in ids["train"] if not evaluation_questions.holds(i, questions[i].body)]
     free, tested = (
-        sorted(_answered(part, known), key=lambda one: zlib.crc32(one.id.encode()))
-        for part in (train, [questions[i] for i in ids[reported] if i in questions])
+        sorted(_answered(questions_of_split, known), key=lambda question: zlib.crc32(question.id.encode()))
+        for questions_of_split in (train, [questions[i] for i in ids[reported] if i in questions])
     )
     return {"train": free[HELD_OUT:], "val": free[:HELD_OUT], "test": tested}
 
 
 def _answered(questions: Sequence[Question], known: set[str]) -> list[Question]:
     """The questions with those golden documents that are at hand, without the questions that have none."""
-    found = (replace(one, documents=tuple(i for i in one.documents or () if i in known)) for one in questions)
-    return [one for one in found if one.documents]
+    answered = (
+        replace(question, documents=tuple(i for i in question.documents or () if i in known)) for question in questions
+    )
+    return [question for question in answered if question.documents]
 
 
 def _line(text: str) -> str:
@@ -87,7 +94,7 @@ def _line(text: str) -> str:
 def _write(folder: Path, group: str, split: str, questions: Sequence[Question]) -> None:
     if not questions:
         raise InputError(f"{folder}: no question of {split} is in the group {group}; give more questions.")
-    lines = "".join(f"{one.id}\t{_line(one.body)}\n" for one in questions)
+    lines = "".join(f"{question.id}\t{_line(question.body)}\n" for question in questions)
     (folder / f"topics/topics.{group}.{split}.tsv").write_text(lines, encoding="utf-8")
-    judged = {one.id: dict.fromkeys(one.documents or (), 1) for one in questions}
+    judged = {question.id: dict.fromkeys(question.documents or (), 1) for question in questions}
     write_qrels(folder / f"qrels/qrels.raw.{group}.{split}.txt", judged)

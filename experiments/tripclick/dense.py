@@ -75,10 +75,10 @@ def indexed(dot: Perspective, prepared: Prepared, arguments: argparse.Namespace)
 
 def measured(group: Group, stage: Retriever) -> list[float]:
     """The measures of what a first stage finds for a group's queries."""
-    found = stage.search_batch([query.body for query in group.queries], DEPTH)
+    lists = stage.search_batch([query.body for query in group.queries], DEPTH)
     run = {
-        query.id: {one.id: -float(rank) for rank, one in enumerate(documents)}  # the order, whatever is equal
-        for query, documents in zip(group.queries, found, strict=True)
+        query.id: {document.id: -float(rank) for rank, document in enumerate(documents)}  # the order, whatever is equal
+        for query, documents in zip(group.queries, lists, strict=True)
         if documents
     }
     return list(evaluate_run(group.qrels, run, list(MEASURES)).values())

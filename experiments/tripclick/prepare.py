@@ -54,7 +54,7 @@ def prepare_sample(output: Path) -> Prepared:
         write_sample(folder)
     if not encoder.is_dir():
         write_encoder(list(read_corpus([folder / "documents"])), encoder)
-    return replace(_prepare(folder, output, str(encoder), None, least=1, width=40), is_sample=True)
+    return replace(_prepare(folder, output, str(encoder), None, fewest=1, width=40), is_sample=True)
 
 
 def _prepare(
@@ -63,7 +63,7 @@ def _prepare(
     encoder: str,
     vectors: Path | None,
     *,
-    least: int = 5,
+    fewest: int = 5,
     width: int = WIDTH,
     dev_depth: int = DEV_DEPTH,
 ) -> Prepared:
@@ -84,16 +84,16 @@ def _prepare(
     words = output / "tk-start"
     if not words.is_dir():
         if vectors is None and not (output / "vectors" / MADE_BY).is_file():
-            train_vectors([corpus], output / "vectors", size=width, min_count=least)
+            train_vectors([corpus], output / "vectors", size=width, min_count=fewest)
         make_tk(vectors or output / "vectors", words)
     return Prepared(folder, output / "index", data, encoder, words)
 
 
 def _corpus(folder: Path) -> Path:
     """The folder of the documents. Raises InputError where there is none."""
-    for place in (folder / "documents", folder):
-        if any(next(place.glob(pattern), None) for pattern in DOCUMENTS):
-            return place
+    for candidate in (folder / "documents", folder):
+        if any(next(candidate.glob(pattern), None) for pattern in DOCUMENTS):
+            return candidate
     raise InputError(f"{folder}: holds no documents; expected documents/docs_grp_00.txt … or docs.tsv.")
 
 
@@ -101,14 +101,16 @@ def _dev_rows(folder: Path, index: LuceneIndex, path: Path, depth: int) -> None:
     """Rows to choose the best checkpoint by: BM25's best of validation queries, of which one at least is relevant."""
     with atomic_write(path) as stream:
         for group in read_groups(folder, "val"):
-            part = list(group.queries)[:DEV_QUERIES]
-            for query, documents in zip(part, index.search_batch([q.body for q in part], k=depth), strict=True):
+            query_ids = list(group.queries)[:DEV_QUERIES]
+            for query, documents in zip(
+                query_ids, index.search_batch([q.body for q in query_ids], k=depth), strict=True
+            ):
                 grades = group.qrels.get(query.id, {})
-                labels = [float(grades.get(one.id, 0) > 0) for one in documents]
+                labels = [float(grades.get(document.id, 0) > 0) for document in documents]
                 if len(set(labels)) == 2:
                     rows = zip(documents, labels, strict=True)
                     stream.writelines(
-                        json.dumps({"id": query.id, "question": query.body, "sentence": one.text, "label": label})
+                        json.dumps({"id": query.id, "question": query.body, "sentence": document.text, "label": label})
                         + "\n"
-                        for one, label in rows
+                        for document, label in rows
                     )

@@ -39,13 +39,13 @@ class Scored:
     scores: Sequence[F64]
 
 
-def limited(groups: Sequence[Group], most: int | None) -> list[Group]:
+def limited(groups: Sequence[Group], count: int | None) -> list[Group]:
     """The groups with their first judged queries alone, so many of each; all of them for None."""
-    found = []
+    limited_groups = []
     for group in groups:
-        queries = [query for query in group.queries if query.id in group.qrels][:most]
-        found.append(Group(group.name, queries, {query.id: group.qrels[query.id] for query in queries}))
-    return found
+        queries = [query for query in group.queries if query.id in group.qrels][:count]
+        limited_groups.append(Group(group.name, queries, {query.id: group.qrels[query.id] for query in queries}))
+    return limited_groups
 
 
 def scored(
@@ -61,14 +61,14 @@ def scored(
 
     With `words`, models read that many of a document, title included (the paper: 200 tokens).
     """
-    found = index.search_batch([query.body for query in group.queries], k=depth)
+    lists = index.search_batch([query.body for query in group.queries], k=depth)
     rows = []
-    both = zip(group.queries, found, strict=True)
-    for query, part in tqdm(both, group.name, len(found), unit="query", disable=not sys.stderr.isatty()):
-        pairs = [(query.body, cut(one.text, words)) for one in part]
-        bm25 = np.array([one.score or 0.0 for one in part])
+    both = zip(group.queries, lists, strict=True)
+    for query, documents in tqdm(both, group.name, len(lists), unit="query", disable=not sys.stderr.isatty()):
+        pairs = [(query.body, cut(document.text, words)) for document in documents]
+        bm25 = np.array([document.score or 0.0 for document in documents])
         rows.append(np.column_stack([bm25, score_pairs(list(models.values()), pairs, cache=cache).values]))
-    documents = [[one.id for one in part] for part in found]
+    documents = [[document.id for document in documents] for documents in lists]
     return Scored(list(models), [query.id for query in group.queries], documents, rows)
 
 
@@ -77,14 +77,14 @@ def cut(text: str, words: int | None) -> str:
     return text if words is None else " ".join(text.split()[:words])
 
 
-def at_depth(found: Scored, depth: int) -> Scored:
+def at_depth(scored_set: Scored, depth: int) -> Scored:
     """The same with BM25's best documents alone, so many of each query."""
-    documents = [names[:depth] for names in found.documents]
-    return Scored(found.models, found.queries, documents, [scores[:depth] for scores in found.scores])
+    documents = [names[:depth] for names in scored_set.documents]
+    return Scored(scored_set.models, scored_set.queries, documents, [scores[:depth] for scores in scored_set.scores])
 
 
 def unseen(
-    groups: Sequence[Group], found: Sequence[Scored], trained: Sequence[Group]
+    groups: Sequence[Group], scored_sets: Sequence[Scored], trained: Sequence[Group]
 ) -> tuple[list[Group], list[Scored]]:
     """The same as if the collection lacked every document that is relevant to a training question.
 
@@ -96,61 +96,62 @@ def unseen(
     known = {name for group in trained for grades in group.qrels.values() for name in grades if grades[name] > 0}
     left = []
     for group in groups:
-        rest = (
+        remaining = (
             (query, {name: grades[name] for name in grades if name not in known})
             for query, grades in group.qrels.items()
         )
-        qrels = {query: grades for query, grades in rest if any(grade > 0 for grade in grades.values())}
+        qrels = {query: grades for query, grades in remaining if any(grade > 0 for grade in grades.values())}
         if not qrels:
             raise InputError(
                 f"--unseen: whatever is relevant in the group {group.name} is relevant to a training question, too; "
                 "leave the option out."
             )
         left.append(Group(group.name, [query for query in group.queries if query.id in qrels], qrels))
-    return left, [_without(part, known) for part in found]
+    return left, [_without(scored_set, known) for scored_set in scored_sets]
 
 
-def columns(found: Sequence[Scored]) -> Systems:
+def columns(scored_sets: Sequence[Scored]) -> Systems:
     """BM25 and every model alone."""
-    names = ["BM25", *(NAMES.get(name, name) for name in found[0].models)]
+    names = ["BM25", *(NAMES.get(name, name) for name in scored_sets[0].models)]
     return {
-        name: [runs_of(part, [scores[:, place] for scores in part.scores]) for part in found]
-        for place, name in enumerate(names)
+        name: [runs_of(scored_set, [scores[:, column] for scores in scored_set.scores]) for scored_set in scored_sets]
+        for column, name in enumerate(names)
     }
 
 
-def systems(found: Sequence[Scored], weights: Sequence[float]) -> Systems:
+def systems(scored_sets: Sequence[Scored], weights: Sequence[float]) -> Systems:
     """Every column alone, and the ensembles, where there is a model."""
-    if not found[0].models:
-        return columns(found)
-    per_group = [ensembles(part, weights) for part in found]
-    return columns(found) | {name: [one[name] for one in per_group] for name in per_group[0]}
+    if not scored_sets[0].models:
+        return columns(scored_sets)
+    per_group = [ensembles(scored_set, weights) for scored_set in scored_sets]
+    return columns(scored_sets) | {name: [ensembles_of[name] for ensembles_of in per_group] for name in per_group[0]}
 
 
-def runs_of(found: Scored, scores: Sequence[F64]) -> dict[str, dict[str, float]]:
+def runs_of(scored_set: Scored, scores: Sequence[F64]) -> dict[str, dict[str, float]]:
     """One score (D,) for each query's documents, as a run; queries that found nothing are left out."""
-    rows = zip(found.queries, found.documents, scores, strict=True)
+    rows = zip(scored_set.queries, scored_set.documents, scores, strict=True)
     return {query: dict(zip(names, values.tolist(), strict=True)) for query, names, values in rows if names}
 
 
-def ensembles(found: Scored, weights: Sequence[float]) -> dict[str, dict[str, dict[str, float]]]:
+def ensembles(scored_set: Scored, weights: Sequence[float]) -> dict[str, dict[str, dict[str, float]]]:
     """The models' mean of z-scores and their reciprocal rank fusion; and all columns by the weights that were tuned."""
-    equal = [1.0] * len(found.models)
+    equal = [1.0] * len(scored_set.models)
     fused = {
-        "mean of scaled scores": [scaled_sum(scores[:, 1:], equal) for scores in found.scores],
-        "reciprocal rank fusion": [reciprocal_rank_fusion(_ranks(scores[:, 1:])) for scores in found.scores],
-        "tuned blend": [scaled_sum(scores, weights) for scores in found.scores],
+        "mean of scaled scores": [scaled_sum(scores[:, 1:], equal) for scores in scored_set.scores],
+        "reciprocal rank fusion": [reciprocal_rank_fusion(_ranks(scores[:, 1:])) for scores in scored_set.scores],
+        "tuned blend": [scaled_sum(scores, weights) for scores in scored_set.scores],
     }
-    return {name: runs_of(found, scores) for name, scores in fused.items()}
+    return {name: runs_of(scored_set, scores) for name, scores in fused.items()}
 
 
-def tuned(groups: Sequence[Group], found: Sequence[Scored]) -> list[float]:
+def tuned(groups: Sequence[Group], scored_sets: Sequence[Scored]) -> list[float]:
     """The weights, of z-scores, that have the best mean nDCG@10 over the groups: all equal, each alone, or drawn."""
-    count = 1 + len(found[0].models)
+    count = 1 + len(scored_sets[0].models)
     drawn = np.random.default_rng(SEED).dirichlet(np.ones(count), TRIALS)
     trials = np.concatenate([np.full((1, count), 1 / count), np.eye(count), drawn])
     figures = [
-        np.mean([_figure(*part, weights) for part in zip(groups, found, strict=True)]) for weights in trials.tolist()
+        np.mean([_figure(*group_and_scores, weights) for group_and_scores in zip(groups, scored_sets, strict=True)])
+        for weights in trials.tolist()
     ]
     best: list[float] = trials[int(np.argmax(figures))].tolist()
     return best
@@ -158,29 +159,33 @@ def tuned(groups: Sequence[Group], found: Sequence[Scored]) -> list[float]:
 
 def summary(groups: Sequence[Group], rows: Systems) -> str:
     """A row for each system with its measures, as means of the groups."""
-    found = {name: means(groups, runs) for name, runs in rows.items()}
-    cells = [[name, *(f"{value:.3f}" for value in one.values())] for name, one in found.items()]
+    figures_of = {name: means(groups, runs) for name, runs in rows.items()}
+    cells = [[name, *(f"{value:.3f}" for value in figures.values())] for name, figures in figures_of.items()]
     return tabulate(cells, ["", *SUMMARY.values()], tablefmt="github", disable_numparse=True)
 
 
-def by_depth(groups: Sequence[Group], found: Sequence[Scored], ranked: Callable[[Sequence[Scored]], Systems]) -> str:
+def by_depth(
+    groups: Sequence[Group], scored_sets: Sequence[Scored], ranked: Callable[[Sequence[Scored]], Systems]
+) -> str:
     """A row for each system, and a column for each number of documents that are reranked, up to those that were."""
-    most = max(len(names) for part in found for names in part.documents)
-    depths = [*(depth for depth in DEPTHS if depth < most), most]
-    at = [ranked([at_depth(part, depth) for part in found]) for depth in depths]
-    cells = [[name, *(f"{means(groups, one[name])[MAIN]:.3f}" for one in at)] for name in at[0]]
+    deepest = max(len(names) for scored_set in scored_sets for names in scored_set.documents)
+    depths = [*(depth for depth in DEPTHS if depth < deepest), deepest]
+    at = [ranked([at_depth(scored_set, depth) for scored_set in scored_sets]) for depth in depths]
+    cells = [
+        [name, *(f"{means(groups, systems_at_depth[name])[MAIN]:.3f}" for systems_at_depth in at)] for name in at[0]
+    ]
     return tabulate(cells, ["", *map(str, depths)], tablefmt="github", disable_numparse=True)
 
 
-def _without(found: Scored, known: Collection[str]) -> Scored:
-    kept = [[place for place, name in enumerate(names) if name not in known] for names in found.documents]
-    documents = [[names[place] for place in places] for names, places in zip(found.documents, kept, strict=True)]
-    scores = [values[places] for values, places in zip(found.scores, kept, strict=True)]
-    return Scored(found.models, found.queries, documents, scores)
+def _without(scored_set: Scored, known: Collection[str]) -> Scored:
+    unknown_rows = [[row for row, name in enumerate(names) if name not in known] for names in scored_set.documents]
+    documents = [[names[row] for row in rows] for names, rows in zip(scored_set.documents, unknown_rows, strict=True)]
+    scores = [values[rows] for values, rows in zip(scored_set.scores, unknown_rows, strict=True)]
+    return Scored(scored_set.models, scored_set.queries, documents, scores)
 
 
-def _figure(group: Group, found: Scored, weights: Sequence[float]) -> float:
-    run: Mapping[str, Mapping[str, float]] = runs_of(found, [scaled_sum(s, weights) for s in found.scores])
+def _figure(group: Group, scored_set: Scored, weights: Sequence[float]) -> float:
+    run: Mapping[str, Mapping[str, float]] = runs_of(scored_set, [scaled_sum(s, weights) for s in scored_set.scores])
     return evaluate_run(group.qrels, run, [MAIN])[MAIN]
 
 

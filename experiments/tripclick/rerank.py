@@ -86,18 +86,21 @@ def run(arguments: argparse.Namespace) -> int:
     also = {name: open_bundle(name).perspectives(device=arguments.device)[0] for name in arguments.also}
     prepared = make_ready(arguments)
     perspectives = {name: trained(name, prepared, arguments) for name in arguments.models} | also
-    parts = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
-    groups, held = (limited(read_groups(prepared.folder, split), most) for split, most in parts)
+    splits = (arguments.split, arguments.queries), ("val", arguments.held_out or arguments.queries)
+    groups, held = (limited(read_groups(prepared.folder, split), limit) for split, limit in splits)
     with closing(ScoreCache(arguments.output / "scores")) as cache, LuceneIndex(prepared.index_folder) as index:
-        found, dev = (
-            [scored(group, index, perspectives, arguments.depth, cache, words=arguments.words) for group in part]
-            for part in (groups, held)
+        scored_sets, dev = (
+            [
+                scored(group, index, perspectives, arguments.depth, cache, words=arguments.words)
+                for group in groups_of_split
+            ]
+            for groups_of_split in (groups, held)
         )
     weights = tuned(held, dev)
     if arguments.unseen:
-        groups, found = unseen(groups, found, read_groups(prepared.folder, "train"))
-    rows = systems(found, weights)
-    depths = by_depth(groups, found, lambda parts: systems(parts, weights))
+        groups, scored_sets = unseen(groups, scored_sets, read_groups(prepared.folder, "train"))
+    rows = systems(scored_sets, weights)
+    depths = by_depth(groups, scored_sets, lambda splits: systems(splits, weights))
     about = title(arguments, reranking(arguments))
     print(f"\n{about}\n\n{table(groups, rows)}\n\nMeans of the groups:\n\n{summary(groups, rows)}")
     print(f"\nnDCG@10, mean of the groups, by the number of documents that are reranked:\n\n{depths}")
@@ -112,19 +115,19 @@ def check(arguments: argparse.Namespace) -> None:
     for name in ("depth", "dev_depth", "queries", "held_out", "words", "triples"):
         optional_whole_number(f"--{name.replace('_', '-')}", getattr(arguments, name, None))
     whole_number("--seed", arguments.seed, minimum=0)
-    real_number("--faster", arguments.faster, "a number above 0", lambda one: one > 0)
+    real_number("--faster", arguments.faster, "a number above 0", lambda value: value > 0)
 
 
-def title(arguments: argparse.Namespace, what: str) -> str:
+def title(arguments: argparse.Namespace, subject: str) -> str:
     """What a table is about, and under which settings."""
-    what = f"{what}, split {arguments.split}, seed {arguments.seed}"
+    subject = f"{subject}, split {arguments.split}, seed {arguments.seed}"
     if arguments.tripclick:
-        return f"{what}: {arguments.tripclick}."
+        return f"{subject}: {arguments.tripclick}."
     if not arguments.bioasq:
-        return f"{what}: a sample written for mpir, which says nothing about quality."
+        return f"{subject}: a sample written for mpir, which says nothing about quality."
     how = " ".join(arguments.train) or "the mixtures' settings"
     return (
-        f"{what}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; "
+        f"{subject}: stand-in, BioASQ's {arguments.reported} questions and PubMed's abstracts; "
         f"{arguments.queries or 'all'} questions of each group; learning rates × {arguments.faster:g}, {how}."
     )
 

@@ -29,30 +29,32 @@ Clicks = list[tuple[Question, list[str]]]
 def write_sample(folder: Path) -> Path:
     """The folder ``benchmark``, as it is unpacked: titles are queries to train with, questions those to report on."""
     texts = list(read_jsonl(SAMPLE / "documents.jsonl"))
-    documents = {one.id: str(number) for number, one in enumerate(texts, 1)}
+    documents = {document.id: str(number) for number, document in enumerate(texts, 1)}
     clicks: Clicks = [
-        (Question(f"{1000 + i}", one.title), [documents[one.id]]) for i, one in enumerate(texts) if one.title
+        (Question(f"{1000 + i}", document.title), [documents[document.id]])
+        for i, document in enumerate(texts)
+        if document.title
     ]
     tested: Clicks = [
-        (Question(f"{2000 + i}", one.body), [documents[name] for name in one.documents or ()])
-        for i, one in enumerate(read_questions(SAMPLE / "questions.json"))
+        (Question(f"{2000 + i}", document.body), [documents[name] for name in document.documents or ()])
+        for i, document in enumerate(read_questions(SAMPLE / "questions.json"))
     ]
     with atomic_folder(folder, BENCHMARK) as temporary:
         for name in ("documents", "topics", "qrels"):
             (temporary / name).mkdir()
         with atomic_write(temporary / FIRST) as stream:
-            stream.writelines(_document(documents[one.id], one) for one in texts)
+            stream.writelines(_document(documents[document.id], document) for document in texts)
         for number, group in enumerate(GROUPS):
-            parts = clicks[number::3], tested[number::6], tested[number + 3 :: 6]
-            for split, part in zip(SPLITS, parts, strict=True):
-                _write(temporary, group, split, part)
+            shares = clicks[number::3], tested[number::6], tested[number + 3 :: 6]
+            for split, share in zip(SPLITS, shares, strict=True):
+                _write(temporary, group, split, share)
     return folder
 
 
-def _document(number: str, one: Document) -> str:
+def _document(number: str, document: Document) -> str:
     return (
-        f"<DOC>\n<DOCNO> {number} </DOCNO>\n<TITLE>{one.title}</TITLE>\n<URL></URL>\n"
-        f"<TEXT>\n{one.abstract}\n</TEXT>\n</DOC>\n"
+        f"<DOC>\n<DOCNO> {number} </DOCNO>\n<TITLE>{document.title}</TITLE>\n<URL></URL>\n"
+        f"<TEXT>\n{document.abstract}\n</TEXT>\n</DOC>\n"
     )
 
 
@@ -62,12 +64,13 @@ def _write(folder: Path, group: str, split: str, clicks: Clicks) -> None:
         for query, _ in clicks
     )
     (folder / f"topics/topics.{group}.{split}.txt").write_text("".join(topics), encoding="utf-8")
-    others = [names[0] for _, names in clicks]
-    for way, grade in (("raw", 1), *([("dctr", 2)] if group == "head" else [])):
+    other_names = [names[0] for _, names in clicks]
+    for judgement_type, grade in (("raw", 1), *([("dctr", 2)] if group == "head" else [])):
         judged = {
-            query.id: {**{others[i - 1]: 0}, **dict.fromkeys(names, grade)} for i, (query, names) in enumerate(clicks)
+            query.id: {**{other_names[i - 1]: 0}, **dict.fromkeys(names, grade)}
+            for i, (query, names) in enumerate(clicks)
         }
-        write_qrels(folder / f"qrels/qrels.{way}.{group}.{split}.txt", judged)
+        write_qrels(folder / f"qrels/qrels.{judgement_type}.{group}.{split}.txt", judged)
 
 
 def write_encoder(documents: Sequence[Document], folder: Path) -> Path:
@@ -80,9 +83,9 @@ def write_encoder(documents: Sequence[Document], folder: Path) -> Path:
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     learner = trainers.WordLevelTrainer(special_tokens=list(SPECIAL), show_progress=False)
-    tokenizer.train_from_iterator((one.text for one in documents), learner)
+    tokenizer.train_from_iterator((document.text for document in documents), learner)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    names: dict[str, Any] = {f"{one[1:-1].lower()}_token": one for one in SPECIAL[:5]}
+    names: dict[str, Any] = {f"{document[1:-1].lower()}_token": document for document in SPECIAL[:5]}
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=256,

@@ -36,12 +36,12 @@ def sample_triples(prepared: Prepared, *options: object) -> None:
     qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
     files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
     script = runpy.run_path(str(ROOT / "data_scripts/triples.py"))["main"]
-    done(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
+    run_step(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
 
 
-def done(command: Callable[[list[str]], int], *options: object, failed: str) -> None:
+def run_step(command: Callable[[list[str]], int], *options: object, failed: str) -> None:
     """Run a command of mpir's in this process. Raises MpirError, which begins with `failed`, where it ends with one."""
-    status = command([str(part) for part in options])
+    status = command([str(option) for option in options])
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status:
@@ -59,7 +59,7 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
     if not (folder / "bundle/bundle.json").is_file():
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
         usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
-        done(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
+        run_step(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
     return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
 
 

@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from tqdm import tqdm
 
 from experiments.common.baselines import BM25
-from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Job, Part, fit_and_measure, load_free, made_by
+from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Fit, Job, fit_and_measure, load_free, made_by
 from experiments.tuning.report import Report, across
 from mpir.cli import guarded
 from mpir.io.journal import Journal
@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
     dev = Dataset.load(job.dev)
     check(arguments, job, dev)
-    parts = [part for measure in arguments.measures for part in all_parts(measure, arguments, dev)]
+    fits = [fit_of for measure in arguments.measures for fit_of in all_parts(measure, arguments, dev)]
     journal = Journal(arguments.output / "parts.jsonl", made_by(job, dev))
-    make(job, parts, journal, arguments.workers)
+    make(job, fits, journal, arguments.workers)
     if arguments.test is None:
         return 0
     tables, results = [], {}
@@ -97,37 +97,37 @@ def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
         Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
 
 
-def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Part]:
+def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Fit]:
     """Everything that is fitted for one measure."""
     seeds = range(arguments.seeds)
     folds = [*range(arguments.folds), None]
-    parts = [Part(measure, method, 0, fold) for method in (*FIXED, *LEARNED) for fold in folds]
-    parts += [Part(measure, method, seed, None) for method in SEARCHES for seed in seeds]
-    parts += [Part(measure, method, 0, fold) for method in SEARCHES for fold in range(arguments.folds)]
-    return parts + ablations(measure, seeds, dev) + curve_parts(measure, seeds, dev)
+    fits = [Fit(measure, method, 0, fold) for method in (*FIXED, *LEARNED) for fold in folds]
+    fits += [Fit(measure, method, seed, None) for method in SEARCHES for seed in seeds]
+    fits += [Fit(measure, method, 0, fold) for method in SEARCHES for fold in range(arguments.folds)]
+    return fits + ablations(measure, seeds, dev) + curve_parts(measure, seeds, dev)
 
 
-def ablations(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
+def ablations(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Fit]:
     """Each perspective, the context and BM25 left out; each reading of the context."""
     left_out = (*dev.columns.layout.sentences, "context", *dev.columns.layout.documents)
     changes: list[dict[str, str]] = [{"without": name} for name in left_out]
     changes += [{"context": context} for context in ("document", "fixpoint")]
-    return [Part(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
+    return [Fit(measure, "alternating Bayesian", seed, **change) for change in changes for seed in list(seeds)[:2]]
 
 
-def curve_parts(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Part]:
+def curve_parts(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Fit]:
     """Tuning on fewer questions, another sample for each seed."""
     sizes = [size for size in SIZES if size < len(dev.questions)]
-    return [Part(measure, "alternating Bayesian", seed, size=size) for size in sizes for seed in seeds]
+    return [Fit(measure, "alternating Bayesian", seed, size=size) for size in sizes for seed in seeds]
 
 
-def make(job: Job, parts: Sequence[Part], journal: Journal, workers: int) -> None:
+def make(job: Job, fits: Sequence[Fit], journal: Journal, workers: int) -> None:
     """Fit what the journal lacks, in several processes."""
-    missing = [part for part in parts if part.name not in journal.records]
+    missing = [planned for planned in fits if planned.name not in journal.records]
     with ProcessPoolExecutor(workers) as pool:
-        running = {pool.submit(fit_and_measure, job, part): part for part in missing}
-        for done in tqdm(as_completed(running), total=len(missing), desc="fits", disable=not sys.stderr.isatty()):
-            journal.add(running[done].name, done.result())
+        running = {pool.submit(fit_and_measure, job, planned): planned for planned in missing}
+        for finished in tqdm(as_completed(running), total=len(missing), desc="fits", disable=not sys.stderr.isatty()):
+            journal.add(running[finished].name, finished.result())
 
 
 if __name__ == "__main__":

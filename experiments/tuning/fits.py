@@ -41,7 +41,7 @@ SIZES = (10, 20, 40, 80)
 
 
 @dataclass(frozen=True)
-class Part:
+class Fit:
     """One fit: `held_out` is the number of the fold it leaves out and is measured on, or None to fit on all of dev.
 
     `size` fits on that many random questions of dev; `without` leaves a weight at 0.
@@ -74,27 +74,31 @@ class Job:
 
 def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
     """What every part depends on. Of what is free, that is the sets that hold dev's questions: test's may follow."""
-    asked = {question.id for question in dev.questions}
-    free = [one for one in map(Dataset.load, job.free) if asked & {question.id for question in one.questions}]
+    question_ids = {question.id for question in dev.questions}
+    free = [
+        scored_set
+        for scored_set in map(Dataset.load, job.free)
+        if question_ids & {question.id for question in scored_set.questions}
+    ]
     shipped = open_bundle("default").weights
     values = {"job": repr(replace(job, dev=Path(), free=())), "version": VERSION, "shipped": shipped}
-    return {"dev": dev.data, "free": sorted(one.data for one in free), **values}
+    return {"dev": dev.data, "free": sorted(scored_set.data for scored_set in free), **values}
 
 
-def fit_and_measure(job: Job, part: Part) -> dict[str, Any]:
+def fit_and_measure(job: Job, planned: Fit) -> dict[str, Any]:
     """Fit a part on dev; the weights, the measure on what was fitted, and of each question held out."""
-    objective = load(job.dev, part.measure)
+    objective = load(job.dev, planned.measure)
     fitted, numbers = objective, np.arange(len(objective.scored.questions))
-    held = None if part.held_out is None else split(len(numbers), job.folds, 0)[part.held_out]
+    held = None if planned.held_out is None else split(len(numbers), job.folds, 0)[planned.held_out]
     if held is not None:
         fitted = objective.restricted(np.setdiff1d(numbers, held))
-    if part.size is not None:
-        chosen = np.random.default_rng([part.seed, part.size]).choice(numbers, part.size, replace=False)
+    if planned.size is not None:
+        chosen = np.random.default_rng([planned.seed, planned.size]).choice(numbers, planned.size, replace=False)
         fitted = objective.restricted(chosen)
-    ranker, facts = fit(part, fitted, job)
+    ranker, facts = fit(planned, fitted, job)
     if held is not None:
-        rest = objective.restricted(held)
-        facts["held_out"] = rest.per_question(ranker(rest)).tolist()
+        unseen = objective.restricted(held)
+        facts["held_out"] = unseen.per_question(ranker(unseen)).tolist()
     return {"fitted": fitted(ranker(fitted)), **facts}
 
 
@@ -104,21 +108,21 @@ def load(folder: Path, measure: str) -> Objective:
     return Objective(Dataset.load(folder), measure, version=VERSION)
 
 
-def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, Any]]:
+def fit(planned: Fit, objective: Objective, job: Job) -> tuple[Ranker, dict[str, Any]]:
     """A way to answer, found on the questions of an objective, and what there is to say about it."""
     layout = objective.scored.columns.layout
-    if part.method in SEARCHES:
-        bounds = {part.without: (0.0, 0.0)} if part.without else {}
-        space = Space.of(objective.scored.columns, context=part.context, bounds=bounds)  # type: ignore[arg-type]
-        found = search(objective, space, plan(part.method, job, part.seed))
-        return by_weights(found.weights), {"best": found.best_so_far.tolist(), "weights": found.weights.to_dict()}
-    if part.method in LEARNED:
-        return LearnedRanker.fit(objective, part.method, part.seed).answers, {}  # type: ignore[arg-type]
-    if part.method in FREE:
-        return partial(by_free, load_free(job.free, part.method)), {}
-    if part.method == "best single perspective":
+    if planned.method in SEARCHES:
+        bounds = {planned.without: (0.0, 0.0)} if planned.without else {}
+        space = Space.of(objective.scored.columns, context=planned.context, bounds=bounds)  # type: ignore[arg-type]
+        result = search(objective, space, plan(planned.method, job, planned.seed))
+        return by_weights(result.weights), {"best": result.best_so_far.tolist(), "weights": result.weights.to_dict()}
+    if planned.method in LEARNED:
+        return LearnedRanker.fit(objective, planned.method, planned.seed).answers, {}  # type: ignore[arg-type]
+    if planned.method in FREE:
+        return partial(by_free, load_free(job.free, planned.method)), {}
+    if planned.method == "best single perspective":
         names, none = layout.sentences, dict.fromkeys(layout.documents, 0.0)
-        alone = [
+        single_columns = [
             Weights(
                 {n: float(n == name) for n in names},
                 alpha_context=0.0,
@@ -129,12 +133,12 @@ def fit(part: Part, objective: Objective, job: Job) -> tuple[Ranker, dict[str, A
             )
             for name in names
         ]
-        best = max(alone, key=objective)
+        best = max(single_columns, key=objective)
         return by_weights(best), {"chosen": max(best.alpha, key=lambda name: best.alpha[name])}
-    if part.method == "equal shares":
+    if planned.method == "equal shares":
         space = Space.of(objective.scored.columns)
         return by_weights(space.weights(space.equal())), {}
-    return by_weights(fixed(part.method, layout)), {}
+    return by_weights(fixed(planned.method, layout)), {}
 
 
 def fixed(method: str, layout: Layout) -> Weights:
@@ -149,43 +153,43 @@ def fixed(method: str, layout: Layout) -> Weights:
 @cache
 def load_free(folders: tuple[Path, ...], method: str) -> Free:
     """What a free baseline gives to the documents and the sentences of each question, by its id; the documents' ids."""
-    found: Free = {}
+    by_question: Free = {}
     for folder in folders:
         scored = Dataset.load(folder)
         if scored.columns.layout.documents != ("bm25", "dense") or scored.columns.layout.sentences != ("cosine",):
             raise InputError(f"--free {folder}: not scored by the start encoder; use experiments/bundles/start.json.")
-        found = {**found, **free_of(scored, method)}
-    return found
+        by_question = {**by_question, **free_of(scored, method)}
+    return by_question
 
 
 def free_of(scored: Dataset, method: str) -> Free:
     """The same of one set, which the start encoder scored."""
-    columns, found = scored.columns, {}
+    columns, by_question = scored.columns, {}
     for number, question in enumerate(scored.questions):
         documents = columns.question_of == number
         sentences = documents[columns.document_of]
-        found[question.id] = (
+        by_question[question.id] = (
             free_scores(columns.first_stage[documents], columns.document("dense")[documents])[method],
             free_scores(scored.lexical[sentences], columns.sentence("cosine")[sentences])[method],
             scored.documents[documents].tolist(),
         )
-    return found
+    return by_question
 
 
-def by_free(found: Free, one: Objective) -> Submissions:
+def by_free(by_question: Free, objective: Objective) -> Submissions:
     """Submissions by a free baseline."""
-    if missing := [question.id for question in one.scored.questions if question.id not in found]:
+    if missing := [question.id for question in objective.scored.questions if question.id not in by_question]:
         raise InputError(f"--free: the question {missing[0]} is missing; score the same questions with start.json.")
-    parts = [found[question.id] for question in one.scored.questions]
-    documents, sentences, names = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    if len(sentences) != len(one.scored.sections) or names.tolist() != one.scored.documents.tolist():
+    of_questions = [by_question[question.id] for question in objective.scored.questions]
+    documents, sentences, names = (np.concatenate([of_question[i] for of_question in of_questions]) for i in range(3))
+    if len(sentences) != len(objective.scored.sections) or names.tolist() != objective.scored.documents.tolist():
         raise InputError("--free: the candidates are others; score them with the same index, number and mpir.")
-    return one.pool.answers(documents, sentences)
+    return objective.pool.answers(documents, sentences)
 
 
 def by_weights(weights: Weights) -> Ranker:
     """Submissions by the blend."""
-    return lambda one: one.answers(weights)
+    return lambda objective: objective.answers(weights)
 
 
 def plan(method: str, job: Job, seed: int) -> Plan:
@@ -194,5 +198,5 @@ def plan(method: str, job: Job, seed: int) -> Plan:
     if method == "alternating Bayesian":
         return alternating
     joint = replace(alternating, halves=("all",), calls=alternating.budget - 1, loops=1)
-    others: dict[str, Any] = {"random search": RandomSearch, "grid search": GridSearch}
-    return replace(joint, optimiser=others[method]) if method in others else joint
+    searches: dict[str, Any] = {"random search": RandomSearch, "grid search": GridSearch}
+    return replace(joint, optimiser=searches[method]) if method in searches else joint

@@ -18,8 +18,8 @@ from experiments.tuning.fits import (
     SEARCHES,
     SHIPPED,
     SIZES,
+    Fit,
     Job,
-    Part,
     by_weights,
     fit,
     fixed,
@@ -49,21 +49,21 @@ class Report:
         self.methods = (*FIXED, *LEARNED, *SEARCHES)
         self.results: dict[str, Any] = {}
 
-    def record(self, method: str, seed: int = 0, **more: Any) -> dict[str, Any]:
+    def record(self, method: str, seed: int = 0, **fields: Any) -> dict[str, Any]:
         """The record of one part."""
-        return self.journal.records[Part(self.measure, method, seed, **more).name]
+        return self.journal.records[Fit(self.measure, method, seed, **fields).name]
 
-    def values(self, method: str, seeds: Iterable[int] | None = None, **more: Any) -> Any:
+    def values(self, method: str, seeds: Iterable[int] | None = None, **fields: Any) -> Any:
         """The measure of each test question (Q,), as a mean over seeds."""
         chosen = (list(self.seeds) if method in SEARCHES else [0]) if seeds is None else list(seeds)
-        return np.mean([self.on_test(Part(self.measure, method, seed, **more)) for seed in chosen], axis=0)
+        return np.mean([self.on_test(Fit(self.measure, method, seed, **fields)) for seed in chosen], axis=0)
 
     @cache  # noqa: B019  (one report for a run)
-    def on_test(self, part: Part) -> Any:
+    def on_test(self, planned: Fit) -> Any:
         """The measure of each test question (Q,) by what a part found."""
-        weights = self.journal.records[part.name].get("weights")
+        weights = self.journal.records[planned.name].get("weights")
         if weights is None:  # made again rather than kept: a classifier, or nothing to search for
-            ranker, _ = fit(part, load(self.job.dev, part.measure), self.job)
+            ranker, _ = fit(planned, load(self.job.dev, planned.measure), self.job)
         else:
             ranker = by_weights(Weights.from_dict(weights))
         return self.test.per_question(ranker(self.test))
@@ -81,8 +81,10 @@ class Report:
     def comparison(self) -> str:
         """Every method on dev and test, and its difference from equal weights."""
         reference = self.values(REFERENCE)
-        others = [method for method in self.methods if method != REFERENCE]
-        adjusted = dict(zip(others, holm([randomisation_test(self.values(m), reference) for m in others]), strict=True))
+        compared = [method for method in self.methods if method != REFERENCE]
+        adjusted = dict(
+            zip(compared, holm([randomisation_test(self.values(m), reference) for m in compared]), strict=True)
+        )
         rows = []
         for method in self.methods:
             values = self.values(method)
@@ -128,10 +130,10 @@ class Report:
     def pairs(self) -> str:
         """Alternation against every other search and learned fusion, on test."""
         ours = self.values("alternating Bayesian")
-        others = [method for method in (*SEARCHES, *LEARNED) if method != "alternating Bayesian"]
-        adjusted = holm([randomisation_test(ours, self.values(method)) for method in others])
+        compared = [method for method in (*SEARCHES, *LEARNED) if method != "alternating Bayesian"]
+        adjusted = holm([randomisation_test(ours, self.values(method)) for method in compared])
         rows = []
-        for method, p in zip(others, adjusted, strict=True):
+        for method, p in zip(compared, adjusted, strict=True):
             difference = ours - self.values(method)
             low, high = bootstrap_interval(difference)
             rows.append([method, f"{difference.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
@@ -150,10 +152,10 @@ class Report:
             label: self.values("alternating Bayesian", list(self.seeds)[:2], **change) - full
             for label, change in changes.items()
         }
-        adjusted = holm([randomisation_test(one, np.zeros_like(one)) for one in differences.values()])
+        adjusted = holm([randomisation_test(values, np.zeros_like(values)) for values in differences.values()])
         return {
-            label: (float(one.mean()), *bootstrap_interval(one), float(p))
-            for (label, one), p in zip(differences.items(), adjusted, strict=True)
+            label: (float(values.mean()), *bootstrap_interval(values), float(p))
+            for (label, values), p in zip(differences.items(), adjusted, strict=True)
         }
 
     def ablation(self) -> str:
@@ -175,17 +177,17 @@ class Report:
         means.append([self.mean("alternating Bayesian", seed) for seed in self.seeds])
         return [*sizes, questions], np.array(means)
 
-    def mean(self, method: str, seed: int = 0, **more: Any) -> float:
+    def mean(self, method: str, seed: int = 0, **fields: Any) -> float:
         """A test mean."""
-        return float(np.mean(self.on_test(Part(self.measure, method, seed, **more))))
+        return float(np.mean(self.on_test(Fit(self.measure, method, seed, **fields))))
 
     def curve(self) -> str:
         """How many questions tuning needs."""
         sizes, means = self.learning()
         self.results["learning_curve"] = {"sizes": sizes, "means": means.tolist()}
         rows = [
-            [size, f"{part.mean():.4f}", f"{part.min():.4f}–{part.max():.4f}"]
-            for size, part in zip(sizes, means, strict=True)
+            [size, f"{mean.mean():.4f}", f"{mean.min():.4f}–{mean.max():.4f}"]
+            for size, mean in zip(sizes, means, strict=True)
         ]
         return f"{self.measure}: tuned on so many questions, measured on test\n\n" + table(
             rows, ["questions", "test", "over samples"]
@@ -196,7 +198,7 @@ class Report:
         name = self.measure
         curves = {m: [np.array(self.record(m, seed)["best"]) for seed in self.seeds] for m in SEARCHES}
         plots.best_so_far(folder / f"{name}-best-so-far", curves, name)
-        rows = {label: one[:3] for label, one in self.changes().items()}
+        rows = {label: change[:3] for label, change in self.changes().items()}
         plots.bars(folder / f"{name}-ablation", rows, f"difference in test {name}", zero=True)
         sizes, means = self.learning()
         levels = {
@@ -207,22 +209,25 @@ class Report:
         plots.learning_curve(folder / f"{name}-learning-curve", sizes, levels, name)
         objective = load(self.job.dev, name)
         space, method = Space.of(objective.scored.columns), "alternating Bayesian"
-        found = search(objective, space, plan(method, self.job, 0))
-        plots.weight_paths(folder / f"{name}-weights", space, found)
-        plots.partial_dependence(folder / f"{name}-dependence", dependence(objective, space, found.point), name)
-        plots.shares_at_the_top(folder / f"{name}-shares", top_shares(objective, found.weights))
-        self.results["shares"] = dict(zip(space.names, space.shares(found.point).round(4).tolist(), strict=True))
+        result = search(objective, space, plan(method, self.job, 0))
+        plots.weight_paths(folder / f"{name}-weights", space, result)
+        plots.partial_dependence(folder / f"{name}-dependence", dependence(objective, space, result.point), name)
+        plots.shares_at_the_top(folder / f"{name}-shares", top_shares(objective, result.weights))
+        self.results["shares"] = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
 
 
 def across(job: Job, arguments: argparse.Namespace, journal: Journal) -> str:
     """What is tuned for one measure, by every measure: means over seeds on test, beside the weights that ship."""
-    names, found = ("document-map", "snippet-map", "snippet-f1", "sentence-map"), {}
+    names, weights_of = ("document-map", "snippet-map", "snippet-f1", "sentence-map"), {}
     tests = {name: Report(job, name, journal, arguments).test for name in names}
     for measure in arguments.measures:
-        parts = [Part(measure, "alternating Bayesian", seed) for seed in range(arguments.seeds)]
-        found[measure] = [Weights.from_dict(journal.records[part.name]["weights"]) for part in parts]
-    found[SHIPPED] = [fixed(SHIPPED, tests[names[0]].scored.columns.layout)]
-    rows = [[label, *(float(np.mean([tests[n](one) for one in many])) for n in names)] for label, many in found.items()]
+        fits = [Fit(measure, "alternating Bayesian", seed) for seed in range(arguments.seeds)]
+        weights_of[measure] = [Weights.from_dict(journal.records[planned.name]["weights"]) for planned in fits]
+    weights_of[SHIPPED] = [fixed(SHIPPED, tests[names[0]].scored.columns.layout)]
+    rows = [
+        [label, *(float(np.mean([tests[n](weights) for weights in weights_of_measure])) for n in names)]
+        for label, weights_of_measure in weights_of.items()
+    ]
     return "tuned for one measure, by every measure, on test\n\n" + table(rows, ["tuned for", *names])
 
 

@@ -50,7 +50,7 @@ def too_large(location: str, content: str, name: Limit) -> InputError:
     )
 
 
-def open_regular(path: str) -> IO[bytes]:
+def open_regular(path: str) -> io.BufferedReader:
     """Open a file, or a pipe that somebody writes to, for reading bytes.
 
     Raises:
@@ -66,7 +66,7 @@ def open_regular(path: str) -> IO[bytes]:
     raise InputError(f"{path}: this is a device or a socket, not a file; to read from a pipe, give - (standard input).")
 
 
-def _open_pipe(path: str) -> IO[bytes]:
+def _open_pipe(path: str) -> io.BufferedReader:
     """Open a named pipe once there is something in it: opening it otherwise could take for ever."""
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     ready = select.poll()
@@ -75,7 +75,7 @@ def _open_pipe(path: str) -> IO[bytes]:
         os.close(pipe)
         raise InputError(f"{path}: nobody wrote to this named pipe for {PIPE_SECONDS} seconds; start its writer first.")
     os.set_blocking(pipe, True)
-    return os.fdopen(pipe, "rb")
+    return open(pipe, "rb")
 
 
 class Expanded(io.RawIOBase):
