@@ -49,14 +49,14 @@ def is_spread(value: dict[str, float]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder", "document"])
-def test_scoring(tiny_bundle: Path, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("type_name", ["cross-encoder", "bi-encoder", "document"])
+def test_scoring(tiny_bundle: Path, tmp_path: Path, type_name: str) -> None:
     pytest.importorskip("sentence_transformers")
     bundle = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     manifest = read_json_with_checksum(bundle / "bundle.json")
-    if kind == "bi-encoder":
-        manifest["perspectives"][1] = {"name": "sts", "kind": kind, "checkpoint": "model", "scale": "0-5"}
-    if kind == "document":  # pairs have no documents, so it has no part in them
+    if type_name == "bi-encoder":
+        manifest["perspectives"][1] = {"name": "sts", "kind": type_name, "checkpoint": "model", "scale": "0-5"}
+    if type_name == "document":  # pairs have no documents, so it has no part in them
         declared = {"kind": "bi-encoder", "checkpoint": "model", "scale": "cosine", "level": "document"}
         manifest["perspectives"].append({"name": "dense", **declared})
     (bundle / "bundle.json").write_text(json.dumps(manifest))
@@ -64,13 +64,13 @@ def test_scoring(tiny_bundle: Path, tmp_path: Path, kind: str) -> None:
     figures, printed = run("scoring", tmp_path, *arguments)
     ratios, contenders = figures["ratios"], figures["contenders"]
     assert {"three_vs_default", "three_vs_best", "one_vs_default"} <= ratios.keys()
-    rates = {name: one["pairs_per_second"]["median"] for name, one in contenders.items()}
+    rates = {name: item["pairs_per_second"]["median"] for name, item in contenders.items()}
     assert ratios["three_vs_default"] == pytest.approx(rates["mpir"] / rates["sentence-transformers, default"])
     assert ratios["three_vs_best"] == pytest.approx(rates["mpir"] / rates[figures["best_peer"]])
     once = rates["sentence-transformers, default, 1 perspective"]
     assert ratios["one_vs_default"] == pytest.approx(rates["mpir, 1 perspective"] / once)
     assert ratios["three_vs_one_default"] == pytest.approx(rates["mpir"] / once)
-    assert all(is_spread(one["pairs_per_second"]) and one["peak_mib"] > 50 for one in contenders.values())
+    assert all(is_spread(item["pairs_per_second"]) and item["peak_mib"] > 50 for item in contenders.values())
     assert figures["agreement"]["mpir, fp32"]["max_difference"] <= 1e-4
     assert figures["best_setting"] in figures["settings_tried"]
     assert figures["gpu"] is None
@@ -82,14 +82,14 @@ def test_scoring(tiny_bundle: Path, tmp_path: Path, kind: str) -> None:
 def test_first_stage(tmp_path: Path) -> None:
     figures, printed = run("first_stage", tmp_path, "--rounds", 1, "--queries", 5)
     assert figures["contenders"].keys() == {"mpir (Lucene)", "bm25s"}
-    for found in figures["contenders"].values():
-        assert found["records"] == 168
+    for result in figures["contenders"].values():
+        assert result["records"] == 168
         for name in ("records_per_second", "first_hit_seconds"):
-            assert is_spread(found[name])
-        for way in ("single", "batched"):
-            assert is_spread(found[f"queries_per_second_{way}"])
-        assert found["index_peak_mib"] > 20
-        assert found["search_peak_mib"] > 20
+            assert is_spread(result[name])
+        for mode in ("single", "batched"):
+            assert is_spread(result[f"queries_per_second_{mode}"])
+        assert result["index_peak_mib"] > 20
+        assert result["search_peak_mib"] > 20
     assert figures["ratios"].keys() >= {"records_per_second", "queries_per_second_single", "first_hit_seconds"}
     assert 0.7 < figures["top_10_overlap"] <= 1  # the same formula on nearly the same terms
     assert "documents in common" in printed
@@ -100,13 +100,13 @@ def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     sizes = ["--questions", 2, "--candidates", 5, "--growth", 3, "--sizes", 100, 168, "--documents", 4, "--rounds", 1]
     figures, printed = run("end_to_end", tmp_path, "--bundle", tiny_bundle, "--device", "cpu", *sizes)
-    (asked,), (grown,), (called,) = figures["questions"], figures["candidates"], figures["latency"]
-    assert (asked["questions"], asked["documents"], grown["documents"], called["documents"]) == (2, 10, 3, 4)
-    assert asked["stages"].keys() == {
+    (queries,), (grown,), (called,) = figures["questions"], figures["candidates"], figures["latency"]
+    assert (queries["questions"], queries["documents"], grown["documents"], called["documents"]) == (2, 10, 3, 4)
+    assert queries["stages"].keys() == {
         *("retrieval", "splitting", "BM25 of sentences", "tokenising"),
         *("model", "blend", "writing"),
     }
-    assert asked["sentences"] > grown["sentences"] > 3
+    assert queries["sentences"] > grown["sentences"] > 3
     assert {row["records"] for row in figures["corpus"]["sizes"]} == {100, 168}
     assert figures["corpus"]["on_paper"]["records"] == 36_000_000
     assert figures["ratios"]["sentence-transformers, 4 documents"] > 0
@@ -117,7 +117,7 @@ def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
     figures, _ = run("training", tmp_path, "--bundle", tiny_bundle, "--batch-size", 4, "--steps", 2, "--rounds", 1)
-    rates = {name: one["pairs_per_second"]["median"] for name, one in figures["contenders"].items()}
+    rates = {name: item["pairs_per_second"]["median"] for name, item in figures["contenders"].items()}
     assert len(rates) == 4
     assert figures["ratios"]["fp32"]["median"] == pytest.approx(rates["mpir, fp32"] / rates["transformers, fp32"])
 
@@ -127,16 +127,16 @@ def test_bundles(tiny_bundle: Path, tmp_path: Path) -> None:
     sizes = ["--pairs", 24, "--documents", 3, "--rounds", 1]
     figures, printed = run("bundles", tmp_path, tiny_bundle, tmp_path / "missing", *sizes)
     assert list(figures["bundles"]) == [str(tiny_bundle)]
-    found = figures["bundles"][str(tiny_bundle)]
-    assert found["ratio"]["median"] == found["rerank_ratio"]["median"] == 1
-    assert found["documents_per_second"]["median"] > 0
+    result = figures["bundles"][str(tiny_bundle)]
+    assert result["ratio"]["median"] == result["rerank_ratio"]["median"] == 1
+    assert result["documents_per_second"]["median"] > 0
     assert "missing is left out: ArtefactError" in printed
 
 
 def test_triples_of_any_number_take_the_memory_of_a_block(tmp_path: Path) -> None:
     figures, printed = run("triples", tmp_path, "--triples", 500, 2000)
-    assert [one["triples"] for one in figures["rows"]] == [500, 2000]
-    assert all(one["check_seconds"] > 0 and one["batch_seconds"] > 0 for one in figures["rows"])
+    assert [item["triples"] for item in figures["rows"]] == [500, 2000]
+    assert all(item["check_seconds"] > 0 and item["batch_seconds"] > 0 for item in figures["rows"])
     assert "| 2,000" in printed
 
 
@@ -147,11 +147,11 @@ def test_vectors_grow(tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     from_vectors(vectors, [str(i) for i in range(300)], tmp_path / "i")
-    kinds = ["Flat", "SQ8", "Flat, faiss alone"]
-    arguments = ["--indexes", tmp_path / "i", "--sizes", 200, 1000, "--kinds", *kinds, "--others-up-to", 200]
+    types = ["Flat", "SQ8", "Flat, faiss alone"]
+    arguments = ["--indexes", tmp_path / "i", "--sizes", 200, 1000, "--kinds", *types, "--others-up-to", 200]
     figures, printed = run("vector_growth", tmp_path, *arguments)
-    rows = {(one["vectors"], one["kind"]): one for one in figures["rows"]}
-    assert set(rows) == {(200, kind) for kind in kinds} | {(1000, "Flat"), (1000, "SQ8")}
+    rows = {(item["vectors"], item["kind"]): item for item in figures["rows"]}
+    assert set(rows) == {(200, type_name) for type_name in types} | {(1000, "Flat"), (1000, "SQ8")}
     assert rows[200, "Flat, faiss alone"]["recall@10"] == 1
     assert rows[1000, "Flat"]["recall@10"] == rows[1000, "Flat"]["recall@100"] == 1  # repeated, but none twice
     assert 64 <= rows[1000, "Flat"]["bytes_per_vector"] < 70
@@ -164,14 +164,14 @@ def test_encoding(tiny_checkpoint: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     arguments = ["--checkpoint", tiny_checkpoint, "--documents", 4, "--rounds", 1, "--length", 64]
     figures, printed = run("encoding", tmp_path, *arguments)
-    assert {name: one["texts"] for name, one in figures["works"].items() if name != "sentences"} == {
+    assert {name: item["texts"] for name, item in figures["works"].items() if name != "sentences"} == {
         "documents": 4,
         "texts of 64 tokens": 4,
     }
-    for one in figures["works"].values():
-        assert one["least_cosine"]["mpir, fp32"] > 0.99999
-        assert one["least_cosine"]["mpir, bf16"] > 0.99
-        assert is_spread(one["times_peer_fp32"]["mpir, bf16"])
+    for item in figures["works"].values():
+        assert item["least_cosine"]["mpir, fp32"] > 0.99999
+        assert item["least_cosine"]["mpir, bf16"] > 0.99
+        assert is_spread(item["times_peer_fp32"]["mpir, bf16"])
     assert "times the peer's fp32" in printed
 
 
@@ -245,10 +245,10 @@ def test_documents_are_cut_after_their_first_sentences(measure: ModuleType) -> N
 def test_startup(tiny_bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     figures, printed = run("startup", tmp_path, "--bundle", tiny_bundle, "--documents", 2, "--rounds", 1)
-    for kind in ("seconds", "processor_seconds"):
-        each = figures[kind]
+    for type_name in ("seconds", "processor_seconds"):
+        each = figures[type_name]
         assert all(map(is_spread, each.values()))
-        ratio = figures[f"ratios_of_{kind}"]["sentence-transformers : mpir rerank"]["median"]
+        ratio = figures[f"ratios_of_{type_name}"]["sentence-transformers : mpir rerank"]["median"]
         assert ratio == pytest.approx(each["sentence-transformers"]["median"] / each["mpir rerank"]["median"])
         assert each["import torch"]["median"] < each["mpir rerank"]["median"]
     assert "to the first ranking" in printed
@@ -266,7 +266,7 @@ def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("gensim", reason="needs the extra sia")
     arguments = ["--bundle", tiny_bundle, "--documents", 4, "--questions", 2, "--rounds", 1, "--precision", "fp32"]
     figures, printed = run("late_interaction", tmp_path, *arguments)
-    rates = {name: one["pairs_per_second"] for name, one in figures["contenders"].items()}
+    rates = {name: item["pairs_per_second"] for name, item in figures["contenders"].items()}
     assert {"CAT", "ColBERT", "TK", "MaxSim alone, mpir"} <= rates.keys()
     assert all(map(is_spread, rates.values()))
     ratio = rates["TK"]["median"] / rates["CAT"]["median"]
@@ -297,6 +297,6 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, name: str, options: list[str], said: str) -> None:
     command = [sys.executable, str(FOLDER / f"{name}.py"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert finished.returncode == 2
+    assert said in finished.stderr.splitlines()[-1]

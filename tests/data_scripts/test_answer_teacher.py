@@ -30,8 +30,8 @@ class Words:
     """An encoder whose vectors say which of two words a text has."""
 
     def vectors(self, texts: list[str], *, progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        found = np.array([["heart" in text, "liver" in text] for text in texts], np.float32).reshape(-1, 2)
-        return found, np.arange(len(texts))
+        result = np.array([["heart" in text, "liver" in text] for text in texts], np.float32).reshape(-1, 2)
+        return result, np.arange(len(texts))
 
 
 def test_the_cosine_is_that_of_the_nearest_ideal_answer_and_a_label_adds_two(script: dict[str, Any]) -> None:
@@ -43,9 +43,9 @@ def test_the_cosine_is_that_of_the_nearest_ideal_answer_and_a_label_adds_two(scr
         {"id": "b", "question": "?", "sentence": "liver", "label": 0.0, "kind": "bm25"},
         {"id": "c", "question": "?", "sentence": "liver", "label": 1.0, "kind": "golden"},
     ]
-    found = list(script["taught"](rows, teacher))
-    assert [row["teacher"] for row in found] == [12.0, 0.0, 0.0, 10.0]
-    assert [{key: row[key] for key in rows[0]} for row in found] == rows[:4]
+    result = list(script["taught"](rows, teacher))
+    assert [row["teacher"] for row in result] == [12.0, 0.0, 0.0, 10.0]
+    assert [{key: row[key] for key in rows[0]} for row in result] == rows[:4]
 
 
 def test_ideal_answers_are_lists_or_texts(script: dict[str, Any], tmp_path: Path) -> None:
@@ -106,15 +106,15 @@ def test_the_sample(
     assert script["main"]() == 0
     taught = [row for _, row in read_json_lines(tmp_path / "some.answered.train.jsonl")]
     assert taught == [{**old, "teacher": new["teacher"]} for old, new in zip(rows, taught, strict=True)]
-    found = [row for _, row in read_json_lines(tmp_path / "searched.answered.train.jsonl")]
-    assert {row["id"] for row in found} == set(train[1:])
+    result = [row for _, row in read_json_lines(tmp_path / "searched.answered.train.jsonl")]
+    assert {row["id"] for row in result} == set(train[1:])
     held = [normalise(snippet["text"]) for snippet in questions[0]["snippets"]]
-    for row in found:
+    for row in result:
         assert row["teacher"] == pytest.approx(10 * row["label"], abs=0.01) or row["label"] == 0
         assert normalise(row["sentence"]) not in held
     for name in train[1:]:
-        own = [row["sentence"] for row in found if row["id"] == name]
-        assert len(own) == len(set(own)) <= 24
+        sentences = [row["sentence"] for row in result if row["id"] == name]
+        assert len(sentences) == len(set(sentences)) <= 24
 
 
 def test_a_file_of_another_name_is_one_sentence(

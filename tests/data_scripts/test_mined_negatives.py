@@ -51,8 +51,8 @@ def test_the_sample(
     monkeypatch.setattr(sys, "argv", ["mined_negatives.py", *map(str, options), "--below", "2", "--questions", "8"])
     assert script["main"]() == 0
     rows = [row for _, row in read_json_lines(output)]
-    kinds = {(row["kind"], row["label"]) for row in rows}
-    assert kinds == {("golden", 1.0), ("mined", 0.0)}
+    types = {(row["kind"], row["label"]) for row in rows}
+    assert types == {("golden", 1.0), ("mined", 0.0)}
     questions = {q["id"]: q for q in read_json(SAMPLE / "questions.json")["questions"]}
     assert next(iter(questions)) not in {row["id"] for row in rows}  # kept for testing
     for row in rows:
@@ -84,8 +84,8 @@ def test_what_has_become_golden_is_no_negative_any_more(
     snippets.append({**snippets[0], "text": wrong["sentence"]})
     (data / "bioasq/training.json").write_text(json.dumps({"questions": questions}))
     assert script["main"]() == 0
-    found = [row for _, row in read_json_lines(output) if row["id"] == wrong["id"]]
-    assert found and not any(row["sentence"] == wrong["sentence"] and row["label"] == 0 for row in found)
+    result = [row for _, row in read_json_lines(output) if row["id"] == wrong["id"]]
+    assert result and not any(row["sentence"] == wrong["sentence"] and row["label"] == 0 for row in result)
 
 
 def test_a_part_of_a_mean_below_zero_lies_below_it(script: dict[str, Any]) -> None:

@@ -33,7 +33,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def lines(pairs: list[tuple[str, str, float]]) -> str:
-    return "\n".join(f"g\tf\ty\t{number}\t{label}\t{one}\t{other}" for number, (one, other, label) in enumerate(pairs))
+    return "\n".join(
+        f"g\tf\ty\t{number}\t{label}\t{first}\t{second}" for number, (first, second, label) in enumerate(pairs)
+    )
 
 
 ABSTRACTS = ["the patients", "a trial of aspirin", "placebo in patients", "gene risk", "blood in a heart", "the gene"]
@@ -55,7 +57,7 @@ def options(tiny_checkpoint: Path, tmp_path: Path) -> list[str]:
     (tmp_path / "relevance.train.jsonl").write_text('{"question": "is aspirin", "sentence": "yes", "label": 1}\n')
     values = {"data": tmp_path, "rows": tmp_path, "output": tmp_path, "encoder": tiny_checkpoint}
     values["cross-encoder"] = tiny_checkpoint
-    return [part for name, value in values.items() for part in (f"--{name}", str(value))]
+    return [word for name, value in values.items() for word in (f"--{name}", str(value))]
 
 
 def pairs_of(path: Path) -> list[frozenset[str]]:
@@ -75,8 +77,8 @@ def test_new_pairs_are_labelled_and_nothing_is_held_out(
     assert all(0.0 <= label <= 5.0 for label in labels)
     texts = frozenset().union(*pairs_of(tmp_path / "sts.biomedical.train.jsonl"))
     assert texts == set(ABSTRACTS[1:-1])  # BIOSSES has the first, STS-B dev the last
-    asked = [row for _, row in read_json_lines(tmp_path / "sts.questions.train.jsonl")]
-    assert [(row["question"], row["sentence"]) for row in asked] == [("is aspirin", "yes")]
+    rows = [row for _, row in read_json_lines(tmp_path / "sts.questions.train.jsonl")]
+    assert [(row["question"], row["sentence"]) for row in rows] == [("is aspirin", "yes")]
 
 
 def test_a_language_model_has_a_say_in_some_of_the_pairs(
@@ -90,7 +92,7 @@ def test_a_language_model_has_a_say_in_some_of_the_pairs(
     monkeypatch.setattr(sys, "argv", ["sts_teachers.py", *options])
     assert script["main"]() == 0
     pairs = set(pairs_of(folder / "sts.augmented.train.jsonl"))
-    kept = (folder / "sts.questions.train.jsonl").read_text()
+    content = (folder / "sts.questions.train.jsonl").read_text()
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--language-model", str(language_model), "--judged", "5"])
     capsys.readouterr()
     assert script["main"]() == 0
@@ -99,7 +101,7 @@ def test_a_language_model_has_a_say_in_some_of_the_pairs(
     judged = pairs_of(folder / "sts.augmented.train.jsonl")
     assert len(judged) == 5
     assert set(judged) <= pairs
-    assert (folder / "sts.questions.train.jsonl").read_text() == kept
+    assert (folder / "sts.questions.train.jsonl").read_text() == content
 
 
 def test_a_language_model_learns_likeness_whatever_the_order(

@@ -48,14 +48,14 @@ def test_a_second_teacher_is_added_to_the_first(
 ) -> None:
     row = {"id": "q", "question": "does aspirin thin blood", "sentence": "yes", "label": 1.0}
     options = ["--bundle", str(tiny_bundle), "--device", "cpu", "--precision", "fp32"]
-    found = []
-    for name, more, add in (("bare", {}, []), ("taught", {"teacher": 7.5}, ["--add"]), ("none", {}, ["--add"])):
+    result = []
+    for name, fields, add in (("bare", {}, []), ("taught", {"teacher": 7.5}, ["--add"]), ("none", {}, ["--add"])):
         source, output = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out.jsonl"
-        source.write_text(json.dumps({**row, **more}) + "\n")
+        source.write_text(json.dumps({**row, **fields}) + "\n")
         monkeypatch.setattr(sys, "argv", ["teacher_scores.py", str(source), "--output", str(output), *options, *add])
         status = MAIN()
-        found += [row["teacher"] for _, row in read_json_lines(output)] if status == 0 else [status]
-    assert found == [pytest.approx(found[1] - 7.5, abs=1e-3), found[1], 2]
+        result += [row["teacher"] for _, row in read_json_lines(output)] if status == 0 else [status]
+    assert result == [pytest.approx(result[1] - 7.5, abs=1e-3), result[1], 2]
     assert "none.jsonl:1: the teacher's score is missing; expected a number to add to" in capsys.readouterr().err
 
 
@@ -93,8 +93,8 @@ def test_scores_that_were_kept_teach_without_a_model(
 ) -> None:
     def run(rows: list[dict[str, Any]], *options: object) -> list[dict[str, Any]]:
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        given = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", *options]
-        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, given)])
+        arguments = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", *options]
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, arguments)])
         assert MAIN() == 0
         return [row for _, row in read_json_lines(tmp_path / "taught.jsonl")]
 
@@ -104,19 +104,19 @@ def test_scores_that_were_kept_teach_without_a_model(
     first, second = of("does aspirin thin blood", "yes", "no", "the cell"), of("heart attack", "risk", "gene")
     by_model = ["--bundle", tiny_bundle, "--device", "cpu", "--precision", "fp32", "--keep", tmp_path / "kept.npz"]
     taught = run(first, *by_model) + run(second, *by_model)
-    kept = run([*second, *of("trial", "patients"), *first], "--kept", tmp_path / "kept.npz")
-    assert [row["sentence"] for row in kept] == ["risk", "gene", "yes", "no", "the cell"]
+    retained = run([*second, *of("trial", "patients"), *first], "--kept", tmp_path / "kept.npz")
+    assert [row["sentence"] for row in retained] == ["risk", "gene", "yes", "no", "the cell"]
     values = {row["sentence"]: row["teacher"] for row in taught}
     assert len(set(values.values())) == 5
-    assert {row["sentence"]: row["teacher"] for row in kept} == pytest.approx(values, abs=2e-3)
+    assert {row["sentence"]: row["teacher"] for row in retained} == pytest.approx(values, abs=2e-3)
 
     answered = [*first, {**first[0], "sentence": "blood", "label": 1.0}]
     assert {row["question"] for row in run([*answered, *second], "--kept", tmp_path / "kept.npz")} == {"heart attack"}
 
     golden = [{**row, "label": 1.0} for row in second]
     without_lower = [*golden, {**second[0], "sentence": "blood"}]
-    found = {row["question"] for row in run([*first, *without_lower], "--kept", tmp_path / "kept.npz")}
-    assert found == {"does aspirin thin blood"}, "a ranking loss would refuse golden rows alone"
+    result = {row["question"] for row in run([*first, *without_lower], "--kept", tmp_path / "kept.npz")}
+    assert result == {"does aspirin thin blood"}, "a ranking loss would refuse golden rows alone"
     assert len(run([*first, *golden], "--kept", tmp_path / "kept.npz")) == 5, "a file that has no others keeps them"
 
     options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--kept", tmp_path / "kept.npz"]
@@ -141,8 +141,8 @@ def test_some_rows_of_each_question(
     options += ["--device", "cpu", "--per-question", 3]
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     assert MAIN() == 0
-    found = [row["question"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
-    assert (found.count("risk"), found.count("gene")) == (3, 3)
+    result = [row["question"] for _, row in read_json_lines(tmp_path / "taught.jsonl")]
+    assert (result.count("risk"), result.count("gene")) == (3, 3)
     labelled = [{**row, "label": float(row["sentence"] != "no")} for row in rows]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options[:-1]), "2"])
@@ -160,8 +160,8 @@ def test_questions_of_one_text_are_told_apart_by_their_ids() -> None:
         for name in "ab"
         for i in range(4)
     ]
-    found = SCRIPT["some_of_each"](rows, 2)
-    assert [(row["id"], row["label"]) for row in found] == [("a", 1), ("a", 0), ("b", 1), ("b", 0)]
+    result = SCRIPT["some_of_each"](rows, 2)
+    assert [(row["id"], row["label"]) for row in result] == [("a", 1), ("a", 0), ("b", 1), ("b", 0)]
     assert SCRIPT["best_labels"]([*rows, {**rows[-1], "id": "c"}]) == {
         ("a", "why"): 1,
         ("b", "why"): 1,
@@ -174,8 +174,8 @@ def refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     """Run the script over rows.jsonl, which it refuses; gives its message."""
 
     def run(*options: object) -> str:
-        given = [tmp_path / "rows.jsonl", "--output", tmp_path / "out.jsonl", *options]
-        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, given)])
+        arguments = [tmp_path / "rows.jsonl", "--output", tmp_path / "out.jsonl", *options]
+        monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, arguments)])
         assert MAIN() == 2
         assert not (tmp_path / "out.jsonl").exists()
         return capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_rows_are_refused_before_a_model_is_opened(
 ) -> None:
     (tmp_path / "rows.jsonl").write_text("\n\n".join(json.dumps(row) for row in rows) + "\n")
     (tmp_path / "damaged.npz").write_bytes(b"no scores")
-    error = refusal("--bundle", tmp_path, *(one.format(folder=tmp_path) for one in options))
+    error = refusal("--bundle", tmp_path, *(item.format(folder=tmp_path) for item in options))
     assert message in error and error.count("\n") == 1
 
 
@@ -215,13 +215,13 @@ def test_a_bundles_cosine_is_as_steep_as_an_encoders(
 ) -> None:
     row = {"question": "does aspirin thin blood", "sentence": "the cell", "label": 0.0}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    found = []
+    result = []
     for teacher in (["--bundle", bi_encoder_bundle, "--perspective", "vectors"], ["--encoders", tiny_checkpoint]):
         options = [tmp_path / "rows.jsonl", "--output", tmp_path / "out.jsonl", *teacher, "--device", "cpu"]
         monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
         assert MAIN() == 0
-        found += [row["teacher"] for _, row in read_json_lines(tmp_path / "out.jsonl")]
-    assert found[0] == pytest.approx(found[1], abs=1e-3)
+        result += [row["teacher"] for _, row in read_json_lines(tmp_path / "out.jsonl")]
+    assert result[0] == pytest.approx(result[1], abs=1e-3)
 
 
 def test_a_scale_that_is_no_logits_is_refused_before_scoring(

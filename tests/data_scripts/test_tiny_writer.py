@@ -22,8 +22,8 @@ def test_it_can_write_and_is_the_same_for_a_seed(tmp_path: Path, monkeypatch: py
     corpus.write_text('{"id": "1", "text": "Insulin lowers sugar. Glucagon raises it."}\n')
     for name in ("one", "two"):
         assert make(monkeypatch, corpus, "--output", tmp_path / name, "--vocabulary", 300) == 0
-    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
-    assert one == two
+    item, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+    assert item == two
     writer = Writer(tmp_path / "one", "query", device="cpu")
     assert writer.tokenizer.decode(writer.tokenizer.encode("Zinc lowers sugar.")) == "Zinc lowers sugar."
     assert len(writer.write(["Insulin lowers sugar."], Decoding(most_tokens=5), seed=1)) == 1

@@ -48,8 +48,8 @@ def test_the_sample(script: dict[str, Any], data: Path, tiny_checkpoint: Path, m
     monkeypatch.setattr(sys, "argv", ["topic_negatives.py", *map(str, options), "--titles", "9", "--dev-titles", "2"])
     assert script["main"]() == 0
     rows = [row for _, row in read_json_lines(data / "topics.train.jsonl")]
-    kinds = {(row["kind"], row["label"]) for row in rows}
-    assert {("golden", 1.0), ("topic-bm25", 0.0), ("topic-vector", 0.0)} <= kinds
+    types = {(row["kind"], row["label"]) for row in rows}
+    assert {("golden", 1.0), ("topic-bm25", 0.0), ("topic-vector", 0.0)} <= types
     questions = {q["id"]: q for q in read_json(SAMPLE / "questions.json")["questions"]}
     kept_out = next(iter(questions))
     held = [normalise(snippet["text"]) for snippet in questions[kept_out]["snippets"]]
@@ -82,7 +82,7 @@ PUMPS, CATS = "The heart pumps the blood through all vessels.", "Cats have four 
 HELD = "Statins lower the cholesterol of most adults."
 
 
-def asked(name: str, body: str, golden: str) -> Question:
+def question_of(name: str, body: str, golden: str) -> Question:
     return Question(
         name,
         body,
@@ -97,15 +97,15 @@ def asked(name: str, body: str, golden: str) -> Question:
 def vectors(_: object, texts: Sequence[str]) -> np.ndarray:
     """What is about aspirin points one way, all else another."""
     about = [any(word in text.lower() for word in ("aspirin", "salicylates")) for text in texts]
-    return np.array([[1, 0] if one else [0, 1] for one in about], np.float32).reshape(-1, 2)
+    return np.array([[1, 0] if is_about_heart else [0, 1] for is_about_heart in about], np.float32).reshape(-1, 2)
 
 
 def topic_rows(script: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of two questions, for which BM25 finds a document that holds a sentence of every kind."""
     script["topic_rows"].__globals__["encode"] = vectors
-    questions = [asked("a", "does aspirin thin blood", THIN), asked("h", "what does the heart pump", PUMPS)]
-    found = Document("9", "", " ".join([f"As is known, {THIN}", CLUMP, HELD, PUMPS, CATS, CATS]))
-    bioasq = Namespace(train=questions, random=random.Random(1), near=lambda _: [found], held={normalise(HELD)})
+    questions = [question_of("a", "does aspirin thin blood", THIN), question_of("h", "what does the heart pump", PUMPS)]
+    result = Document("9", "", " ".join([f"As is known, {THIN}", CLUMP, HELD, PUMPS, CATS, CATS]))
+    bioasq = Namespace(train=questions, random=random.Random(1), near=lambda _: [result], held={normalise(HELD)})
     return list(script["topic_rows"](bioasq, None, Namespace(same=0.85, alike=0.8)))
 
 
@@ -116,9 +116,9 @@ def test_candidates_that_are_likely_answers_or_golden_for_evaluation_are_no_nega
 
 
 def test_no_negative_stands_twice_in_a_question(script: dict[str, Any]) -> None:
-    found = [(row["id"], row["sentence"]) for row in topic_rows(script)]
-    assert ("a", PUMPS) in found
-    assert len(found) == len(set(found))
+    result = [(row["id"], row["sentence"]) for row in topic_rows(script)]
+    assert ("a", PUMPS) in result
+    assert len(result) == len(set(result))
 
 
 def test_what_both_ways_of_search_find_is_there_once(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,5 +127,5 @@ def test_what_both_ways_of_search_find_is_there_once(script: dict[str, Any], mon
     keep = script["Filter"](0.85, [], pool.vectors[:0], frozenset({"a"}))
     monkeypatch.setitem(script["negatives"].__globals__, "NEAR", 1)
     question = Question("a", "does aspirin thin blood")
-    found = script["negatives"](question, np.array([0, 1], np.float32), pool, keep, "topic")
-    assert [(row["kind"], row["sentence"]) for row in found] == [("topic-bm25", texts[1]), ("topic-vector", texts[2])]
+    result = script["negatives"](question, np.array([0, 1], np.float32), pool, keep, "topic")
+    assert [(row["kind"], row["sentence"]) for row in result] == [("topic-bm25", texts[1]), ("topic-vector", texts[2])]

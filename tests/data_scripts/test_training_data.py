@@ -46,8 +46,8 @@ def data(tmp_path: Path) -> Path:
 
 def test_a_train_question_that_repeats_an_evaluation_question_is_dropped(data: Path) -> None:
     loaded = SCRIPT["load"](data, 1)
-    assert [one.id for one in loaded.train] == ["t1"]
-    assert [one.id for one in loaded.dev] == ["d1"]
+    assert [question.id for question in loaded.train] == ["t1"]
+    assert [question.id for question in loaded.dev] == ["d1"]
 
 
 def test_a_search_shows_golden_sentences_and_others(data: Path) -> None:
@@ -91,8 +91,10 @@ def test_medquad_negatives_come_from_answers_to_other_questions_about_the_same(t
         ("4", "causes", "What causes it?", None),
     ]
     lines = (
-        json.dumps({"source": "S", "qid": qid, "qtype": kind, "focus": "X", "question": question, "answer": answer})
-        for qid, kind, question, answer in items
+        json.dumps(
+            {"source": "S", "qid": qid, "qtype": question_type, "focus": "X", "question": question, "answer": answer}
+        )
+        for qid, question_type, question, answer in items
     )
     (tmp_path / "medquad/medquad.jsonl").write_text("\n".join(lines))
     kept_out = EvaluationQuestions([("e", "how is it treated")])

@@ -35,36 +35,38 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
 
 
-def negatives(found: Sequence[tuple[int, str, str]], positive: str) -> set[str]:
-    return {negative for _, one, negative in found if one == positive}
+def negatives(triples: Sequence[tuple[int, str, str]], positive: str) -> set[str]:
+    return {negative for _, positive_of, negative in triples if positive_of == positive}
 
 
 def test_the_relevant_pool_is_out_whatever_its_grade() -> None:
-    found = triples_of("q", CANDIDATES, JUDGED, seed=1)
-    assert negatives(found, "d2") == negatives(found, "elsewhere") == set(CANDIDATES) - {"d2", "d5"}
-    kept = triples_of("q", CANDIDATES, JUDGED, seed=1, keep_judged=True)
-    assert negatives(kept, "d2") == set(CANDIDATES) - {"d2"}
+    result = triples_of("q", CANDIDATES, JUDGED, seed=1)
+    assert negatives(result, "d2") == negatives(result, "elsewhere") == set(CANDIDATES) - {"d2", "d5"}
+    retained = triples_of("q", CANDIDATES, JUDGED, seed=1, keep_judged=True)
+    assert negatives(retained, "d2") == set(CANDIDATES) - {"d2"}
 
 
 def test_unfiltered_negatives_are_everything_but_the_positive() -> None:
-    found = triples_of("q", CANDIDATES, JUDGED, seed=1, recipe="unfiltered")
-    assert negatives(found, "d2") == set(CANDIDATES) - {"d2"}
-    assert negatives(found, "elsewhere") == set(CANDIDATES)
+    result = triples_of("q", CANDIDATES, JUDGED, seed=1, recipe="unfiltered")
+    assert negatives(result, "d2") == set(CANDIDATES) - {"d2"}
+    assert negatives(result, "elsewhere") == set(CANDIDATES)
 
 
 def test_a_sample_is_without_replacement_and_by_the_seed_and_the_query_alone() -> None:
-    found = triples_of("q", CANDIDATES, JUDGED, seed=1, negatives=3)
-    assert len(found) == 6
-    assert all(len(negatives(found, one)) == 3 for one in ("d2", "elsewhere"))
-    assert found == triples_of("q", CANDIDATES, JUDGED, seed=1, negatives=3)
-    assert found != triples_of("q", CANDIDATES, JUDGED, seed=2, negatives=3)
-    assert [place for place, _, _ in found] != [place for place, _, _ in triples_of("p", CANDIDATES, JUDGED, seed=1)]
+    result = triples_of("q", CANDIDATES, JUDGED, seed=1, negatives=3)
+    assert len(result) == 6
+    assert all(len(negatives(result, positive)) == 3 for positive in ("d2", "elsewhere"))
+    assert result == triples_of("q", CANDIDATES, JUDGED, seed=1, negatives=3)
+    assert result != triples_of("q", CANDIDATES, JUDGED, seed=2, negatives=3)
+    assert [number for number, _, _ in result] != [
+        number for number, _, _ in triples_of("p", CANDIDATES, JUDGED, seed=1)
+    ]
 
 
 def test_the_collections_own_recipe_takes_what_stands_above_a_click() -> None:
-    found = triples_of("q", CANDIDATES, JUDGED, seed=1, recipe="above-click")
-    assert negatives(found, "d2") == {"d0", "d1"}
-    assert negatives(found, "elsewhere") == set()  # no candidate
+    result = triples_of("q", CANDIDATES, JUDGED, seed=1, recipe="above-click")
+    assert negatives(result, "d2") == {"d0", "d1"}
+    assert negatives(result, "elsewhere") == set()  # no candidate
 
 
 def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,19 +80,19 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
         assert script["main"]() == 0
         return output.read_bytes()
 
-    whole = make()
+    complete = make()
     assert not list(tmp_path.glob("*.parts"))
     merge = script["heapq"].merge
     monkeypatch.setattr(script["heapq"], "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--negatives", "2"])
     output.unlink()
     assert script["main"]() == 130
-    parts = sorted((tmp_path / "triples.tsv.parts").glob("*.tsv"))
-    assert len(parts) == 6
-    parts[3].unlink()  # as if it had been interrupted before this one
+    shards = sorted((tmp_path / "triples.tsv.parts").glob("*.tsv"))
+    assert len(shards) == 6
+    shards[3].unlink()  # as if it had been interrupted before this one
     monkeypatch.setattr(script["heapq"], "merge", merge)
-    assert make() == whole
-    rows = [line.split("\t") for line in whole.decode().splitlines()]
+    assert make() == complete
+    rows = [line.split("\t") for line in complete.decode().splitlines()]
     assert len(rows) == 40 * 2
     assert all(positive.endswith("-2") and not negative.endswith(("-1", "-2")) for _, positive, negative in rows)
     assert [query for query, _, _ in rows] != sorted(query for query, _, _ in rows)  # shuffled
@@ -99,8 +101,8 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
 def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
     options = collection(tmp_path)
     for number in ("1000", "5"):
-        done = run(*options, "--output", str(tmp_path / number), "--number", number)
-        assert done.returncode == 0, done.stderr
+        finished = run(*options, "--output", str(tmp_path / number), "--number", number)
+        assert finished.returncode == 0, finished.stderr
     few, all_of_them = ((tmp_path / name).read_text().splitlines() for name in ("5", "1000"))
     assert few == all_of_them[:5]
 
@@ -134,9 +136,9 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path) -> No
     (tmp_path / "judged.tsv").write_text("q3\ta held-out question\n")
     (tmp_path / "asked.tsv").write_text("q0\ta gene\nq1\tDoes aspirin thin blood?\n")
     output = tmp_path / "triples.tsv"
-    done = run(*usual, *(one.format(folder=tmp_path) for one in options), "--output", str(output))
-    assert done.returncode == 2
-    assert message in done.stderr
+    finished = run(*usual, *(option.format(folder=tmp_path) for option in options), "--output", str(output))
+    assert finished.returncode == 2
+    assert message in finished.stderr
     assert not output.exists()
     if "--seed" in options:
         assert not list(tmp_path.glob("*.parts"))
@@ -147,13 +149,13 @@ def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
     assert run(*options, "--qrels", str(tmp_path / "missing")).returncode == 2
     (tmp_path / "t.parts").mkdir()
     (tmp_path / "t.parts/manifest.json").write_text('{"settings": "others"}')
-    done = run(*options)
-    assert done.returncode == 2
-    assert "holds parts of other settings or data; remove it" in done.stderr
+    finished = run(*options)
+    assert finished.returncode == 2
+    assert "holds parts of other settings or data; remove it" in finished.stderr
     (tmp_path / "t.parts/manifest.json").rename(tmp_path / "t.parts/000000.tsv")  # parts of nobody knows what
-    done = run(*options)
-    assert done.returncode == 2
-    assert "holds parts of other settings or data; remove it" in done.stderr
+    finished = run(*options)
+    assert finished.returncode == 2
+    assert "holds parts of other settings or data; remove it" in finished.stderr
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
@@ -181,7 +183,7 @@ WORDS = ("heart", "gene", "aspirin", "blood")
 def searched(tmp_path: Path) -> Path:
     """A corpus of twelve documents, three of each word, two questions, and a golden document of each."""
     documents = [{"id": f"{word}{i}", "text": f"{word} {'trial ' * i}"} for word in WORDS for i in range(3)]
-    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
     questions = [
         {"id": f"{word}?", "body": f"{word} of what", "type": "list", "documents": [f"http://x/{word}1"]}
         for word in WORDS[:2]
@@ -190,7 +192,7 @@ def searched(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[list[str]]:
+def searches(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[list[str]]:
     """The triples that the script makes, called in this process."""
     arguments = ["x", "--questions", str(folder / "questions.json"), "--output", str(folder / "t.tsv"), *options]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -200,13 +202,13 @@ def made(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[l
 
 def test_negatives_at_random(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--random", "--corpus", str(searched / "docs.jsonl"), "--negatives", "4"]
-    found = made(searched, monkeypatch, *options)
-    assert [sorted(row[:2] for row in found)] == [[["gene?", "gene1"]] * 4 + [["heart?", "heart1"]] * 4]
-    assert all(positive != negative for _, positive, negative in found)
-    assert len({tuple(row) for row in found}) == 8
-    assert made(searched, monkeypatch, *options) == found
-    assert made(searched, monkeypatch, *options, "--seed", "2") != found
-    everything = made(searched, monkeypatch, *options[:3], "--negatives", "50")
+    result = searches(searched, monkeypatch, *options)
+    assert [sorted(row[:2] for row in result)] == [[["gene?", "gene1"]] * 4 + [["heart?", "heart1"]] * 4]
+    assert all(positive != negative for _, positive, negative in result)
+    assert len({tuple(row) for row in result}) == 8
+    assert searches(searched, monkeypatch, *options) == result
+    assert searches(searched, monkeypatch, *options, "--seed", "2") != result
+    everything = searches(searched, monkeypatch, *options[:3], "--negatives", "50")
     assert {negative for query, _, negative in everything if query == "gene?"} == {
         f"{word}{i}" for word in WORDS for i in range(3)
     } - {"gene1"}
@@ -231,11 +233,11 @@ def test_negatives_of_a_search_by_words_and_by_vectors(
     index = str(searched / "index")
     made_by = ["--dense", "--encoder", str(tiny_checkpoint), "--quiet"]
     assert cli(["index", str(searched / "docs.jsonl"), "--index", index, *made_by]) == 0
-    by_words = made(searched, monkeypatch, "--index", index, "--negatives", "9")
+    by_words = searches(searched, monkeypatch, "--index", index, "--negatives", "9")
     assert sorted(by_words) == [[f"{word}?", f"{word}1", f"{word}{i}"] for word in ("gene", "heart") for i in (0, 2)]
     with closing(open_dense(index, None)) as vectors:
-        nearest = [one.id for one in vectors.search("gene of what", 5)]
-    by_vectors = made(searched, monkeypatch, "--index", index, "--mode", "dense", "--depth", "5", "--skip", "2")
+        nearest = [document.id for document in vectors.search("gene of what", 5)]
+    by_vectors = searches(searched, monkeypatch, "--index", index, "--mode", "dense", "--depth", "5", "--skip", "2")
     assert {row[2] for row in by_vectors if row[0] == "gene?"} == set(nearest[2:]) - {"gene1"}
 
 
@@ -269,12 +271,12 @@ def test_documents_without_a_text_are_left_out_of_random_triples(
     incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--random", "--corpus", str(incomplete / "docs.jsonl"), "--negatives", "50"]
-    rows = made(incomplete, monkeypatch, *options)
+    rows = searches(incomplete, monkeypatch, *options)
     assert {(question, positive) for question, positive, _ in rows} == {("gene?", "gene1"), ("blood?", "blood2")}
     assert trainable(incomplete) == len(rows) == 2 * 11
-    told = capsys.readouterr().out
-    assert "docs.jsonl: has no text of 4 of 6 relevant documents and of 6 candidates, which are left out." in told
-    assert "22 triples of 2 judged questions" in told
+    message = capsys.readouterr().out
+    assert "docs.jsonl: has no text of 4 of 6 relevant documents and of 6 candidates, which are left out." in message
+    assert "22 triples of 2 judged questions" in message
 
 
 def test_what_is_left_out_is_told_by_a_run_that_goes_on_too(
@@ -292,7 +294,7 @@ def test_documents_without_a_text_are_left_out_of_searched_triples(
 ) -> None:
     index = str(incomplete / "index")
     assert cli(["index", str(incomplete / "docs.jsonl"), "--index", index, "--quiet"]) == 0
-    rows = made(incomplete, monkeypatch, "--index", index)
+    rows = searches(incomplete, monkeypatch, "--index", index)
     assert {row[1] for row in rows} == {"gene1", "blood2"}
     assert trainable(incomplete) == len(rows)
     assert "index: has no text of 4 of 6 relevant documents and of 0 candidates" in capsys.readouterr().out
@@ -302,9 +304,11 @@ def test_a_runs_candidates_are_looked_up_in_a_corpus(
     incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ranked = ("blank2", "unknown", "gene0", "heart0")
-    run = "".join(f"gene? Q0 {name} {place} {9 - place} x\n" for place, name in enumerate(ranked, 1))
+    run = "".join(f"gene? Q0 {name} {rank} {9 - rank} x\n" for rank, name in enumerate(ranked, 1))
     (incomplete / "run").write_text(run)
-    rows = made(incomplete, monkeypatch, "--run", str(incomplete / "run"), "--corpus", str(incomplete / "docs.jsonl"))
+    rows = searches(
+        incomplete, monkeypatch, "--run", str(incomplete / "run"), "--corpus", str(incomplete / "docs.jsonl")
+    )
     assert sorted(rows) == [["gene?", "gene1", "gene0"], ["gene?", "gene1", "heart0"]]
     assert "and of 2 candidates" in capsys.readouterr().out
 
@@ -315,6 +319,6 @@ def test_relevant_documents_of_which_none_has_a_text_are_refused(
     (incomplete / "qrels").write_text("heart? 0 blank0 1\nheart? 0 elsewhere 1\n")
     options = ["--random", "--corpus", incomplete / "docs.jsonl", "--qrels", incomplete / "qrels"]
     options += ["--output", incomplete / "t.tsv"]
-    assert runpy.run_path(str(SCRIPT))["main"]([str(one) for one in options]) == 2
+    assert runpy.run_path(str(SCRIPT))["main"]([str(option) for option in options]) == 2
     assert "docs.jsonl: has no text of any of the 2 relevant documents; give the" in capsys.readouterr().err
     assert not list(incomplete.glob("t.tsv*"))

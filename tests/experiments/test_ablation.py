@@ -24,9 +24,9 @@ def mixture(tmp_path: Path) -> Path:
     def write(name: str, *rows: tuple[str, float, str]) -> None:
         common = {"question": "does aspirin thin blood"}
         lines = [
-            {**common, "id": f"q{i}", "sentence": text, "label": label, "kind": kind}
+            {**common, "id": f"q{i}", "sentence": text, "label": label, "kind": subset}
             for i in range(6)
-            for text, label, kind in rows
+            for text, label, subset in rows
         ]
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -75,11 +75,11 @@ def test_the_table_shows_means_over_seeds_and_their_spread() -> None:
     def run(dev: float, *values: float) -> dict[str, Any]:
         return {"dev": {"relevance": dev, "mean": dev}, "blend": {"": list(values)}}
 
-    found = {"everything": [run(0.5, 0.4, 0.6), run(0.7, 0.6, 0.8)], "without a": [run(0.1, 0.5, 0.5), run(0.3, 0, 0)]}
-    whole, without = SCRIPT["table"](found)
-    assert whole == ["everything", pytest.approx(0.6), "0.6000 (0.5000 to 0.7000)", "", ""]
+    result = {"everything": [run(0.5, 0.4, 0.6), run(0.7, 0.6, 0.8)], "without a": [run(0.1, 0.5, 0.5), run(0.3, 0, 0)]}
+    complete, without = SCRIPT["table"](result)
+    assert complete == ["everything", pytest.approx(0.6), "0.6000 (0.5000 to 0.7000)", "", ""]
     assert without[:4] == ["without a", pytest.approx(0.2), "0.2500 (0.0000 to 0.5000)", pytest.approx(-0.35)]
-    assert next(iter(SCRIPT["table"]({"everything": found["everything"][:1]})))[2] == "0.5000"
+    assert next(iter(SCRIPT["table"]({"everything": result["everything"][:1]})))[2] == "0.5000"
 
 
 def test_runs_of_equal_length_and_a_table(
@@ -99,7 +99,7 @@ def test_runs_of_equal_length_and_a_table(
     logs = [log.read_text().splitlines() for log in output.glob("*/*/log.jsonl")]
     assert len({sum("loss" in line for line in log) for log in logs}) == 1
     results = json.loads((output / "ablation.json").read_text())
-    assert [set(one["dev"]) for one in results["without sts"]] == [{"relevance", "mean"}] * 2
+    assert [set(item["dev"]) for item in results["without sts"]] == [{"relevance", "mean"}] * 2
     assert len(results["everything"][0]["blend"]["relevance"]) == 6
     for checkpoint in output.glob("*/*/best"):
         (checkpoint / "model.safetensors").unlink()
@@ -119,9 +119,9 @@ def test_a_perspective_may_be_chosen_by_a_search_but_for_the_first(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = {"id": "q", "body": "does aspirin thin blood", "type": "yesno"}
+    record = {"id": "q", "body": "does aspirin thin blood", "type": "yesno"}
     golden = ["http://www.ncbi.nlm.nih.gov/pubmed/1"]
-    (tmp_path / "dev.json").write_text(json.dumps({"questions": [{**asked, "documents": golden}]}))
+    (tmp_path / "dev.json").write_text(json.dumps({"questions": [{**record, "documents": golden}]}))
     texts = "".join(
         json.dumps({"id": i, "title": "", "abstract": text}) + "\n" for i, text in (("1", GOOD), ("2", BAD))
     )

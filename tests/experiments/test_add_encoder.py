@@ -44,21 +44,25 @@ def test_another_encoder_leaves_the_first_one_alone(
     tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two encoders of different weights in one bundle, and then another in the place of the first."""
-    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     pair = [("does aspirin thin blood", "the gene is in a cell .")]
-    first, second = (Encoder(one, device="cpu", precision="fp32") for one in (tiny_checkpoint, other))
-    wanted = [BiEncoderPerspective("p", one, scale="cosine").score_pairs(pair)[0][0] for one in (first, second)]
-    assert abs(wanted[0] - wanted[1]) > 0.01
-    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
-    assert add(monkeypatch, tiny_bundle, "--encoder", tiny_checkpoint, "--documents", "a", "--output", one) == 0
-    assert add(monkeypatch, one, "--encoder", other, "--documents", "b", "--output", two) == 0
-    again = ["--documents", "a", "--replace", "--output", three]
-    assert add(monkeypatch, two, "--encoder", other, *again) == 0
-    for bundle, expected in ((two, wanted), (three, [wanted[1]] * 2)):
+    first, second = (
+        Encoder(checkpoint, device="cpu", precision="fp32") for checkpoint in (tiny_checkpoint, other_checkpoint)
+    )
+    expected_scores = [
+        BiEncoderPerspective("p", checkpoint, scale="cosine").score_pairs(pair)[0][0] for checkpoint in (first, second)
+    ]
+    assert abs(expected_scores[0] - expected_scores[1]) > 0.01
+    checkpoint, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    assert add(monkeypatch, tiny_bundle, "--encoder", tiny_checkpoint, "--documents", "a", "--output", checkpoint) == 0
+    assert add(monkeypatch, checkpoint, "--encoder", other_checkpoint, "--documents", "b", "--output", two) == 0
+    replacing = ["--documents", "a", "--replace", "--output", three]
+    assert add(monkeypatch, two, "--encoder", other_checkpoint, *replacing) == 0
+    for bundle, expected in ((two, expected_scores), (three, [expected_scores[1]] * 2)):
         opened = open_bundle(bundle)
         assert opened.manifest["name"] == bundle.name
-        found = {p.name: p.score_pairs(pair)[0][0] for p in opened.perspectives(device="cpu", precision="fp32")}
-        assert [found["a"], found["b"]] == pytest.approx(expected, abs=2e-3)  # it is kept in 16 bits
+        scores = {p.name: p.score_pairs(pair)[0][0] for p in opened.perspectives(device="cpu", precision="fp32")}
+        assert [scores["a"], scores["b"]] == pytest.approx(expected, abs=2e-3)  # it is kept in 16 bits
     assert not (three / "encoder-3").exists()
 
 
@@ -66,19 +70,19 @@ def test_a_cross_encoder_in_the_place_of_another(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The new relevance is the new model's; what shared the old one's checkpoint is as it was."""
-    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     pair = [("does aspirin thin blood", "the gene is in a cell .")]
-    (logit,), _ = Encoder(other, device="cpu", precision="fp32").outputs(pair)
+    (logit,), _ = Encoder(other_checkpoint, device="cpu", precision="fp32").outputs(pair)
     together = ["--together", "relevance", "--replace", "--output", tmp_path / "new"]
-    assert add(monkeypatch, tiny_bundle, "--encoder", other, *together) == 0
+    assert add(monkeypatch, tiny_bundle, "--encoder", other_checkpoint, *together) == 0
     before, after = (
-        {p.name: p.score_pairs(pair)[0][0] for p in open_bundle(one).perspectives(device="cpu", precision="fp32")}
-        for one in (tiny_bundle, tmp_path / "new")
+        {p.name: p.score_pairs(pair)[0][0] for p in open_bundle(bundle).perspectives(device="cpu", precision="fp32")}
+        for bundle in (tiny_bundle, tmp_path / "new")
     )
     assert after["relevance"] == pytest.approx(1 / (1 + np.exp(-logit[0])), abs=2e-3)
     assert abs(after["relevance"] - before["relevance"]) > 0.01
     assert (after["sts"], after["sia"]) == pytest.approx((before["sts"], before["sia"]))
-    AutoModel.from_pretrained(other).save_pretrained(tmp_path / "bare")
+    AutoModel.from_pretrained(other_checkpoint).save_pretrained(tmp_path / "bare")
     assert add(monkeypatch, tiny_bundle, "--encoder", tmp_path / "bare", *together[:-1], tmp_path / "bad") == 2
     assert "has no outputs, and reads no pair" in capsys.readouterr().err
     assert not (tmp_path / "bad").exists()
@@ -87,8 +91,8 @@ def test_a_cross_encoder_in_the_place_of_another(
 def test_agreement_may_rest_on_the_new_one(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
-    options = [tiny_bundle, "--encoder", other, "--together", "larger", "--agreement"]
+    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    options = [tiny_bundle, "--encoder", other_checkpoint, "--together", "larger", "--agreement"]
     assert add(monkeypatch, *options, "larger", "--output", tmp_path / "new") == 0
     assert open_bundle(tmp_path / "new").agreement == "larger"
     assert add(monkeypatch, *options, "lager", "--output", tmp_path / "bad") == 2
@@ -100,14 +104,14 @@ def test_the_new_one_shares_a_weight(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Half of relevance's, or all of what it takes the place of; what else the weights say stays."""
-    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     old = Reranker("default", device="cpu").weights
-    new = ["--encoder", other, "--together", "larger", "--share", "relevance", "--output", tmp_path / "both"]
+    new = ["--encoder", other_checkpoint, "--together", "larger", "--share", "relevance", "--output", tmp_path / "both"]
     assert add(monkeypatch, "default", *new) == 0
     half = old.alpha["relevance"] / 2
     both = Reranker(tmp_path / "both", device="cpu").weights
     assert both == replace(old, alpha={**old.alpha, "relevance": half, "larger": half})
-    options = ["--encoder", other, "--documents", "dense", "--replace", "--share", "dense"]
+    options = ["--encoder", other_checkpoint, "--documents", "dense", "--replace", "--share", "dense"]
     assert add(monkeypatch, tmp_path / "both", *options, "--output", tmp_path / "three") == 0
     assert Reranker(tmp_path / "three", device="cpu").weights == both
     assert add(monkeypatch, "default", *options[:-2], "--output", tmp_path / "equal") == 0
@@ -116,7 +120,7 @@ def test_the_new_one_shares_a_weight(
         ("default", "nobody", "--share nobody: it takes one new"),
         (tmp_path / "equal", "relevance", "equal: has no weights to share; leave --share out"),
     ):
-        wrong = ["--encoder", other, "--documents", "x", "--share", name, "--output", tmp_path / "bad"]
+        wrong = ["--encoder", other_checkpoint, "--documents", "x", "--share", name, "--output", tmp_path / "bad"]
         assert add(monkeypatch, first, *wrong) == 2
         assert said in capsys.readouterr().err
         assert not (tmp_path / "bad").exists()

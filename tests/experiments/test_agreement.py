@@ -54,8 +54,8 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
 
 def scored(bundle: Path, folder: Path) -> Dataset:
     reranker = Reranker(bundle, device="cpu", precision="fp32")
-    found = reranker.score([question.body for question in GOLD], [DOCUMENTS] * len(GOLD))
-    return Dataset.collect(zip(GOLD, found, strict=True)).save(folder)
+    scores = reranker.score([question.body for question in GOLD], [DOCUMENTS] * len(GOLD))
+    return Dataset.collect(zip(GOLD, scores, strict=True)).save(folder)
 
 
 def run(folder: Path, corpus: Path, bundle: Path) -> "subprocess.CompletedProcess[str]":
@@ -74,16 +74,16 @@ def run(folder: Path, corpus: Path, bundle: Path) -> "subprocess.CompletedProces
 
 
 def write_corpus(path: Path, documents: list[Document]) -> Path:
-    rows = [{"id": one.id, "title": one.title, "abstract": one.abstract} for one in documents]
+    rows = [{"id": document.id, "title": document.title, "abstract": document.abstract} for document in documents]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 def test_what_it_computes_is_what_the_reranker_scored(bundle: Path, tmp_path: Path) -> None:
     held = scored(bundle, tmp_path / "scored")
-    done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
-    assert done.returncode == 0, done.stderr
-    overall = done.stdout.split("\n\n")[0].splitlines()
+    finished = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
+    assert finished.returncode == 0, finished.stderr
+    overall = finished.stdout.split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:5] for cells in (line.split("|") for line in overall)}
     answers = Objective(held).answers(Weights.load(bundle / "weights.json"))
     for cell, name in zip(rows["10 documents heard"], ("document-map", "sentence-map", "snippet-f1"), strict=True):
@@ -93,22 +93,22 @@ def test_what_it_computes_is_what_the_reranker_scored(bundle: Path, tmp_path: Pa
 
 def test_a_corpus_that_lacks_a_candidate(bundle: Path, tmp_path: Path) -> None:
     scored(bundle, tmp_path / "scored")
-    done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS[1:]), bundle)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "1 candidates are not in it, such as d0" in done.stderr
+    finished = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS[1:]), bundle)
+    assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
+    assert "1 candidates are not in it, such as d0" in finished.stderr
 
 
 def test_scores_without_agreement(bundle: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     scored(tiny_bundle, tmp_path / "scored")
-    done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
-    assert done.returncode == 2
-    assert "has no column 'agreement'; score with a bundle that declares it" in done.stderr
+    finished = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
+    assert finished.returncode == 2
+    assert "has no column 'agreement'; score with a bundle that declares it" in finished.stderr
 
 
 def test_weights_that_leave_it_out(bundle: Path, tmp_path: Path) -> None:
     scored(bundle, tmp_path / "scored")
     Weights.equal(["relevance", "sts", "sia"]).save(bundle / "weights.json")
     seal(bundle)
-    done = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "the weights weigh 'agreement' 0, so there is nothing to compare" in done.stderr
+    finished = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
+    assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
+    assert "the weights weigh 'agreement' 0, so there is nothing to compare" in finished.stderr

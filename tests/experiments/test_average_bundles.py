@@ -65,7 +65,7 @@ def test_all_perspectives_of_the_checkpoint_stay(
     options = ["--calibrate", rows, "--stored", "bf16", "--output", tmp_path / "mean"]
     assert combine(monkeypatch, both, both, *options) == 0
     reranker = Reranker(tmp_path / "mean", device="cpu", precision="fp32")
-    assert [one.name for one in reranker.perspectives] == ["relevance", "sts", "sia", "dense"]
+    assert [perspective.name for perspective in reranker.perspectives] == ["relevance", "sts", "sia", "dense"]
     assert set(reranker.weights.beta) == {"bm25", "dense"}
     stored = load_file(tmp_path / "mean/model/model.safetensors")
     assert {value.dtype for value in stored.values()} == {torch.bfloat16}
@@ -74,13 +74,13 @@ def test_all_perspectives_of_the_checkpoint_stay(
 def test_bundles_of_other_perspectives_are_refused(
     tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(tiny_bundle, other)
-    manifest = (other / "bundle.json").read_text()
+    other_folder = tmp_path / "other"
+    shutil.copytree(tiny_bundle, other_folder)
+    manifest = (other_folder / "bundle.json").read_text()
     assert '"0-5"' in manifest
-    (other / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
-    seal(other)
-    assert combine(monkeypatch, tiny_bundle, other, "--calibrate", rows, "--output", tmp_path / "mean") == 2
+    (other_folder / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
+    seal(other_folder)
+    assert combine(monkeypatch, tiny_bundle, other_folder, "--calibrate", rows, "--output", tmp_path / "mean") == 2
     assert "other perspectives" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
 
@@ -88,10 +88,10 @@ def test_bundles_of_other_perspectives_are_refused(
 def test_what_gives_no_calibrated_mean_is_refused_by_its_name(
     tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
+    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     options = ["--calibrate", rows, "--output", tmp_path / "mean"]
-    assert combine(monkeypatch, tiny_bundle, other, *options) == 2
-    assert f"{other}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give what" in capsys.readouterr().err
+    assert combine(monkeypatch, tiny_bundle, other_checkpoint, *options) == 2
+    assert f"{other_checkpoint}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give what" in capsys.readouterr().err
     rows.write_text("".join(json.dumps({**row, "label": 1}) + "\n" for row in ROWS))
     assert combine(monkeypatch, tiny_bundle, tiny_bundle, *options) == 2
     assert "rows.jsonl has 16 rows, 16 of them with a positive label" in capsys.readouterr().err

@@ -58,8 +58,8 @@ def scored(tmp_path: Path) -> Dataset:
         columns=columns,
         documents=np.array(list(TEXTS)),
         sections=np.array(["abstract"] * 8),
-        begin=np.array([begin for one in spans for begin in one[::2]]),
-        end=np.array([end for one in spans for end in one[1::2]]),
+        begin=np.array([begin for span in spans for begin in span[::2]]),
+        end=np.array([end for span in spans for end in span[1::2]]),
         lexical=np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
         in_passages=np.zeros(8, bool),
         documents_in_passages=np.zeros(4, bool),
@@ -69,7 +69,7 @@ def scored(tmp_path: Path) -> Dataset:
 def test_the_scored_sentences_are_read(script: Callable[..., Any], scored: Dataset, tmp_path: Path) -> None:
     loaded = script()
     corpus = [str(tmp_path / "corpus.jsonl")]
-    expected = [part.strip() for text in TEXTS.values() for part in text.replace(".", ".\n").split("\n")]
+    expected = [sentence.strip() for text in TEXTS.values() for sentence in text.replace(".", ".\n").split("\n")]
     assert loaded["sentence_texts"](scored, corpus) == expected
     assert loaded["question_of_sentences"](scored).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 

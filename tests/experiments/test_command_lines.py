@@ -15,18 +15,18 @@ SCRIPTS = ["experiments/first_stage/bm25_grid.py", "experiments/splitting/compar
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_folder_that_is_not_there(run_script: RunScript, script: str, tmp_path: Path) -> None:
     options = ["--data", tmp_path / "nowhere", *(["--output", tmp_path] if "training" in script else [])]
-    done = run_script(script, *options)
-    assert done.returncode == 2
-    (sentence,) = done.stderr.splitlines()
+    finished = run_script(script, *options)
+    assert finished.returncode == 2
+    (sentence,) = finished.stderr.splitlines()
     assert f": {tmp_path / 'nowhere'}" in sentence
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """The system's own error closes standard output, so this has a process of its own."""
     command = [sys.executable, "-m", "experiments.perspectives.sts", "--data", tmp_path / "nowhere"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 2
-    (sentence,) = done.stderr.splitlines()
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert finished.returncode == 2
+    (sentence,) = finished.stderr.splitlines()
     assert sentence.startswith(f"sts: {tmp_path / 'nowhere'}")
 
 
@@ -82,10 +82,10 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_number_that_cannot_be_is_refused_before_anything_is_done(
     run_script: RunScript, script: str, options: list[str], said: str
 ) -> None:
-    found = [str(ROOT / one) if one.startswith("experiments/") else one for one in options]
-    done = run_script(f"experiments/{script}.py", *found)
-    assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
+    texts = [str(ROOT / text) if text.startswith("experiments/") else text for text in options]
+    finished = run_script(f"experiments/{script}.py", *texts)
+    assert finished.returncode == 2
+    assert said in finished.stderr.splitlines()[-1]
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -95,9 +95,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
     run_script: RunScript, script: str, options: list[str], option: str
 ) -> None:
     Path("thesis.tex").write_text("years of work")
-    done = run_script(f"experiments/{script}.py", *options, option, "thesis.tex/figures")
-    assert done.returncode == 2
-    (sentence,) = done.stderr.splitlines()
+    finished = run_script(f"experiments/{script}.py", *options, option, "thesis.tex/figures")
+    assert finished.returncode == 2
+    (sentence,) = finished.stderr.splitlines()
     assert "nothing can be written there, since" in sentence and "thesis.tex is no folder" in sentence
     assert [path.name for path in Path.cwd().iterdir()] == ["thesis.tex"]
 
@@ -122,9 +122,9 @@ def test_every_script_with_figures_is_tested() -> None:
 @pytest.mark.parametrize(("script", "options"), FIGURES)
 def test_figures_replace_no_file_of_another_format(run_script: RunScript, script: str, options: list[str]) -> None:
     Path("thesis.tex").write_text("years of work")
-    done = run_script(script, *options, "--json", "thesis.tex")
-    assert done.returncode == 2
-    (sentence,) = done.stderr.splitlines()
+    finished = run_script(script, *options, "--json", "thesis.tex")
+    assert finished.returncode == 2
+    (sentence,) = finished.stderr.splitlines()
     assert "thesis.tex: exists and is nothing that --json has written, so it is not replaced" in sentence
     assert Path("thesis.tex").read_text() == "years of work"
 
@@ -133,6 +133,6 @@ def test_figures_replace_no_file_of_another_format(run_script: RunScript, script
 def test_figures_replace_no_input(run_script: RunScript) -> None:
     Path("data/bioasq").mkdir(parents=True)
     Path("data/bioasq/splits.json").write_text("{}")
-    done = run_script("benchmarks/first_stage.py", "--data", "data", "--json", "data/bioasq/splits.json")
-    assert (done.returncode, Path("data/bioasq/splits.json").read_text()) == (2, "{}")
-    assert "is --data, too, which would be lost; give --json another name" in done.stderr
+    finished = run_script("benchmarks/first_stage.py", "--data", "data", "--json", "data/bioasq/splits.json")
+    assert (finished.returncode, Path("data/bioasq/splits.json").read_text()) == (2, "{}")
+    assert "is --data, too, which would be lost; give --json another name" in finished.stderr

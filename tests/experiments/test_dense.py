@@ -37,7 +37,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_cranfield_is_read_as_its_readme_says(script: dict[str, Any], data: Path) -> None:
     test = script["read"]("cranfield", data)
-    assert [(one.id, one.title, one.abstract) for one in test.documents] == [
+    assert [(document.id, document.title, document.abstract) for document in test.documents] == [
         ("1", "the heart", "a heart attack"),
         ("2", "", "a gene in a cell"),
     ]
@@ -72,11 +72,11 @@ def test_the_blend_orders_the_first_of_each_list_anew(
         weights = Weights(alpha, beta={"bm25": 0.0, "dense": 0.0} | {column: 1.0}, context="document")
         reranker = Reranker(str(bi_encoder_bundle), weights=weights, device="cpu")
         both = (stages["BM25"], stages["vectors"])
-        found = script["Blended"](stages["both, RRF"], both, reranker, 3).search_batch(["gene blood"], 4)[0]
-        before = [one.id for one in stages["both, RRF"].search("gene blood", 4)]
-        assert {one.id for one in found[:3]} == set(before[:3])
-        assert [one.id for one in found[3:]] == before[3:]
-        scores = [one.scores[column] for one in found[:3]]
+        result = script["Blended"](stages["both, RRF"], both, reranker, 3).search_batch(["gene blood"], 4)[0]
+        before = [document.id for document in stages["both, RRF"].search("gene blood", 4)]
+        assert {document.id for document in result[:3]} == set(before[:3])
+        assert [document.id for document in result[3:]] == before[3:]
+        scores = [document.scores[column] for document in result[:3]]
         assert scores == sorted(scores, reverse=True)
     stages["BM25"].close()
 
@@ -85,16 +85,16 @@ def test_indexes_are_made_anew_where_a_collection_has_other_texts(
     script: dict[str, Any], bi_encoder_bundle: Path, tmp_path: Path
 ) -> None:
     """As many documents as before, with the same ids, under the same name; another split searches the same ones."""
-    encoder, found = script["open_encoder"](str(bi_encoder_bundle)), []
+    encoder, result = script["open_encoder"](str(bi_encoder_bundle)), []
     for name, texts in (("T", ("gene", "heart")), ("T", ("heart", "gene")), ("T test", ("heart", "gene"))):
         documents = [Document(f"d{i}", "", text) for i, text in enumerate(texts)]
         test = script["TestSet"](name, {"1": "gene"}, documents, {"1": {"d0": 1}})
         stages = script["first_stages"](test, tmp_path / "indexes", encoder, "Flat")
         best = [stages[stage].search("gene", 1)[0].id for stage in ("BM25", "vectors")]
-        found.append((best, (tmp_path / "indexes/dense/dense.json").stat().st_mtime_ns))
+        result.append((best, (tmp_path / "indexes/dense/dense.json").stat().st_mtime_ns))
         stages["BM25"].close()
-    assert [best for best, _ in found] == [["d0"] * 2, ["d1"] * 2, ["d1"] * 2]
-    assert found[1][1] == found[2][1]
+    assert [best for best, _ in result] == [["d0"] * 2, ["d1"] * 2, ["d1"] * 2]
+    assert result[1][1] == result[2][1]
 
 
 def test_bioasqs_gold_outside_a_pool_does_not_count(script: dict[str, Any], tmp_path: Path) -> None:
@@ -102,11 +102,16 @@ def test_bioasqs_gold_outside_a_pool_does_not_count(script: dict[str, Any], tmp_
     (tmp_path / "pubmed").mkdir()
     gold = {"q1": ["1", "2"], "q2": ["2"], "q3": ["1"]}
     link = "http://www.ncbi.nlm.nih.gov/pubmed/"
-    asked = [
-        {"id": one, "body": f"what is {one}", "type": "summary", "documents": [link + name for name in names]}
-        for one, names in gold.items()
+    questions = [
+        {
+            "id": question_id,
+            "body": f"what is {question_id}",
+            "type": "summary",
+            "documents": [link + name for name in names],
+        }
+        for question_id, names in gold.items()
     ]
-    (tmp_path / "bioasq/5B1_golden.json").write_text(json.dumps({"questions": asked}))
+    (tmp_path / "bioasq/5B1_golden.json").write_text(json.dumps({"questions": questions}))
     (tmp_path / "bioasq/training.json").write_text(json.dumps({"questions": []}))
     (tmp_path / "bioasq/splits.json").write_text(json.dumps({"train": [], "dev": ["q1", "q2"], "test": ["q3"]}))
     for name, file in (("1", "abstracts"), ("2", "partial")):

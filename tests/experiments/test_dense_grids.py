@@ -23,8 +23,8 @@ TEXTS = [
     "placebo in a trial of patients",
     "the blood is in the heart",
 ]
-ASKED = ["does aspirin thin blood", "is a heart attack a risk", "gene in a cell", "risk of aspirin", "placebo trial"]
-ASKED += ["blood in the heart", "aspirin blood", "heart risk", "cell gene", "trial of patients"]
+QUERIES = ["does aspirin thin blood", "is a heart attack a risk", "gene in a cell", "risk of aspirin", "placebo trial"]
+QUERIES += ["blood in the heart", "aspirin blood", "heart risk", "cell gene", "trial of patients"]
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def msmarco(tmp_path: Path) -> Path:
     folder.mkdir()
     passages = "".join(f"{i}\t{text}\n" for i, text in enumerate(TEXTS))
     (folder / "collection.tsv.gz").write_bytes(gzip.compress(passages.encode()))
-    queries = [*ASKED, "never judged"]
+    queries = [*QUERIES, "never judged"]
     (folder / "queries.dev.small.tsv").write_text("".join(f"{100 + i}\t{text}\n" for i, text in enumerate(queries)))
-    judged = "".join(f"{100 + i}\t0\t{i % len(TEXTS)}\t1\n" for i in range(len(ASKED)))
+    judged = "".join(f"{100 + i}\t0\t{i % len(TEXTS)}\t1\n" for i in range(len(QUERIES)))
     (folder / "qrels.dev.small.tsv").write_text(judged)
-    triples = "".join(f"{ASKED[i % 6]}\t{TEXTS[i % 6]}\t{TEXTS[(i + 1) % 6]}\n" for i in range(20))
+    triples = "".join(f"{QUERIES[i % 6]}\t{TEXTS[i % 6]}\t{TEXTS[(i + 1) % 6]}\n" for i in range(20))
     (folder / "triples.train.small.tsv").write_text(triples)
     return folder
 
@@ -71,18 +71,18 @@ def test_the_thesis_on_a_stand_in(
     loaded = script("msmarco", *where, *how)
     assert loaded["main"]() == 0
     first = capsys.readouterr().out
-    found, name = rows_of(first), tiny_checkpoint.name
-    assert {"BM25", f"{name}, mean", f"{name}, cls"} <= set(found)
+    result, name = rows_of(first), tiny_checkpoint.name
+    assert {"BM25", f"{name}, mean", f"{name}, cls"} <= set(result)
     recall = 2  # of MAP, R-prec, R@1000, MRR@10, nDCG@10: six passages are all found by vectors
-    assert found[f"{name}, mean"][recall] == "1.0000"
-    assert found["BM25"][-2:] == ["", ""]
-    assert found[f"{name}, cls"][-1]
+    assert result[f"{name}, mean"][recall] == "1.0000"
+    assert result["BM25"][-2:] == ["", ""]
+    assert result[f"{name}, cls"][-1]
     assert (tmp_path / "out" / f"{name}-mean" / "best").is_dir()
     mixture = json.loads((tmp_path / "out" / f"{name}-cls" / "mixture.json").read_text())
     assert mixture["settings"]["max_steps"] == 2
     assert mixture["perspectives"][0]["losses"] == ["triplet"]
     assert loaded["main"]() == 0  # everything is there already
-    assert rows_of(capsys.readouterr().out) == found
+    assert rows_of(capsys.readouterr().out) == result
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,14 @@ def bioasq(tmp_path: Path) -> Path:
     (tmp_path / "bioasq").mkdir()
     (tmp_path / "pubmed").mkdir()
     documents = [{"id": f"{i}", "title": "", "abstract": text} for i, text in enumerate(TEXTS)]
-    (tmp_path / "pubmed/abstracts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    (tmp_path / "pubmed/abstracts.jsonl").write_text("".join(json.dumps(item) + "\n" for item in documents))
 
     def question(name: str, body: str, document: int) -> dict[str, Any]:
         url = f"http://www.ncbi.nlm.nih.gov/pubmed/{document}"
         return {"id": name, "body": body, "type": "yesno" if "is" in body else "factoid", "documents": [url]}
 
-    dev = [question(f"d{i}", text, i % 6) for i, text in enumerate(ASKED)]
-    train = [question(f"t{i}", f"{text} of patients", i) for i, text in enumerate(ASKED[:6])]
+    dev = [question(f"d{i}", text, i % 6) for i, text in enumerate(QUERIES)]
+    train = [question(f"t{i}", f"{text} of patients", i) for i, text in enumerate(QUERIES[:6])]
     test = [question("x", "Gene in a cell of patients?", 2)]
     splits = {"train": [f"t{i}" for i in range(6)], "dev": [f"d{i}" for i in range(10)], "test": ["x"]}
     (tmp_path / "bioasq/splits.json").write_text(json.dumps(splits))
@@ -149,17 +149,23 @@ def test_a_grid_trains_searches_and_is_kept(
 
     monkeypatch.setitem(grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
     assert loaded["main"]() == 0
-    found = rows_of(capsys.readouterr().out)
+    result = rows_of(capsys.readouterr().out)
     free = ["untouched", "BM25", "BM25 + untouched, z-scores"]
-    assert list(found)[2:] == [*free, "random negatives", "BM25 negatives"]
-    asked = json.loads((tmp_path / "out/data/train.json").read_text())["questions"]
-    assert [one["id"] for one in asked] == ["t0", "t1", "t3", "t4", "t5"]  # t2 is worded like a question of test
+    assert list(result)[2:] == [*free, "random negatives", "BM25 negatives"]
+    questions = json.loads((tmp_path / "out/data/train.json").read_text())["questions"]
+    assert [question["id"] for question in questions] == [
+        "t0",
+        "t1",
+        "t3",
+        "t4",
+        "t5",
+    ]  # t2 is worded like a question of test
     triples = (tmp_path / "out/data/mined.tsv").read_text().split("\n")
     assert all(len(line.split("\t")) == 3 for line in triples if line)
     assert loaded["main"]() == 0
-    assert rows_of(capsys.readouterr().out) == found
-    other = script("grids", *where, "--steps", 2, "--documents", 5, "--grids", "negatives")
-    assert other["main"]() == 2
+    assert rows_of(capsys.readouterr().out) == result
+    second_run = script("grids", *where, "--steps", 2, "--documents", 5, "--grids", "negatives")
+    assert second_run["main"]() == 2
     assert "out/data: was made with documents 6, and is asked for with 5; give another --output" in (
         capsys.readouterr().err
     )

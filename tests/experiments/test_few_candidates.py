@@ -55,7 +55,7 @@ def scored() -> Dataset:
     layout = Layout.of(("bm25", "dense"), SENTENCES, ordering=frozenset({"agreement"}))
     bm25 = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0]
     relevance = [0.1, 0.2, 0.1, 0.1, 0.1, 0.9]
-    return dataset(layout, [[one, 0.5] for one in bm25], [[one, 0.0, 0.0, 0.0] for one in relevance])
+    return dataset(layout, [[value, 0.5] for value in bm25], [[value, 0.0, 0.0, 0.0] for value in relevance])
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def free() -> Dataset:
     """Vectors find b, and nothing finds f."""
     layout = Layout.of(("bm25", "dense"), ("cosine",))
     bm25, dense = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0], [0.1, 0.9, 0.2, 0.3, 0.2, 0.1]
-    return dataset(layout, np.column_stack([bm25, dense]).tolist(), [[one] for one in dense])
+    return dataset(layout, np.column_stack([bm25, dense]).tolist(), [[value] for value in dense])
 
 
 def rows(printed: str) -> dict[str, list[str]]:
     """The cells of each row of a printed table, by its first one."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if "|" in line]
-    return {first: rest for first, *rest in cells}
+    return {first: figures for first, *figures in cells}
 
 
 def test_only_the_first_candidates_are_ordered(
@@ -78,12 +78,12 @@ def test_only_the_first_candidates_are_ordered(
     scored.save(tmp_path / "scored")
     free.save(tmp_path / "free")
     options = ["--measures", "sentence-map", "--counts", "2", "3"]
-    found = run_script(
+    result = run_script(
         "experiments/ranking/few_candidates.py", "--scored", tmp_path / "scored", "--free", tmp_path / "free", *options
     )
-    assert found.returncode == 0, found.stderr
-    assert "sentence-map, 2 questions" in found.stdout
-    table = rows(found.stdout)
+    assert result.returncode == 0, result.stderr
+    assert "sentence-map, 2 questions" in result.stdout
+    table = rows(result.stdout)
     assert table["first candidates"] == ["2", "3"]
     assert table["BM25"] == ["0.2500", "0.4167"]  # b is second; f is not among two, and third of three
     assert table["start encoder"] == ["0.5000", "0.6667"]  # b is first
@@ -97,8 +97,8 @@ def test_other_candidates_and_questions_left_out(
     scored.save(tmp_path / "scored")
     free.subset([0]).save(tmp_path / "free")
     options = ["--scored", tmp_path / "scored", "--free", tmp_path / "free", "--measures", "document-map"]
-    found = run_script("experiments/ranking/few_candidates.py", *options)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "few_candidates: --free: the question q1 is missing; score the same questions" in found.stderr
-    found = run_script("experiments/ranking/few_candidates.py", *options, "--leave-out", "q1")
-    assert "document-map, 1 questions" in found.stdout
+    result = run_script("experiments/ranking/few_candidates.py", *options)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "few_candidates: --free: the question q1 is missing; score the same questions" in result.stderr
+    result = run_script("experiments/ranking/few_candidates.py", *options, "--leave-out", "q1")
+    assert "document-map, 1 questions" in result.stdout

@@ -19,18 +19,18 @@ def script() -> ModuleType:
 
 def test_taus_by_hand(script: ModuleType) -> None:
     first = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0]), np.array([9.0])]
-    other = [np.array([1.0, 3.0, 2.0]), np.array([4.0, 5.0]), np.array([9.0])]
-    mean, lowest, over_all = script.taus(first, other)
+    second = [np.array([1.0, 3.0, 2.0]), np.array([4.0, 5.0]), np.array([9.0])]
+    mean, lowest, over_all = script.taus(first, second)
     # One of three pairs is turned round; a lone sentence has no order; of all 15 pairs, one is turned round.
     assert (mean, lowest, over_all) == pytest.approx(((1 / 3 + 1) / 2, 1 / 3, 13 / 15))
 
 
 def test_rows_have_map_difference_and_largest_gap(script: ModuleType) -> None:
     first = {"blend": [np.array([0.9, 0.5, 0.1]), np.array([0.3, 0.2])]}
-    other = {"blend": [np.array([0.4, 0.5, 0.1]), np.array([0.3, 0.1])]}
+    second = {"blend": [np.array([0.4, 0.5, 0.1]), np.array([0.3, 0.1])]}
     labels = [np.array([True, False, False]), np.array([True, False])]
-    ((way, name, value, difference, *_, gap),) = script.compare(("int8", "fp32"), first, other, labels)
-    assert (way, name) == ("int8 fp32", "blend")
+    ((variant, name, value, difference, *_, gap),) = script.compare(("int8", "fp32"), first, second, labels)
+    assert (variant, name) == ("int8 fp32", "blend")
     assert value == pytest.approx(0.75)
     assert difference == "-0.2500"
     assert gap == pytest.approx(0.5)

@@ -44,7 +44,7 @@ def test_reports_are_halved_with_their_texts_once(data: ModuleType, tmp_path: Pa
     halves = data.read_openi(path)
     texts = [report.text for half in halves.values() for report in half.reports]
     assert len(texts) == len(set(texts)) == 41
-    labels = {label: half for half, one in halves.items() for label in one.queries}
+    labels = {label: half for half, item in halves.items() for label in item.queries}
     assert set(labels) == {"Nodule", "Pleural Effusion"}
     judged = halves[labels["Nodule"]].judged["Nodule"]
     mine = {report.id for report in halves[labels["Nodule"]].reports}
@@ -99,11 +99,11 @@ def test_folds_are_compared_and_resumed(
     assert "20 of a fold trained on" in first
     assert [path.name for path in (tmp_path / "run").glob("*/*")] == []  # models are not kept
     assert folds.run(tmp_path, lexicon, tmp_path / "run", plan) == 0
-    again = capsys.readouterr().out
-    assert "steps" not in again
-    assert first.endswith(again)
-    other = make_checkpoint(tmp_path, outputs=1, seed=7)
-    assert folds.run(tmp_path, lexicon, tmp_path / "run", replace(plan, checkpoint=other)) == 0
+    second_output = capsys.readouterr().out
+    assert "steps" not in second_output
+    assert first.endswith(second_output)
+    other_checkpoint = make_checkpoint(tmp_path, outputs=1, seed=7)
+    assert folds.run(tmp_path, lexicon, tmp_path / "run", replace(plan, checkpoint=other_checkpoint)) == 0
     assert capsys.readouterr().out.count("2 steps") == 8  # what another model finds is none of these figures
     swapped = zip(words, words[::-1], strict=True)
     lexicon.write_text("".join(f"{word}\t{phrase}\n" for word, phrase in swapped), encoding="utf-8")
@@ -146,21 +146,23 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
     encoders = {systems.START: free.Start(tiny_checkpoint)}
     reranker = Reranker(perspectives=[Count()], splitting="report")
-    found, candidates = systems.scored(half, reranker, encoders)
-    assert {values.shape for values in found.values()} == {(2, 3)}
-    assert found[systems.BM25][1].argmax() == 2
-    by_hand = sum((one - one.mean()) / one.std() for one in (found[systems.BM25][0], found[systems.START][0]))
-    np.testing.assert_allclose(found[systems.FREE][0], by_hand)
-    one = systems.Scored(half, found, candidates)
-    assert one.mean_ap(found[systems.BM25]) == 1.0
+    result, candidates = systems.scored(half, reranker, encoders)
+    assert {values.shape for values in result.values()} == {(2, 3)}
+    assert result[systems.BM25][1].argmax() == 2
+    by_hand = sum(
+        (column - column.mean()) / column.std() for column in (result[systems.BM25][0], result[systems.START][0])
+    )
+    np.testing.assert_allclose(result[systems.FREE][0], by_hand)
+    scored = systems.Scored(half, result, candidates)
+    assert scored.mean_ap(result[systems.BM25]) == 1.0
     polarity = NegationPerspective(Lexicon.of({"effusion": ["effusion"], "heart": ["heart"]}))
-    sums = systems.sums(polarity, reranker.weights, found)
+    sums = systems.sums(polarity, reranker.weights, result)
     assert set(sums) == {"BM25 + negation", "BM25 + start encoder + negation", *systems.BLENDED}
-    column = [[-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    shifts = [[-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     for name, base in (("BM25 + negation", systems.BM25), (systems.WITH, systems.BLEND)):
-        np.testing.assert_allclose(sums[name](one, 3.0) - found[base], 3.0 * np.array(column))
+        np.testing.assert_allclose(sums[name](scored, 3.0) - result[base], 3.0 * np.array(shifts))
     # a half of S_DOC is of sentences, and each of the three best has a third of that
-    by_sentence = sums[systems.BY_SENTENCE](one, 3.0) - found[systems.BLEND]
+    by_sentence = sums[systems.BY_SENTENCE](scored, 3.0) - result[systems.BLEND]
     np.testing.assert_allclose(by_sentence[1], [0.0, 0.0, 0.5])
 
 

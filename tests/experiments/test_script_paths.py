@@ -55,6 +55,6 @@ def test_a_path_that_cannot_be_is_one_sentence(
         "b\udce4": r"the path 'b\udce4' is not UTF-8; rename the file or folder.",
         str(tmp_path / "loop"): "runs in a circle of symbolic links; remove one of them.",
     }.items():
-        done = run_script(script, *options, path)
-        assert done.returncode == 2
-        assert done.stderr.splitlines()[-1].endswith(message)
+        finished = run_script(script, *options, path)
+        assert finished.returncode == 2
+        assert finished.stderr.splitlines()[-1].endswith(message)

@@ -38,11 +38,11 @@ def test_the_script_writes_every_perspective_for_each_file_and_the_mean(
         lines = (json.dumps({"id": i, "question": i, "sentence": text, "label": n}) for (i, text), n in rows)
         path.write_text("\n".join(lines))
     options = ["--rows", *paths, "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
-    done = run_script("experiments/perspectives/sia.py", *options)
-    assert done.returncode == 0, done.stderr
-    one, other, mean = json.loads((tmp_path / "out.json").read_text()).values()
-    assert set(one) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in one.values())
-    assert mean == pytest.approx({name: (one[name] + other[name]) / 2 for name in one})
+    finished = run_script("experiments/perspectives/sia.py", *options)
+    assert finished.returncode == 0, finished.stderr
+    first, second, mean = json.loads((tmp_path / "out.json").read_text()).values()
+    assert set(first) == {"relevance", "sts", "sia"} and all(-1 <= value <= 1 for value in first.values())
+    assert mean == pytest.approx({name: (first[name] + second[name]) / 2 for name in first})
 
 
 def write_annotated(folder: Path, label: str = "E") -> Path:
@@ -60,20 +60,20 @@ def write_annotated(folder: Path, label: str = "E") -> Path:
 
 
 def test_what_people_judged_is_read_as_all_or_nothing(tmp_path: Path) -> None:
-    found = MODULE["read_annotated"](write_annotated(tmp_path), "test")
-    assert {name: [row.label for row in rows] for name, rows in found.items()} == {
+    result = MODULE["read_annotated"](write_annotated(tmp_path), "test")
+    assert {name: [row.label for row in rows] for name, rows in result.items()} == {
         "SciTail": [4.0, 0.0],
         "TREC-QA": [4.0, 0.0],
         "HealthVer": [4.0, 0.0],
     }
-    assert found["SciTail"][0].question == "the trial" and found["SciTail"][0].sentence == "blood cell"
-    assert found["HealthVer"][0].sentence == "blood cell" and found["HealthVer"][0].group == "gene"
+    assert result["SciTail"][0].question == "the trial" and result["SciTail"][0].sentence == "blood cell"
+    assert result["HealthVer"][0].sentence == "blood cell" and result["HealthVer"][0].group == "gene"
 
 
 def test_the_script_measures_on_annotated_sets(run_script: RunScript, tiny_bundle: Path, tmp_path: Path) -> None:
     options = ["--annotated", write_annotated(tmp_path), "--bundle", tiny_bundle, "--json", tmp_path / "out.json"]
-    done = run_script("experiments/perspectives/sia.py", *options)
-    assert done.returncode == 0, done.stderr
+    finished = run_script("experiments/perspectives/sia.py", *options)
+    assert finished.returncode == 0, finished.stderr
     assert list(json.loads((tmp_path / "out.json").read_text())) == ["SciTail", "TREC-QA", "HealthVer", "mean"]
 
 
@@ -81,12 +81,12 @@ def test_an_unknown_label_and_nothing_to_measure_on_are_one_sentence_each(
     run_script: RunScript, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     folder = write_annotated(tmp_path / "data", "maybe")
-    done = run_script("experiments/perspectives/sia.py", "--annotated", folder, "--bundle", tiny_bundle)
-    assert done.returncode == 2
+    finished = run_script("experiments/perspectives/sia.py", "--annotated", folder, "--bundle", tiny_bundle)
+    assert finished.returncode == 2
     path = tmp_path / "data/scitail/test.jsonl"
-    assert done.stderr == f"sia: {path}:1: gold_label is 'maybe'; expected one of E, N.\n"
-    alone = run_script("experiments/perspectives/sia.py")
-    assert alone.returncode == 2 and "give --rows FILE" in alone.stderr
+    assert finished.stderr == f"sia: {path}:1: gold_label is 'maybe'; expected one of E, N.\n"
+    nothing_given = run_script("experiments/perspectives/sia.py")
+    assert nothing_given.returncode == 2 and "give --rows FILE" in nothing_given.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ def test_layers_and_tokens_of_the_default(run_script: RunScript, tmp_path: Path)
     output = tmp_path / "small"
     sizes = ["--layers", "3", "--tokens", "4096"]
     texts = ["--corpus", ROOT / "mpir/sample/documents.jsonl", "--rows", rows]
-    done = run_script(SCRIPT, SHIPPED, *sizes, *texts, "--output", output)
-    assert done.returncode == 0
-    assert re.fullmatch(r".*: layers 2, 4, 6; 4096 tokens, 9\d\.\d% of those in the texts\n", done.stdout)
+    finished = run_script(SCRIPT, SHIPPED, *sizes, *texts, "--output", output)
+    assert finished.returncode == 0
+    assert re.fullmatch(r".*: layers 2, 4, 6; 4096 tokens, 9\d\.\d% of those in the texts\n", finished.stdout)
     assert Encoder(output, device="cpu").outputs([("Is it safe?", "It is safe.")])[0].shape == (1, 3)
     assert (output / "model.safetensors").stat().st_size < 32e6  # in single precision; the whole has 91 MB
 
@@ -35,7 +35,9 @@ def test_layers_and_tokens_of_the_default(run_script: RunScript, tmp_path: Path)
     ],
 )
 def test_bad_input(run_script: RunScript, tmp_path: Path, options: list[object], words: str) -> None:
-    done = run_script(SCRIPT, SHIPPED, "--layers", "3", "--tokens", "4096", *options, "--output", tmp_path / "small")
-    assert done.returncode == 2
-    assert words in done.stderr.splitlines()[-1]
+    finished = run_script(
+        SCRIPT, SHIPPED, "--layers", "3", "--tokens", "4096", *options, "--output", tmp_path / "small"
+    )
+    assert finished.returncode == 2
+    assert words in finished.stderr.splitlines()[-1]
     assert not (tmp_path / "small").exists()

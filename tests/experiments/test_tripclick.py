@@ -39,8 +39,8 @@ def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Pa
 
 def test_a_checkpoint_is_known_by_its_content(folder: Path, tmp_path: Path) -> None:
     content_of = runpy.run_path(str(folder / "../common/provenance.py"))["content_of"]
-    one, same, other = (make_checkpoint(tmp_path / f"{i}", outputs=1, seed=seed) for i, seed in enumerate((1, 1, 2)))
-    assert content_of(one) == content_of(same) != content_of(other)
+    first, same, third = (make_checkpoint(tmp_path / f"{i}", outputs=1, seed=seed) for i, seed in enumerate((1, 1, 2)))
+    assert content_of(first) == content_of(same) != content_of(third)
     assert content_of("some-hub/model") == content_of("some-hub/model") != content_of("some-hub/other")
 
 
@@ -48,16 +48,16 @@ def test_ensembles_by_hand(folder: Path) -> None:
     """Two documents, of which BM25 and one model prefer the first, and three models the second."""
     script = runpy.run_path(str(folder / "ranking.py"))
     scores = np.array([[9.0, 5.0, 0.1, 0.0, 1.0], [2.0, 1.0, 0.9, 8.0, 3.0]])
-    found = script["Scored"](script["FOUR"], ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
-    systems = script["ensembles"](found, [1.0, 0.0, 0.0, 0.0, 0.0])
+    result = script["Scored"](script["FOUR"], ["q", "nothing"], [["a", "b"], []], [scores, scores[:0]])
+    systems = script["ensembles"](result, [1.0, 0.0, 0.0, 0.0, 0.0])
     assert systems["mean of scaled scores"] == {"q": {"a": pytest.approx(-2), "b": pytest.approx(2)}}
     fused = systems["reciprocal rank fusion"]["q"]
     assert fused["a"] == pytest.approx(1 / 61 + 3 / 62)
     assert fused["b"] == pytest.approx(3 / 61 + 1 / 62)
     assert systems["tuned blend"]["q"] == {"a": pytest.approx(1), "b": pytest.approx(-1)}
     group = Group("head", [Question("q", "?")], {"q": {"a": 1}})
-    weights = script["tuned"]([group], [found])
-    best = script["ensembles"](found, weights)["tuned blend"]["q"]
+    weights = script["tuned"]([group], [result])
+    best = script["ensembles"](result, weights)["tuned blend"]["q"]
     assert best["a"] > best["b"]  # what equal weights get wrong
     assert sum(weights) == pytest.approx(1)
 
@@ -68,18 +68,18 @@ def test_what_is_reranked_is_limited_by_queries_words_and_depth(folder: Path) ->
     names, scores = ["a", "b", "c"], np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 9.0]])
     queries = [Question("nobody", "?"), Question("p", "?"), Question("q", "?")]
     group = Group("head", queries, {"p": {"c": 1}, "q": {"c": 1}})
-    (one,) = script["limited"]([group], 1)
-    assert ([query.id for query in one.queries], one.qrels) == (["p"], {"p": {"c": 1}})
+    (limited_group,) = script["limited"]([group], 1)
+    assert ([query.id for query in limited_group.queries], limited_group.qrels) == (["p"], {"p": {"c": 1}})
     assert [query.id for query in script["limited"]([group], None)[0].queries] == ["p", "q"]
-    found = script["Scored"](["tk"], ["p"], [names], [scores])
-    shallow = script["systems"]([script["at_depth"](found, 2)], [0.0, 1.0])
+    result = script["Scored"](["tk"], ["p"], [names], [scores])
+    shallow = script["systems"]([script["at_depth"](result, 2)], [0.0, 1.0])
     assert shallow["TK"] == [{"p": {"a": 1.0, "b": 0.0}}]
     assert list(shallow)[:2] == ["BM25", "TK"]
-    alone = script["Scored"]([], ["p"], [names], [scores[:, :1]])
-    assert script["systems"]([alone], [1.0]) == {"BM25": [{"p": {"a": 3.0, "b": 2.0, "c": 1.0}}]}
+    bm25_only = script["Scored"]([], ["p"], [names], [scores[:, :1]])
+    assert script["systems"]([bm25_only], [1.0]) == {"BM25": [{"p": {"a": 3.0, "b": 2.0, "c": 1.0}}]}
     script["by_depth"].__globals__["DEPTHS"] = (2,)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in
-            script["by_depth"]([one], [found], script["columns"]).splitlines()]  # fmt: skip
+            script["by_depth"]([limited_group], [result], script["columns"]).splitlines()]  # fmt: skip
     assert rows[0] == ["", "2", "3"]
     assert rows[2] == ["BM25", "0.000", "0.500"]
     assert rows[3] == ["TK", "0.000", "1.000"]
@@ -93,12 +93,15 @@ def test_documents_that_answer_training_questions_can_be_left_out(folder: Path) 
     trained = [Group("head", [], {"t": {"b": 1, "c": 0}}), Group("tail", [], {"u": {"b": 2}})]
     group = Group("head", [Question("p", "?"), Question("q", "?")], {"p": {"a": 1, "b": 2}, "q": {"b": 1, "c": 0}})
     scores = [np.array([[3.0, 1.0], [2.0, 5.0], [1.0, 4.0]]), np.array([[1.0, 1.0]])]
-    found = script["Scored"](["tk"], ["p", "q"], [["a", "b", "c"], ["b"]], scores)
-    (left,), (rest,) = script["unseen"]([group], [found], trained)
+    result = script["Scored"](["tk"], ["p", "q"], [["a", "b", "c"], ["b"]], scores)
+    (left,), (kept_scores,) = script["unseen"]([group], [result], trained)
     assert ([query.id for query in left.queries], left.qrels) == (["p"], {"p": {"a": 1}})
-    assert script["columns"]([rest]) == {"BM25": [{"p": {"a": 3.0, "c": 1.0}}], "TK": [{"p": {"a": 1.0, "c": 4.0}}]}
+    assert script["columns"]([kept_scores]) == {
+        "BM25": [{"p": {"a": 3.0, "c": 1.0}}],
+        "TK": [{"p": {"a": 1.0, "c": 4.0}}],
+    }
     with pytest.raises(InputError, match="--unseen: whatever is relevant in the group tail is relevant to a training"):
-        script["unseen"]([Group("tail", group.queries[1:], {"q": group.qrels["q"]})], [found], trained)
+        script["unseen"]([Group("tail", group.queries[1:], {"q": group.qrels["q"]})], [result], trained)
 
 
 def bioasq(folder: Path) -> Path:
@@ -108,18 +111,18 @@ def bioasq(folder: Path) -> Path:
     texts = ["heart gene", "heart gene", "heart zinc", "cell"]
     abstracts = [{"pmid": f"{i}", "title": f"on {text}", "abstract": f"a\t{text}"} for i, text in enumerate(texts)]
     write_lines(folder / "pubmed/abstracts.jsonl", [*abstracts, {"pmid": "9", "title": "", "abstract": ""}])
-    asked = {"heart": ["0", "77"], "gene": ["1"], "zinc": ["2"]}
+    relevant_of = {"heart": ["0", "77"], "gene": ["1"], "zinc": ["2"]}
     ids: dict[str, list[str]] = {}
     for split, count in (("train", 40), ("dev", 2), ("test", 1)):
         questions = [
             {"id": f"{split}{word}{i}", "body": f"{split} {word} {i}", "type": "list",
              "documents": [f"http://x/{name}" for name in names]}
-            for word, names in asked.items() for i in range(count)
+            for word, names in relevant_of.items() for i in range(count)
         ]  # fmt: skip
         if split == "train":
             questions += [{**questions[0], "id": "leaked", "body": "Dev heart 0?"},
                           {**questions[0], "id": "unanswerable", "documents": ["http://x/77"]}]  # fmt: skip
-        ids[split] = [one["id"] for one in questions]
+        ids[split] = [question["id"] for question in questions]
         name = "training.json" if split == "train" else f"{split}_golden.json"
         (folder / "bioasq" / name).write_text(json.dumps({"questions": questions}))
     (folder / "bioasq/splits.json").write_text(json.dumps(ids))
@@ -127,27 +130,27 @@ def bioasq(folder: Path) -> Path:
 
 
 def write_lines(path: Path, records: list[dict[str, str]]) -> None:
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def test_the_stand_in_has_tripclicks_formats_and_its_groups_go_by_the_rarest_word(folder: Path, tmp_path: Path) -> None:
     script = runpy.run_path(str(folder / "bioasq.py"))
     benchmark = script["write_bioasq"](bioasq(tmp_path), tmp_path / "benchmark", "dev")
     documents = list(read_corpus([benchmark / "documents"]))
-    first = [(one.id, one.title, one.abstract) for one in documents[:2]]
+    first = [(document.id, document.title, document.abstract) for document in documents[:2]]
     assert first == [("0", "on heart gene", "a heart gene"), ("1", "on heart gene", "a heart gene")]
     assert len(documents) == 4  # the empty one is no document
-    parts = {split: read_groups(benchmark, split) for split in ("train", "val", "test")}
-    for groups in parts.values():
+    groups_of = {split: read_groups(benchmark, split) for split in ("train", "val", "test")}
+    for groups in groups_of.values():
         assert [{query.body.split()[1] for query in group.queries} for group in groups] == [
             {"heart"},
             {"gene"},
             {"zinc"},
         ]
-    head = parts["test"][0]
+    head = groups_of["test"][0]
     assert head.qrels == {"devheart0": {"0": 1}, "devheart1": {"0": 1}}  # 77 is not at hand
-    names = [{query.id for group in groups for query in group.queries} for groups in parts.values()]
-    assert [len(one) for one in names] == [30, 90, 6]
+    names = [{query.id for group in groups for query in group.queries} for groups in groups_of.values()]
+    assert [len(document) for document in names] == [30, 90, 6]
     assert not names[0] & names[1]
     assert not {"leaked", "unanswerable"} & (names[0] | names[1])
 
@@ -162,9 +165,9 @@ def test_the_sample_is_in_the_published_formats(folder: Path, tmp_path: Path) ->
         assert all(set(grades) <= ids for group in groups for grades in group.qrels.values())
         assert all(max(grades.values()) == (2 if group.name == "head" else 1) for group in groups
                    for grades in group.qrels.values())  # fmt: skip
-        asked = {query.id for group in groups for query in group.queries}
-        assert not asked & queries
-        queries |= asked
+        query_ids = {query.id for group in groups for query in group.queries}
+        assert not query_ids & queries
+        queries |= query_ids
     assert len(ids) / 2 < len(queries) <= len(ids) + 24
 
 
@@ -180,17 +183,21 @@ def test_ir_datasets_reads_the_same_from_the_same_files(
 
     benchmark = runpy.run_path(str(folder / "sample.py"))["write_sample"](tmp_path / "benchmark")
     peers = TrecDocs(LocalDownload(benchmark), parser="tut", path_globs=["**/docs_grp_*.txt"], namespace="tripclick")
-    own = [(one.id, one.title, one.abstract.strip()) for one in read_corpus([benchmark / "documents"])]
-    assert [(one.doc_id, one.title, one.text.strip()) for one in peers.docs_iter()] == own
-    assert len(own) > 100
+    documents = [
+        (document.id, document.title, document.abstract.strip()) for document in read_corpus([benchmark / "documents"])
+    ]
+    assert [(document.doc_id, document.title, document.text.strip()) for document in peers.docs_iter()] == documents
+    assert len(documents) > 100
     for split in ("train", "val", "test"):
         for group in read_groups(benchmark, split):
             topics = LocalDownload(benchmark / f"topics/topics.{group.name}.{split}.txt")
-            asked = TrecQueries(topics, qtype=GenericQuery, qtype_map=QTYPE_MAP).queries_iter()
-            assert [(one.query_id, one.text) for one in asked] == [(one.id, one.body) for one in group.queries]
-            way = "dctr" if group.name == "head" else "raw"
-            judged = TrecQrels(LocalDownload(benchmark / f"qrels/qrels.{way}.{group.name}.{split}.txt"), {})
-            assert [(one.query_id, one.doc_id, one.relevance) for one in judged.qrels_iter()] == [
+            queries = TrecQueries(topics, qtype=GenericQuery, qtype_map=QTYPE_MAP).queries_iter()
+            assert [(document.query_id, document.text) for document in queries] == [
+                (document.id, document.body) for document in group.queries
+            ]
+            mode = "dctr" if group.name == "head" else "raw"
+            judged = TrecQrels(LocalDownload(benchmark / f"qrels/qrels.{mode}.{group.name}.{split}.txt"), {})
+            assert [(document.query_id, document.doc_id, document.relevance) for document in judged.qrels_iter()] == [
                 (query, name, grade) for query, grades in group.qrels.items() for name, grade in grades.items()
             ]
 
@@ -210,30 +217,36 @@ def test_ir_datasets_reads_the_same_runs_and_triples_and_finds_the_ids_of_both_p
 
     benchmark = runpy.run_path(str(folder / "sample.py"))["write_sample"](tmp_path / "benchmark")
     group, documents = read_groups(benchmark, "train")[0], list(read_corpus([benchmark / "documents"]))
-    lines = [f"{one.id}\t{' '.join(f'{one.title} {SEPARATOR} {one.abstract}'.split())}\n" for one in documents]
+    lines = [
+        f"{record.id}\t{' '.join(f'{record.title} {SEPARATOR} {record.abstract}'.split())}\n" for record in documents
+    ]
     (tmp_path / "docs.tsv").write_text("".join(lines))
-    texts = {one.id: f"{one.title} {SEPARATOR} {one.abstract}" for one in read_documents(tmp_path / "docs.tsv")}
-    assert list(texts) == [one.id for one in documents]
+    texts = {
+        record.id: f"{record.title} {SEPARATOR} {record.abstract}" for record in read_documents(tmp_path / "docs.tsv")
+    }
+    assert list(texts) == [record.id for record in documents]
     clicks = [(query, next(iter(group.qrels[query.id])), documents[0].id) for query in group.queries[1:9]]
     run = {query.id: {positive: 2.5, negative: 0.5} for query, positive, negative in clicks}
     write_run(tmp_path / "run.trip.BM25.head.train.txt", run)
     peers = TrecScoredDocs(LocalDownload(tmp_path / "run.trip.BM25.head.train.txt")).scoreddocs_iter()
     both = stream_run(tmp_path / "run.trip.BM25.head.train.txt")
-    assert [(one.query_id, one.doc_id) for one in peers] == [(query, name) for query, names in both for name in names]
+    assert [(record.query_id, record.doc_id) for record in peers] == [
+        (query, name) for query, names in both for name in names
+    ]
     by_id, by_text = tmp_path / "triples.ids.tsv", tmp_path / "triples.train.tsv"
     by_id.write_text("".join(f"{query.id}\t{positive}\t{negative}\n" for query, positive, negative in clicks))
     by_text.write_text("".join(f"{query.body}\t{texts[yes]}\t{texts[no]}\n" for query, yes, no in clicks))
-    own = [(one.question, one.positive, one.negative) for _, one in read_triples(by_id)]
+    expected = [(record.question, record.positive, record.negative) for _, record in read_triples(by_id)]
     collection = TrecDocs(
         LocalDownload(benchmark), parser="tut", path_globs=["**/docs_grp_*.txt"], namespace="tripclick"
     )
-    asked = TrecQueries(
+    queries = TrecQueries(
         LocalDownload(benchmark / "topics/topics.head.train.txt"), qtype=GenericQuery, qtype_map=QTYPE_MAP
     )
-    found = DocPairGenerator(LocalDownload(by_text), collection, asked, str(tmp_path / "pairs"))
-    for pairs in (TsvDocPairs(LocalDownload(by_id)), TsvDocPairs(found)):
-        assert [(one.query_id, one.doc_id_a, one.doc_id_b) for one in pairs.docpairs_iter()] == own
-    assert [one.question for _, one in read_triples(by_text)] == [query.body for query, _, _ in clicks]
+    result = DocPairGenerator(LocalDownload(by_text), collection, queries, str(tmp_path / "pairs"))
+    for pairs in (TsvDocPairs(LocalDownload(by_id)), TsvDocPairs(result)):
+        assert [(record.query_id, record.doc_id_a, record.doc_id_b) for record in pairs.docpairs_iter()] == expected
+    assert [record.question for _, record in read_triples(by_text)] == [query.body for query, _, _ in clicks]
 
 
 @pytest.mark.slow
@@ -255,20 +268,22 @@ def test_the_whole_way_is_gone_once(
     tables = []
     for _ in range(2):
         tables.append(rows("rerank.py", "--depth", "20"))
-        made = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/bundle/bundle.json")}
+        times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/bundle/bundle.json")}
     assert tables[0] == tables[1]
     systems = ["BM25", "TK", "ColBERT", "DOT", "CAT", "mean of scaled scores", "reciprocal rank fusion", "tuned blend"]
     assert [row[0] for row in tables[0]] == 3 * ["", *systems]  # by group, their means, and by depth
-    other = str(tmp_path / "cat/bundle")
-    with_other = {row[0]: row[1:] for row in rows("rerank.py", "--depth", "20", "--models", "cat", "--also", other)}
-    assert with_other[other] == with_other["CAT"]
+    other_bundle = str(tmp_path / "cat/bundle")
+    with_other = {
+        row[0]: row[1:] for row in rows("rerank.py", "--depth", "20", "--models", "cat", "--also", other_bundle)
+    }
+    assert with_other[other_bundle] == with_other["CAT"]
     head, *searched = rows("dense.py")
     assert head[2:] == ["J@10", "nDCG@10", "MRR@10", "R@100", "R@200", "R@1000"]
     groups = ("head", "torso", "tail")
     assert [row[:2] for row in searched] == [[group, name] for group in groups for name in ("BM25", "DOT")]
     assert {row[-1] for row in searched if row[1] == "DOT"} == {"1.000"}  # all 168 documents are found
-    assert len(made) == 4
-    assert made == {path: path.stat().st_mtime_ns for path in made}
+    assert len(times) == 4
+    assert times == {path: path.stat().st_mtime_ns for path in times}
     for option, where in (("--triples", "data: was made with triples"), ("--faster", "tk: was made with options")):
         monkeypatch.setattr(sys, "argv", ["rerank.py", "--output", str(tmp_path), "--device", "cpu", option, "5"])
         script = runpy.run_path(str(folder / "rerank.py"))

@@ -60,13 +60,13 @@ def free() -> Dataset:
 def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
     free.save(tmp_path / "free")
     objective = Objective(free)
-    found = {}
+    result = {}
     for method in script.FREE:
         scores = script.load_free((tmp_path / "free",), method)
-        found[method] = objective.per_question(script.by_free(scores, objective)).tolist()
+        result[method] = objective.per_question(script.by_free(scores, objective)).tolist()
     # b is second by words and first by vectors, 0 + 1.4 against a's 1.2 - 0.8; d is first by words and second by
     # vectors, 1.4 + 0 against e's -0.7 + 1.2.
-    assert found == {script.BM25: [0.5, 1.0], script.COSINE: [1.0, 0.5], script.SUMMED: [1.0, 1.0]}
+    assert result == {script.BM25: [0.5, 1.0], script.COSINE: [1.0, 0.5], script.SUMMED: [1.0, 1.0]}
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_nothing_is_left_by_what_is_refused(
     replace(free, columns=replace(free.columns, layout=Layout.of(("bm25", "dense"), ("sts",)))).save(tmp_path / "other")
     monkeypatch.chdir(tmp_path)
     options = {"--dev": "free", "--free": "free", "--output": "out", "--folds": "2", "--workers": "1"} | changes
-    done = run_script("experiments/tuning/compare.py", *(part for pair in options.items() for part in pair))
-    assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
+    finished = run_script("experiments/tuning/compare.py", *(word for pair in options.items() for word in pair))
+    assert finished.returncode == 2
+    assert said in finished.stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
 
 
@@ -114,8 +114,12 @@ def test_what_is_free_on_dev_belongs_to_what_parts_are_made_by(
     """A set of test questions alone may be added later; nothing that was fitted looked at it."""
     dev, columns = free.subset([0]), replace(free.columns, documents=free.columns.documents + 1)
     dev.save(tmp_path / "dev")
-    for name, one in (("same", dev), ("other", replace(free, columns=columns).subset([0])), ("test", free.subset([1]))):
-        one.save(tmp_path / name)
+    for name, scored_set in (
+        ("same", dev),
+        ("other", replace(free, columns=columns).subset([0])),
+        ("test", free.subset([1])),
+    ):
+        scored_set.save(tmp_path / name)
 
     def made_by(*names: str) -> object:
         job = script.Job(tmp_path / "dev", 15, 3, 3, tuple(tmp_path / name for name in names))

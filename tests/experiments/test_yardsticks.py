@@ -55,13 +55,13 @@ def test_free_baselines_by_hand(script: Any) -> None:
 
 def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_path: Path) -> None:
     start = script("common/baselines")["Start"]
-    plain, kept = start(tiny_checkpoint), start(tiny_checkpoint, tmp_path / "vectors")
+    plain, cached = start(tiny_checkpoint), start(tiny_checkpoint, tmp_path / "vectors")
     queries, texts = ["aspirin", "the gene"], ["does aspirin thin blood", "gene cell . " * 40, "aspirin"]
-    first = kept.cosines(queries, texts)
+    first = cached.cosines(queries, texts)
     assert first == pytest.approx(plain.cosines(queries, texts), abs=2e-3)
-    assert kept.cosines(queries, texts) == pytest.approx(first)
+    assert cached.cosines(queries, texts) == pytest.approx(first)
     assert first[0, 2] == pytest.approx(1.0, abs=1e-2)
-    lists = kept.of_lists(queries, [[texts[2], texts[1]], [texts[0]]])
+    lists = cached.of_lists(queries, [[texts[2], texts[1]], [texts[0]]])
     assert lists[0] == pytest.approx(first[0, [2, 1]], abs=2e-3)
     assert lists[1] == pytest.approx(first[1, [0]], abs=2e-3)
 
@@ -73,11 +73,11 @@ def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_che
         document="1", begin_section="abstract", end_section="abstract", begin=0, end=len(shared), text=shared
     )
     question = Question("q1", "does aspirin thin blood", documents=(), snippets=(snippet,))
-    other = "The gene is in the cell, and aspirin is not."
-    texts = [shared, other, f"{shared} Yes."]
-    found = topics["sets"]([question], texts, free["Start"](tiny_checkpoint).cosines([question.body], texts))
-    assert [test.name for test in found] == ["other topics, BM25", "other topics, vectors"]
-    for test in found:
+    shared_text = "The gene is in the cell, and aspirin is not."
+    texts = [shared, shared_text, f"{shared} Yes."]
+    result = topics["sets"]([question], texts, free["Start"](tiny_checkpoint).cosines([question.body], texts))
+    assert [test.name for test in result] == ["other topics, BM25", "other topics, vectors"]
+    for test in result:
         assert test.qrels == {"q1": {"0": 1}}
         assert test.candidates == {"q1": [0, 1]}
 
@@ -98,16 +98,16 @@ def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_
             ),
         )
 
-    own = "Aspirin does thin the blood of all patients."
-    mine = asked("q1", "does aspirin thin blood", own)
+    own_answer = "Aspirin does thin the blood of all patients."
+    mine = asked("q1", "does aspirin thin blood", own_answer)
     same = asked("q2", "does aspirin thin blood", "The gene of this cell is not known.")
-    other = asked("q3", "which gene is in the cell", "The gene is in the cell, and aspirin is not.")
-    everyone = [mine, same, other]
+    second = asked("q3", "which gene is in the cell", "The gene is in the cell, and aspirin is not.")
+    everyone = [mine, same, second]
     texts = [text for question in everyone for text in topics["golden_sentences"](question)]
     start = free["Start"](tiny_checkpoint)
     near = {"same": 0.999, "alike": 0.999}  # a tiny random encoder finds all texts much alike
-    asks = start.cosines([mine.body, other.body], [question.body for question in everyone])
-    barred = topics["likely_answers"]([mine, other], everyone, asks, texts, start.vectors(texts)[0], **near)
+    asks = start.cosines([mine.body, second.body], [question.body for question in everyone])
+    barred = topics["likely_answers"]([mine, second], everyone, asks, texts, start.vectors(texts)[0], **near)
     assert barred == [{0, 1}, {2}]
     for test in topics["sets"]([mine], texts, start.cosines([mine.body], texts), barred[:1]):
         assert test.candidates == {"q1": [0, 2]}
@@ -131,11 +131,11 @@ def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
             Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=f"{text}."),
         ),
     )
-    found = prepare("what binds", [document], cascade=None, splitting="abstract")
-    assert [s.text for s in found.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
+    result = prepare("what binds", [document], cascade=None, splitting="abstract")
+    assert [s.text for s in result.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
     relevant = script("ranking/sentences")["relevant"]
-    assert relevant(question, found).tolist() == [True, False, False, True]
-    assert relevant(question, found, words=True).tolist() == [True, False, False, False]
+    assert relevant(question, result).tolist() == [True, False, False, True]
+    assert relevant(question, result, words=True).tolist() == [True, False, False, False]
 
 
 def test_titles_of_candidates_by_hand(script: Any) -> None:
