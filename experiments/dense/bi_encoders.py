@@ -20,7 +20,8 @@ from mpir.io.hash import fingerprint
 from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.models.encoder import Encoder
-from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.models.pooling import Pooling
+from mpir.models.sentence_encoder import PooledEncoder
 from mpir.retrieve import DenseIndex, Retriever
 from mpir.retrieve.dense import build_dense, dense_matches
 

@@ -29,7 +29,8 @@ from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_s
 from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.models.encoder import Encoder
-from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.models.pooling import Pooling
+from mpir.models.sentence_encoder import PooledEncoder
 from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
 from mpir.text import Question
 

@@ -23,7 +23,7 @@ from mpir.cli import guarded
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.errors import ArtefactError, format_value
 from mpir.evaluate import evaluate_run
-from mpir.models.pooling import PooledEncoder
+from mpir.models.sentence_encoder import PooledEncoder
 from mpir.perspectives import Perspective
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.retrieve import DenseIndex, LuceneIndex, Retriever

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.path_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.pooling import PooledEncoder
+from mpir.models.embedding_model import open_embedding_model
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.validation import real_number
 
@@ -128,13 +128,11 @@ def open_encoder(which: str) -> Vectoriser:
     from mpir.perspectives.bundle import MANIFEST, SHIPPED, open_bundle
 
     if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
-        from mpir.models.encoder import Encoder
-
-        return PooledEncoder(Encoder(which))
+        return open_embedding_model(which)
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
     for perspective in bundle.perspectives():
         if isinstance(perspective, BiEncoderPerspective):
-            return PooledEncoder(perspective.encoder, perspective.pooling)
+            return perspective.texts
     raise ArtefactError(
         f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with "
         "--encoder, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 from dataclasses import replace
@@ -34,6 +35,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         help="trained perspectives: ./DIR, default or fast (%(default)s)",
     )
     parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    add_named_model_options(parser)
     if weights:
         _add_weight_options(parser)
     parser.add_argument(
@@ -58,6 +60,50 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         "(without SHARE: %(const)s; default: score all)",
     )
     _add_lexicon_options(parser)
+
+
+def add_named_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name rerankers of a hub or folder."""
+    from mpir.perspectives.named_models import LEVELS
+
+    group = parser.add_argument_group("models", "rerankers of your own choice, by hub name or folder (docs/models.md)")
+    group.add_argument(
+        "--model",
+        dest="models",
+        type=text_path,
+        action="append",
+        default=[],
+        metavar="NAME|DIR",
+        help="a reranker whose score joins the bundle's columns; may be given several times",
+    )
+    group.add_argument("--only-model", action="store_true", help="order documents by the models alone")
+    group.add_argument(
+        "--level", choices=LEVELS, default="document", help="what the models read (default: %(default)s)"
+    )
+    group.add_argument("--revision", metavar="COMMIT", help="commit, branch or tag of the model on its hub")
+    group.add_argument(
+        "--trust-remote-code", action="store_true", help="let Python code that comes with a model run, after reading it"
+    )
+    group.add_argument(
+        "--model-option",
+        dest="model_options",
+        action="append",
+        default=[],
+        type=_option,
+        metavar="NAME=VALUE",
+        help="used instead of what the model's files declare: output=2, max_length=2048, scale=logit …",
+    )
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """An option's name and value, which is JSON where it can be read as JSON, and text otherwise."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is no NAME=VALUE, such as max_length=512")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value
 
 
 def _add_cache_options(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +186,9 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     from mpir.rank.reranker import Reranker
 
     options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
-    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in options}
+    named = ("models", "only_model", "level", "revision", "trust_remote_code")
+    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in (*options, *named)}
+    chosen["model_options"] = dict(arguments.model_options)
     if betas := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(betas))
     if polarity := _load_negation(arguments):

@@ -139,7 +139,11 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
     )
     _check(arguments)
     indexes = _indexes(arguments.index)
-    names = frozenset() if arguments.any_model else frozenset({"mpir", str(arguments.bundle), *arguments.model_name})
+    names = (
+        frozenset()
+        if arguments.any_model
+        else frozenset({"mpir", str(arguments.bundle), *arguments.models, *arguments.model_name})
+    )
     settings = Settings(
         name=str(arguments.bundle), models=names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits
     )

@@ -21,14 +21,14 @@ class Checkpoint(Protocol):
         """The model in single precision, and the names of the weights it lacks, which are random; None for neither."""
 
 
-def open_checkpoint(checkpoint: str, revision: str | None) -> Checkpoint:
+def open_checkpoint(checkpoint: str, revision: str | None, *, trust_remote_code: bool = False) -> Checkpoint:
     """A checkpoint in a folder or of a hub: by transformers, unless it is one that mpir reads without it.
 
     Raises:
         ArtefactError: it cannot be loaded.
     """
     check_no_adapter(checkpoint)
-    return open_bert(checkpoint) or TransformersCheckpoint(checkpoint, revision)
+    return open_bert(checkpoint) or TransformersCheckpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
 
 
 def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tuple[Any, list[str]]:
@@ -45,13 +45,13 @@ def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tup
 class TransformersCheckpoint:
     """Any sequence-classification checkpoint, by transformers, whose import takes seconds."""
 
-    def __init__(self, checkpoint: str, revision: str | None) -> None:
+    def __init__(self, checkpoint: str, revision: str | None, *, trust_remote_code: bool = False) -> None:
         """Read configuration and tokenizer. Raises ArtefactError where they cannot be."""
         from transformers import AutoConfig, AutoTokenizer
 
         import mpir.models.tk  # noqa: F401  (so that transformers knows this type, too)
 
-        self.checkpoint, self.revision = checkpoint, revision
+        self.checkpoint, self.revision, self.trust_remote_code = checkpoint, revision, trust_remote_code
         self.config = self._load(AutoConfig)
         self.tokenizer = self._load(AutoTokenizer)
 
@@ -66,4 +66,5 @@ class TransformersCheckpoint:
         return model.eval(), sorted(report["missing_keys"])
 
     def _load(self, auto_class: Any, **options: Any) -> Any:
-        return load_pretrained(auto_class, self.checkpoint, EXPECTED, revision=self.revision, **options)
+        options |= {"revision": self.revision, "trust_remote_code": self.trust_remote_code}
+        return load_pretrained(auto_class, self.checkpoint, EXPECTED, **options)

@@ -32,6 +32,7 @@ from mpir.models.device import (
 from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
+from mpir.models.module_chain import read_score_layers
 from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.pretrained import checkpoint_errors
@@ -70,12 +71,14 @@ class Encoder:
         device: str = "auto",
         precision: str = "auto",
         tokens_per_batch: int | None = None,
+        trust_remote_code: bool = False,
     ) -> None:
         """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
 
         `max_length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
         device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
         "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
+        `trust_remote_code` lets Python code that comes with the checkpoint run.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -84,12 +87,14 @@ class Encoder:
         self.checkpoint, self.revision = str(checkpoint), revision
         self.devices = choose_devices(device)
         self.dtype = choose_dtype(precision, self.devices)
-        self._source = open_checkpoint(self.checkpoint, revision)
+        self.trust_remote_code = trust_remote_code
+        self._source = open_checkpoint(self.checkpoint, revision, trust_remote_code=trust_remote_code)
         self.config, self.tokenizer = self._source.config, self._source.tokenizer
         with checkpoint_errors(self.checkpoint, EXPECTED), error_context(self.checkpoint):
             longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
             self.max_length = min(max_length or longest, longest)
             self._reader = PairTokenizer(self.tokenizer, self.max_length)
+        self._chain = read_score_layers(self.checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self._contrasts: list[tuple[int, int]] = []
         self._fits = float("inf")
@@ -117,6 +122,7 @@ class Encoder:
             "max_length": self.max_length,
             "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
             "tokens_per_batch": self.tokens_per_batch,
+            "trust_remote_code": self.trust_remote_code,
         }
         on_cpu = sum(device.type == "cpu" for device in self.devices)
         threads = max(1, torch.get_num_threads() // max(1, on_cpu))
@@ -135,12 +141,16 @@ class Encoder:
     @property
     def outputs_count(self) -> int:
         """How many raw outputs (K) the checkpoint gives for a pair."""
+        if self._chain is not None:
+            return self._chain.width(int(self.config.hidden_size))
         return int(self.config.num_labels)
 
     @property
     def identity(self) -> dict[str, Any]:
         """What the outputs depend on: the weights, the length and the precision."""
-        return identity_of(self.checkpoint, self.revision, self.max_length, str(self.dtype).removeprefix("torch."))
+        precision = str(self.dtype).removeprefix("torch.")
+        layers = {} if self._chain is None else self._chain.identity
+        return {**identity_of(self.checkpoint, self.revision, self.max_length, precision), **layers}
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
@@ -162,6 +172,7 @@ class Encoder:
         """
         values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
         in_passages = np.zeros(len(pairs), bool)
+        reading = OUTPUTS if self._chain is None else PooledVector(self._chain, "reranking")
         with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
@@ -169,7 +180,7 @@ class Encoder:
                     tokens = self._reader.read(pairs[window])
                 in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                with closing(self._run_all(tokens, OUTPUTS)) as batches_read:
+                with closing(self._run_all(tokens, reading)) as batches_read:
                     for rows, logits in batches_read:
                         np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
@@ -198,7 +209,7 @@ class Encoder:
         """
         with checkpoint_errors(self.checkpoint, EXPECTED):
             tokens = read_alone(self.tokenizer, self.max_length, texts)
-        values = np.zeros((len(tokens.lengths), int(self.config.hidden_size)), np.float32)
+        values = np.zeros((len(tokens.lengths), pooling.width(int(self.config.hidden_size))), np.float32)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:
             for rows, batch_vectors in batched:

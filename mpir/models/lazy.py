@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
+from mpir.models.model_files import MODULES
 from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
@@ -110,7 +111,12 @@ class LazyEncoder:
             plain = config.get("model_type") in PLAIN_TYPES
         except (InputError, KeyError, OverflowError, TypeError, ValueError):
             return None
-        if not plain or not (folder / "model.safetensors").is_file() or not (folder / "tokenizer.json").is_file():
+        if (
+            (folder / MODULES).is_file()
+            or not plain
+            or not (folder / "model.safetensors").is_file()
+            or not (folder / "tokenizer.json").is_file()
+        ):
             return None
         max_length = min(options.get("max_length") or longest, longest)
         if options.get("tokens_per_batch") is not None:

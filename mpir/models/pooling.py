@@ -1,20 +1,18 @@
-"""From the last states of a text's tokens to one vector: by their mean, their first, or their maximum."""
+"""From the last states of a text's tokens to one vector: by their mean, one of them, or their maximum."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mpir.types import F32, I64
-from mpir.validation import check_choice
+from mpir.models.vector_head import VectorHead
+from mpir.validation import check_choice, optional_whole_number
 
 if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
     from torch import Tensor
 
-    from mpir.models.lazy import EncoderLike
-
-POOLINGS = ("mean", "cls", "max")
+POOLINGS = ("mean", "cls", "max", "lasttoken")
 SIMILARITIES = ("cosine", "dot")
 
 
@@ -22,49 +20,53 @@ SIMILARITIES = ("cosine", "dot")
 class Pooling:
     """What a text's vector is, and how two of them are compared.
 
-    `method` is the ``mean`` of the tokens' states, the first token's (``cls``), or their maximum in each dimension
-    (``max``). Vectors are compared by their product, which for the ``cosine`` are scaled to length 1.
+    `method` is the ``mean`` of the tokens' states, the first token's (``cls``), the last one's (``lasttoken``), or
+    their maximum in each dimension (``max``). The `head` maps the pooled vector to another, and only the first
+    `dimensions` of that are used (Matryoshka). Vectors are compared by their product, which for the ``cosine`` are
+    scaled to length 1.
 
     Raises:
-        InputError: an unknown pooling or similarity.
+        InputError: an unknown pooling or similarity, or dimensions that are no whole number.
     """
 
     method: str = "mean"
     similarity: str = "cosine"
+    head: VectorHead | None = None
+    dimensions: int | None = None
 
     def __post_init__(self) -> None:
         for name, value, known in (("pooling", self.method, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
             check_choice(name, value, known)
+        optional_whole_number("truncate_dim", self.dimensions)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What vectors depend on besides the encoder: nothing for the usual pooling."""
+        identity: dict[str, Any] = {}
+        if (self.method, self.similarity) != (MEAN.method, MEAN.similarity):
+            identity["pooling"] = [self.method, self.similarity]
+        if self.head is not None:
+            identity["head"] = self.head.identity
+        return identity | ({} if self.dimensions is None else {"dimensions": self.dimensions})
+
+    def width(self, hidden_size: int) -> int:
+        """Return the width of the vectors that states of a width are pooled to."""
+        width = hidden_size if self.head is None or self.head.width is None else self.head.width
+        return min(width, self.dimensions or width)
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
         """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""
         from torch.nn import functional
 
         states = states.float()
-        pooled = {"mean": _mean, "cls": _first, "max": _maximum}[self.method](states, mask)
-        return functional.normalize(pooled, dim=1) if self.similarity == "cosine" else pooled
+        pooled = {"mean": _mean, "cls": _first, "max": _maximum, "lasttoken": _last}[self.method](states, mask)
+        vectors = pooled if self.head is None else self.head(pooled)
+        vectors = vectors[:, : self.dimensions]
+        return functional.normalize(vectors, dim=1) if self.similarity == "cosine" else vectors
 
 
 MEAN = Pooling()
 """Sentence-BERT's (Reimers & Gurevych 2019): unit vectors of the mean states."""
-
-
-class PooledEncoder:
-    """An encoder that is read by one pooling: what makes the vectors of an index."""
-
-    def __init__(self, encoder: EncoderLike, pooling: Pooling = MEAN) -> None:
-        """Read an encoder by a pooling."""
-        self.encoder, self.pooling = encoder, pooling
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The encoder's, and the pooling where it is not the usual one."""
-        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.method, self.pooling.similarity]}
-        return {**self.encoder.identity, **how}
-
-    def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
-        """Vectors (R, W) of N texts or their passages, and the text (R,) of each, ascending."""
-        return self.encoder.vectors(texts, pooling=self.pooling)
 
 
 def padded_vectors(model: Any, inputs: Mapping[str, Tensor], pooling: Pooling = MEAN) -> Tensor:
@@ -79,6 +81,11 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def _first(states: Tensor, mask: Tensor) -> Tensor:
     return states[:, 0]
+
+
+def _last(states: Tensor, mask: Tensor) -> Tensor:
+    last = mask.shape[1] - 1 - mask.int().flip(1).argmax(dim=1)
+    return states.take_along_dim(last[:, None, None].expand(-1, 1, states.shape[2]), dim=1)[:, 0]
 
 
 def _maximum(states: Tensor, mask: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""Reading checkpoints by transformers: never their code, and every failure as one sentence.
+"""Reading checkpoints by transformers: their code only where the user says so, and every failure as one sentence.
 
 A checkpoint may name Python code of its own (``auto_map`` in its JSON files). transformers would ask on standard input
-whether to run that code, so any "y" that is piped in would be consent. mpir never runs it.
+whether to run that code, so any "y" that is piped in would be consent. mpir runs it only with `trust_remote_code`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ _loading = threading.RLock()
 
 
 def load_pretrained(
-    auto_class: Any, checkpoint: str | Path, expected: str = "an encoder checkpoint", **options: Any
+    auto_class: Any,
+    checkpoint: str | Path,
+    expected: str = "an encoder checkpoint",
+    *,
+    trust_remote_code: bool = False,
+    **options: Any,
 ) -> Any:
     """Return what one of transformers' Auto classes reads from a folder or, by name, from a hub.
 
@@ -30,6 +35,7 @@ def load_pretrained(
         auto_class: such as ``AutoTokenizer``.
         checkpoint: the folder or hub name.
         expected: what the checkpoint should be, for the message of an error.
+        trust_remote_code: whether Python code that comes with the checkpoint may run; only by the user's word.
         options: further arguments of ``from_pretrained``.
 
     Raises:
@@ -42,7 +48,7 @@ def load_pretrained(
             config = _read_config(checkpoint, options.get("revision"))
             if not reads_tokenizer and "Config" not in auto_class.__name__:
                 check_tensors(checkpoint, config)
-        return auto_class.from_pretrained(str(checkpoint), trust_remote_code=False, **options)
+        return auto_class.from_pretrained(str(checkpoint), trust_remote_code=trust_remote_code, **options)
 
 
 @contextmanager
@@ -99,8 +105,9 @@ def _items(values: Any) -> Iterator[tuple[str, Any]]:
 def _describe(error: BaseException, checkpoint: str | Path, expected: str) -> str:
     if "trust_remote_code" in str(error):
         return (
-            f"{checkpoint}: needs Python code of its own, which mpir never runs; give a checkpoint of a type that "
-            "transformers has, such as BERT."
+            f"{checkpoint}: needs Python code of its own, which mpir never runs unasked; give a checkpoint of a type "
+            "that transformers has, such as BERT, or --trust-remote-code (trust_remote_code=True) if you have read "
+            "that code."
         )
     named = isinstance(error, OSError | ValueError | ImportError) and str(error)
     reason = shortened(str(error) if named else f"{type(error).__name__}: {error}", 200)

@@ -12,20 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.errors import InputError, format_value
+from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.lazy import EncoderLike
+from mpir.models.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.pooling import MEAN, Pooling
+from mpir.models.sentence_encoder import PooledEncoder
 from mpir.perspectives.base import Loading, Perspective, register
-from mpir.perspectives.cross_encoder import shared_encoder
+from mpir.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.perspectives.normalization import COSINE, LOGIT, TOPS
 from mpir.perspectives.text_vectors import TextVectors
 from mpir.text.types import Pair
-from mpir.types import F32, F64, Bool
+from mpir.types import F32, F64, I64, Bool
 from mpir.validation import check_choice
 
 if TYPE_CHECKING:
     from mpir.perspectives.cache import ScoreCache
 
 SCALES = (COSINE, LOGIT, *TOPS)
+OPENING = ("checkpoint", "revision", "trust_remote_code", "length")
+"""Keys of an entry that say which encoder it has."""
 PAIRS_PER_PASS = 16_384
 """Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""
 
@@ -36,7 +41,7 @@ class BiEncoderPerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: EncoderLike,
+        encoder: EncoderLike | PooledEncoder,
         *,
         scale: str = "0-5",
         pooling: str = MEAN.method,
@@ -44,21 +49,26 @@ class BiEncoderPerspective(Perspective):
     ) -> None:
         """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
 
-        `pooling` and `similarity` say what a vector is and how two are compared (see `Pooling`); the ``dot`` product
-        has no bounds, and is a ``logit``, as it is.
+        `pooling` and `similarity` say what a vector is and how two are compared (see `Pooling`), unless the encoder is
+        a `PooledEncoder`, which says so itself; the ``dot`` product has no bounds, and is a ``logit``, as it is.
 
         Raises:
             InputError: an unknown scale, pooling or similarity, or a scale that the similarity does not have.
         """
-        self.pooling = Pooling(pooling, similarity)
+        if not isinstance(encoder, PooledEncoder):
+            encoder = PooledEncoder(encoder, Pooling(pooling, similarity))
+        self.texts = encoder
+        self.encoder, self.pooling = self.texts.encoder, self.texts.pooling
         check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
+        similarity = self.pooling.similarity
         if (similarity == "dot") != (scale == LOGIT):
             raise InputError(
                 f"perspective {format_value(name)}: the similarity {format_value(similarity)} has no scale "
                 f"{format_value(scale)}."
             )
-        self.name, self.encoder, self.scale = name, encoder, scale
-        self._vectors = TextVectors(encoder, self.pooling)
+        self.name, self.scale = name, scale
+        self._vectors = TextVectors(encoder)
+        self._query_vectors = self._vectors if encoder.is_symmetric else TextVectors(encoder, as_queries=True)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
         """Score each sentence for the question: (N,) on this perspective's scale."""
@@ -86,31 +96,72 @@ class BiEncoderPerspective(Perspective):
 
     def _cosines(self, pairs: Sequence[Pair], cache: ScoreCache | None, progress: bool) -> tuple[F32, Bool]:
         """Cosines (N,), of a text in several passages the highest, and which have such a text."""
-        number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-        passages = self._vectors.read(list(number), cache, progress=progress)
-        left, right = (np.array([number[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
-        first = np.stack([vectors[0] for vectors in passages])
-        cosines = np.einsum("nw,nw->n", first[left], first[right])
-        is_long = np.array([len(vectors) > 1 for vectors in passages], bool)
-        in_passages = is_long[left] | is_long[right]
+        queries, texts = ([pair[side] for pair in pairs] for side in (0, 1))
+        if self.texts.is_symmetric:
+            left = right = _Table(self._vectors, [text for pair in pairs for text in pair], cache, progress)
+        else:
+            left = _Table(self._query_vectors, queries, cache, progress)
+            right = _Table(self._vectors, texts, cache, progress)
+        left_rows, right_rows = left.rows(queries), right.rows(texts)
+        cosines = np.einsum("nw,nw->n", left.first[left_rows], right.first[right_rows])
+        in_passages = left.is_long[left_rows] | right.is_long[right_rows]
         for row in np.flatnonzero(in_passages):
-            cosines[row] = (passages[left[row]] @ passages[right[row]].T).max()
+            cosines[row] = (left.passages[left_rows[row]] @ right.passages[right_rows[row]].T).max()
         return cosines, in_passages
 
     def close(self) -> None:
-        """End the processes of the encoder's devices, and let go of the vectors."""
+        """End the processes of the encoders' devices, and let go of the vectors."""
         self._vectors.clear()
-        self.encoder.close()
+        self._query_vectors.clear()
+        self.texts.close()
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The encoder's identity, and that its texts are read apart."""
-        how = {} if self.pooling == MEAN else {"pooling": [self.pooling.method, self.pooling.similarity]}
-        return {"name": self.name, **self.encoder.identity, "reads": "apart", "scale": self.scale, **how}
+        reading = {"reads": "apart", "scale": self.scale, **self.texts.settings_identity}
+        return {"name": self.name, **self.encoder.identity, **reading}
+
+
+class _Table:
+    """Texts, each read once: the `passages` of each, the `first` (N, W) of them, and which have several."""
+
+    def __init__(self, vectors: TextVectors, texts: Sequence[str], cache: ScoreCache | None, progress: bool) -> None:
+        self._number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        self.passages = vectors.read(list(self._number), cache, progress=progress)
+        self.first = np.stack([passages[0] for passages in self.passages])
+        self.is_long = np.array([len(passages) > 1 for passages in self.passages], bool)
+
+    def rows(self, texts: Sequence[str]) -> I64:
+        """The number (N,) of each text in the table."""
+        return np.array([self._number[text] for text in texts], np.int64)
 
 
 @register("bi-encoder")
 def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
-    encoder, reading = shared_encoder(options, loading)
-    return BiEncoderPerspective(name, encoder, **reading)
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name.
+
+    Pooling, prompts and dimensions are those that the checkpoint's files declare, unless the entry has them.
+    """
+    reading, declared = dict(options), {key: options[key] for key in OPTIONS if key in options}
+    for key in declared:
+        del reading[key]
+    files = _files_of(options, loading)
+    settings = read_embedding_settings(files, declared)
+    opening = {key: reading.pop(key) for key in OPENING if key in reading}
+    if files.modules:
+        opening |= {"checkpoint": str(files.transformer_folder.resolve()), "revision": None}
+    opening |= {} if settings.max_length is None else {"max_length": settings.max_length}
+    encoder, _ = shared_encoder(opening, loading)
+    query_encoder = None
+    if settings.query_encoder is not None:
+        query_encoder, _ = shared_encoder({**opening, "checkpoint": settings.query_encoder}, loading)
+    texts = PooledEncoder(encoder, settings.pooling, prompts=settings.prompts, query_encoder=query_encoder)
+    return BiEncoderPerspective(name, texts, **reading)
+
+
+def _files_of(options: Mapping[str, Any], loading: Loading) -> ModelFiles:
+    """What the files of an entry's checkpoint declare; nothing where it has no modules, as those that mpir trains."""
+    checkpoint = checkpoint_folder(options, loading)
+    if (checkpoint / MODULES).is_file():
+        return read_model_files(checkpoint, str(options["checkpoint"]))
+    return ModelFiles(name=str(options["checkpoint"]), folder=checkpoint, config={})

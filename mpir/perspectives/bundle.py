@@ -33,6 +33,7 @@ from mpir.io.paths import path_inside
 from mpir.io.read import found_file, read_bytes, read_json
 from mpir.perspectives.base import Loading, Perspective, build
 from mpir.perspectives.column import Column, Level, role_of
+from mpir.perspectives.registration import register_perspectives
 from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
@@ -94,11 +95,7 @@ class Bundle:
             ArtefactError: a perspective that is declared wrongly, or a checkpoint that cannot be loaded.
             InputError: an unknown kind, code that is not trusted, or an option that is none.
         """
-        import mpir.perspectives.bi_encoder
-        import mpir.perspectives.cross_encoder
-        import mpir.perspectives.late_interaction
-        import mpir.perspectives.negation  # noqa: F401  (all register their kind)
-
+        register_perspectives()
         loading = Loading(
             folder=self.folder,
             device=device,

@@ -93,15 +93,11 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
         ArtefactError: a checkpoint that is a path ("../other-bundle/model") and not there.
     """
     reading = dict(options)
-    inside = loading.folder / str(reading.pop("checkpoint"))
-    if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
-        raise ArtefactError(
-            f"{loading.folder}: its checkpoint {options['checkpoint']} is not there; put it there (a bundle may need "
-            "the one beside it), or name another in bundle.json."
-        )
-    checkpoint = inside if inside.exists() else Path(options["checkpoint"])
+    checkpoint = checkpoint_folder(options, loading)
+    del reading["checkpoint"]
     revision = reading.pop("revision", None)
     max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called
+    trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     key = (str(checkpoint), revision, max_length)
     if key not in loading.shared:
         loading.shared[key] = LazyEncoder(
@@ -111,5 +107,21 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
             device=loading.device,
             precision=loading.precision,
             tokens_per_batch=loading.tokens_per_batch,
+            trust_remote_code=trust_remote_code,
         )
     return loading.shared[key], reading
+
+
+def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
+    """Return where an entry's checkpoint is: a folder inside the bundle, or else its hub name as a path.
+
+    Raises:
+        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and not there.
+    """
+    inside = loading.folder / str(options["checkpoint"])
+    if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
+        raise ArtefactError(
+            f"{loading.folder}: its checkpoint {options['checkpoint']} is not there; put it there (a bundle may need "
+            "the one beside it), or name another in bundle.json."
+        )
+    return inside if inside.exists() else Path(options["checkpoint"])

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mpir.io.hash import fingerprint
-from mpir.models.lazy import EncoderLike
-from mpir.models.pooling import PooledEncoder, Pooling
+from mpir.models.sentence_encoder import PooledEncoder
 from mpir.perspectives.lru_cache import LruCache
 from mpir.types import F32
 
@@ -27,16 +26,16 @@ class TextVectors:
     of one number format are never read by another.
     """
 
-    def __init__(self, encoder: EncoderLike, pooling: Pooling) -> None:
-        """Read texts by an encoder and a pooling."""
-        self.encoder, self.pooling = encoder, pooling
+    def __init__(self, encoder: PooledEncoder, *, as_queries: bool = False) -> None:
+        """Read texts by an encoder with its pooling and prompts: as documents, or as queries."""
+        self.encoder, self.as_queries = encoder, as_queries
         self._recent: LruCache[F32] = LruCache(_bytes, BYTES)
 
     def read(self, texts: Sequence[str], cache: ScoreCache | None, *, progress: bool = False) -> list[F32]:
         """Vectors (R, W) of the passages of each text. Raises what the encoder raises."""
         vectors = self._recent.look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        key = fingerprint(PooledEncoder(self.encoder, self.pooling).identity) if cache and missing else ""
+        key = self._key() if cache and missing else ""
         kept = cache.look_up_vectors(key, missing) if cache and missing else {}
         fresh = self._encode([text for text in missing if text not in kept], progress)
         if cache and fresh:
@@ -45,10 +44,14 @@ class TextVectors:
         vectors |= kept | fresh
         return [vectors[text] for text in texts]
 
+    def _key(self) -> str:
+        return fingerprint({**self.encoder.identity, **({"side": "query"} if self.as_queries else {})})
+
     def _encode(self, texts: Sequence[str], progress: bool) -> dict[str, F32]:
         if not texts:
             return {}
-        vectors, text_of = self.encoder.vectors(texts, pooling=self.pooling, progress=progress)
+        encode = self.encoder.query_vectors if self.as_queries else self.encoder.vectors
+        vectors, text_of = encode(texts, progress=progress)
         passages = np.split(vectors, np.flatnonzero(np.diff(text_of)) + 1)
         return {text: rows.copy() for text, rows in zip(texts, passages, strict=True)}  # else one keeps all in memory
 

@@ -14,17 +14,17 @@ from mpir.rank.reranker import Reranker
 
 MAX_LOADED = 2
 """So many bundles stay loaded."""
-_loaded: dict[str | Path, tuple[tuple[object, ...], Reranker]] = {}
-"""The rerankers by bundle, each with the state of the bundle's files when it was loaded."""
+_loaded: dict[tuple[str | Path, str | Path | None], tuple[tuple[object, ...], Reranker]] = {}
+"""The rerankers by bundle and model, each with the state of the bundle's files when it was loaded."""
 
 
-def _reranker(bundle: str | Path) -> Reranker:
-    """The reranker of a bundle, loaded again where a file of the bundle has changed since."""
-    state = bundle_state(bundle)
-    known = _loaded.get(bundle)
+def _reranker(bundle: str | Path, model: str | Path | None = None) -> Reranker:
+    """The reranker of a bundle and a model, loaded again where a file of the bundle has changed since."""
+    state, key = bundle_state(bundle), (bundle, model)
+    known = _loaded.get(key)
     if known is None or known[0] != state:
-        known = state, Reranker(bundle)
-        _loaded[bundle] = known
+        known = state, Reranker(bundle, model=model)
+        _loaded[key] = known
         for oldest in list(_loaded)[:-MAX_LOADED]:
             _loaded.pop(oldest, None)
     return known[1]
@@ -38,9 +38,10 @@ def rerank(
     doc_ids: Sequence[Any] | None = None,
     metadata: Sequence[Mapping[str, Any]] | None = None,
     bundle: str | Path = "default",
+    model: str | Path | None = None,
 ) -> Ranking:
-    """Rank documents for a query with a bundle, which stays loaded for the next call. See `Reranker.rerank`."""
-    return _reranker(bundle).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
+    """Rank documents with a bundle, and a model if one is named; both stay loaded. See `Reranker.rerank`."""
+    return _reranker(bundle, model).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
 
 
 async def arerank(
@@ -51,6 +52,8 @@ async def arerank(
     doc_ids: Sequence[Any] | None = None,
     metadata: Sequence[Mapping[str, Any]] | None = None,
     bundle: str | Path = "default",
+    model: str | Path | None = None,
 ) -> Ranking:
     """`rerank` in a thread of its own, so that an event loop goes on meanwhile. See `Reranker.arerank`."""
-    return await in_thread(lambda: rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata, bundle=bundle))
+    options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata}
+    return await in_thread(lambda: rerank(query, docs, bundle=bundle, model=model, **options))

@@ -11,9 +11,16 @@ from mpir.errors import InputError
 from mpir.models.options import device_names, precision_name
 from mpir.perspectives import Perspective, open_bundle
 from mpir.perspectives.agreement import Agreement
+from mpir.perspectives.base import Loading
 from mpir.perspectives.bundle import Bundle
+from mpir.perspectives.named_models import ModelChoice, load_named_models
+from mpir.rank.prepare import BM25
 from mpir.rank.validation import as_perspectives
+from mpir.rank.weights import RESERVED as RESERVED_NAMES
 from mpir.validation import optional_whole_number
+
+RESERVED = (BM25, Agreement.name, *RESERVED_NAMES)
+"""Names that no model's column takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +32,16 @@ class ModelOptions:
     tokens_per_batch: int | None = None
     trust_code: bool = False
 
+    def loading(self, folder: Path) -> Loading:
+        """Return where and how precisely the models of a folder are loaded. Raises InputError for an invalid option."""
+        return Loading(
+            folder=folder,
+            device=device_names(self.device),
+            precision=precision_name(self.precision),
+            tokens_per_batch=optional_whole_number("tokens_per_batch", self.tokens_per_batch),
+            trust_code=self.trust_code,
+        )
+
     def check_unused(self) -> None:
         """Raise InputError if an option is set: perspectives without a bundle have their models already."""
         for name in ("device", "precision", "tokens_per_batch"):
@@ -35,27 +52,53 @@ class ModelOptions:
                 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModels:
+    """The perspectives of a reranker by their source: a bundle, if any, the models that the user names, the caller."""
+
+    bundle: Bundle | None
+    of_bundle: tuple[Perspective, ...] = ()
+    named: tuple[Perspective, ...] = ()
+    callers: tuple[Perspective, ...] = ()
+
+    @property
+    def perspectives(self) -> tuple[Perspective, ...]:
+        """All of them: the bundle's first."""
+        return (*self.of_bundle, *self.named, *self.callers)
+
+
 def load_models(
-    bundle: str | Path | None, perspectives: Sequence[Perspective], options: ModelOptions
-) -> tuple[Bundle | None, tuple[Perspective, ...]]:
-    """Return the opened bundle, if any, and its perspectives followed by the caller's.
+    bundle: str | Path | None, perspectives: Sequence[Perspective], options: ModelOptions, choice: ModelChoice
+) -> LoadedModels:
+    """Load the perspectives of a bundle and of the models that the user names; the caller's are loaded already.
+
+    Models that replace the bundle's columns read documents only: then the bundle still orders the sentences.
 
     Raises:
-        ArtefactError: the bundle is missing or damaged.
-        InputError: an invalid option or perspective.
+        ArtefactError: the bundle or a model is missing, damaged or unknown.
+        InputError: an invalid option or perspective, or a model that is no reranker.
     """
     callers = as_perspectives(perspectives)
-    if bundle is None and callers:
+    if bundle is None and callers and not choice.names:
         options.check_unused()
-        return None, callers
-    opened = open_bundle("default" if bundle is None else bundle)
-    loaded = opened.perspectives(
+        return LoadedModels(bundle=None, callers=callers)
+    has_readers = any(perspective.level == "sentence" for perspective in callers)
+    without_bundle = (choice.only and choice.level != "document") or (bundle is None and has_readers)
+    opened = None if without_bundle else open_bundle("default" if bundle is None else bundle)
+    of_bundle = () if opened is None else _load_bundle(opened, options, sentences_only=choice.only)
+    names = [perspective.name for perspective in (*of_bundle, *callers)]
+    named = load_named_models(choice, options.loading(Path()), [*names, *RESERVED]) if choice.names else ()
+    return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers)
+
+
+def _load_bundle(bundle: Bundle, options: ModelOptions, *, sentences_only: bool) -> tuple[Perspective, ...]:
+    loaded = bundle.perspectives(
         device=device_names(options.device),
         precision=precision_name(options.precision),
         tokens_per_batch=optional_whole_number("tokens_per_batch", options.tokens_per_batch),
         trust_code=options.trust_code,
     )
-    return opened, (*loaded, *callers)
+    return tuple(item for item in loaded if item.level == "sentence" or not sentences_only)
 
 
 def derived_columns(agreement: str | Literal[False] | None, bundle: Bundle | None) -> tuple[Agreement, ...]:

@@ -11,6 +11,7 @@ from mpir.errors import InputError, format_value
 from mpir.models.cancellation import in_thread
 from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.column import Column
+from mpir.perspectives.named_models import ModelChoice, ModelLevel
 from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share
 from mpir.rank.columns import Layout
@@ -20,7 +21,15 @@ from mpir.rank.prepare import BM25, prepare
 from mpir.rank.present import rank
 from mpir.rank.ranking import Ranking
 from mpir.rank.score import Scorer, report_passages
-from mpir.rank.validation import as_cache, as_list, as_pair, check_columns, check_is_list, check_same_length
+from mpir.rank.validation import (
+    as_cache,
+    as_list,
+    as_model_names,
+    as_pair,
+    check_columns,
+    check_is_list,
+    check_same_length,
+)
 from mpir.rank.weight_selection import WeightsLike, check_models, select_calibration, select_weights
 from mpir.text import Document
 from mpir.text.split import Splitting
@@ -43,6 +52,13 @@ class Reranker:
         self,
         bundle: str | Path | None = None,
         *,
+        model: str | Path | None = None,
+        models: Sequence[str | Path] = (),
+        only_model: bool = False,
+        level: ModelLevel = "document",
+        revision: str | None = None,
+        trust_remote_code: bool = False,
+        model_options: Mapping[str, Any] | None = None,
         perspectives: Sequence[Perspective] = (),
         weights: WeightsLike = None,
         context: str | None = None,
@@ -56,11 +72,16 @@ class Reranker:
         pairs_at_once: int = PAIRS_AT_ONCE,
         splitting: Splitting = "abstract",
     ) -> None:
-        """Load the perspectives of a bundle, take `perspectives` of your own, or both.
+        """Load the perspectives of a bundle, and models by name; take `perspectives` of your own.
 
         `bundle` is a shipped name, or the path of a folder or a JSON file; without it the default bundle is loaded,
         unless there are `perspectives`: ``Reranker("default", perspectives=[P()])`` adds to the bundle, and
         ``Reranker(perspectives=[P()])`` takes those alone.
+
+        `model` (or several `models`) is a reranker's hub name or folder. It joins the bundle's columns, or with
+        `only_model` orders documents alone. `level` is what it reads: each ``document``, each ``sentence``, or
+        ``both``. `revision` pins a hub's commit, `trust_remote_code` lets the model's own Python code run, and
+        `model_options` replace what its files declare (``output``, ``max_length``, ``scale`` …).
 
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones. A perspective that the weights do not name has its `default_weight`; added to a bundle without one,
@@ -90,12 +111,29 @@ class Reranker:
         options = ModelOptions(
             device=device, precision=precision, tokens_per_batch=tokens_per_batch, trust_code=trust_code
         )
-        opened, self.perspectives = load_models(bundle, perspectives, options)
+        choice = ModelChoice(
+            names=as_model_names(model, models),
+            only=only_model,
+            level=level,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            options={} if model_options is None else model_options,
+        )
+        loaded = load_models(bundle, perspectives, options, choice)
+        opened, self.perspectives = loaded.bundle, loaded.perspectives
+        self.models = choice.names
         self.derived = derived_columns(agreement, opened)
         check_columns(self.perspectives, self.derived)
         self.cache = as_cache(cache)
         self.weights, source = select_weights(
-            weights, opened, self.layout, added=perspectives, context=context, without_agreement=agreement is False
+            weights,
+            opened,
+            self.layout,
+            added=loaded.callers,
+            named=loaded.named,
+            only_named=only_model,
+            context=context,
+            without_agreement=agreement is False,
         )
         check_models(self.weights, source, self.perspectives, self.derived)
         self.relevance = select_calibration(opened, self.weights)

@@ -64,6 +64,16 @@ def as_perspective(value: Perspective) -> Perspective:
     return value
 
 
+def as_model_names(model: Any, models: Any) -> tuple[Any, ...]:
+    """Return the names of models. Raises InputError for both arguments at once, or no list of several."""
+    if isinstance(models, str | Path) or not isinstance(models, Iterable):
+        raise InputError(f"models is {format_value(models)}; expected a list of names (for one model use model=).")
+    names = tuple(models)
+    if model is not None and names:
+        raise InputError("model and models are both given; name all of them in models.")
+    return names if model is None else (model,)
+
+
 def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:
     """Return an open cache, opened if it is a folder. Raises InputError for any other object."""
     if not isinstance(value, ScoreCache | str | Path | None):

@@ -18,6 +18,8 @@ from mpir.rank.columns import Layout
 from mpir.rank.weights import Weights
 
 log = logging.getLogger(__name__)
+MODEL_WEIGHTS = {"zscore": 0.5, "minmax": 1.0, "none": 1.0, "untuned": 1.0}
+"""The weight of a model's document column that nothing was tuned for, by how the other columns are scaled."""
 WeightsLike = Weights | Mapping[str, Any] | str | Path | None
 """Weights, or a dictionary, a file or a published name of them; None for the bundle's, or equal ones."""
 
@@ -28,21 +30,29 @@ def select_weights(
     layout: Layout,
     *,
     added: Sequence[Perspective] = (),
+    named: Sequence[Perspective] = (),
+    only_named: bool = False,
     context: str | None = None,
     without_agreement: bool = False,
 ) -> tuple[Weights, str]:
     """Return the weights for these columns, and their name in messages.
 
-    `added` are the caller's perspectives, which the weights need not name; `context` replaces the weights' own, and
+    `added` are the caller's perspectives, and `named` those of the models that the user names, which the weights need
+    not name; with `only_named` the latter alone order documents. `context` replaces the weights' own, and
     `without_agreement` drops the weight of that column.
 
     Raises:
         InputError: weights for other columns, or no such file or name.
     """
-    weights, source = _load(chosen, bundle) or (_equal(layout, without=_weighted_by_default(added)), "weights")
+    weights, source = _load(chosen, bundle) or (_untuned(layout, without=_weighted_by_default(added)), "weights")
+    if weights.is_untuned:
+        log.warning("nothing is tuned for these columns; equal weights of scores mapped to 0-1 are used (mpir tune)")
     if without_agreement:
         weights = replace(weights, alpha={k: value for k, value in weights.alpha.items() if k != Agreement.name})
     weights = _with_defaults(weights, added, untuned=chosen is None and bundle is not None)
+    weights = _with_models(weights, named)
+    if only_named and chosen is None:
+        weights = _of_models_alone(weights, named)
     if context is not None:
         weights = replace(weights, context=context)
     return weights.align_to(layout, source), source
@@ -73,10 +83,10 @@ def _weighted_by_default(perspectives: Sequence[Perspective]) -> set[str]:
     return {perspective.name for perspective in perspectives if perspective.default_weight is not None}
 
 
-def _equal(layout: Layout, *, without: Collection[str]) -> Weights:
-    """Return equal weights of all columns but some."""
+def _untuned(layout: Layout, *, without: Collection[str]) -> Weights:
+    """Return untuned weights of all columns but some."""
     names = ([name for name in level if name not in without] for level in (layout.sentences, layout.documents))
-    return Weights.equal(*names)
+    return Weights.untuned(*names)
 
 
 def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: bool) -> Weights:
@@ -97,6 +107,41 @@ def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: b
         extended = {perspective.name: weight, **named}
         weights = replace(weights, alpha=extended) if half == "alpha" else replace(weights, beta=extended)
     return weights
+
+
+def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
+    """Return the weights with those of models that they do not name: MODEL_WEIGHTS, on the scale of the others."""
+    for perspective in named:
+        if perspective.name in weights.alpha or perspective.name in weights.beta:
+            continue
+        if perspective.level == "document":
+            weight = MODEL_WEIGHTS["untuned" if weights.is_untuned else weights.normalise]
+            weights = replace(weights, beta={**weights.beta, perspective.name: weight})
+        else:
+            weight = sum(map(abs, weights.alpha.values())) / max(1, len(weights.alpha))
+            weights = replace(weights, alpha={perspective.name: weight, **weights.alpha})
+        if not weights.is_untuned:
+            log.warning(
+                "no weight is tuned for %s; it has %.4g (mpir tune finds a better one)", perspective.name, weight
+            )
+    return weights
+
+
+def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
+    """Return weights by which the models alone order documents, each by its z-scores, and the rest only sentences."""
+    documents = [perspective.name for perspective in named if perspective.level == "document"]
+    if not documents:
+        return replace(weights, alpha_context=0.0, beta=dict.fromkeys(weights.beta, 0.0), beta_sentences=1.0)
+    beta = dict.fromkeys(documents, 1.0)
+    return replace(
+        weights,
+        alpha_context=0.0,
+        beta=beta,
+        beta_sentences=0.0,
+        context="document",
+        normalise="zscore",
+        sentence_list_beta=None,
+    )
 
 
 def check_models(

@@ -19,6 +19,10 @@ from mpir.validation import check_choice, real_number
 Normalise = Literal["none", "minmax", "zscore"]
 RENAMED = {"single": "sentence_list_beta"}
 """Keys that weights of 0.1 had under another name."""
+FIRST_STAGE = "bm25"
+"""The column that is S_CONTEXT by default, where the weights have it."""
+UNTUNED = "untuned"
+"""The key of `made_by` that marks weights which no tuning found."""
 RECURSIVE = ("document", "fixpoint")
 """The contexts that are S_DOC; any other is the name of a document column."""
 RANKS = 3
@@ -35,10 +39,11 @@ class Weights:
         S_DOC  = Σ_k beta[k]·d_k + beta_sentences·Σ_i w[i]·S_SENT(i)
 
     Ordering columns are part of S_SENT, and not of the S_SENT(i) of S_DOC, which are a document's evidence. `context`
-    names S_CONTEXT: a document column of `beta` (the paper's text: ``bm25``); ``document`` for S_DOC computed without
-    context; ``fixpoint`` for S_DOC itself, the recursion solved exactly. `normalise` is ``zscore`` to bring every
-    document column of each query to mean 0 and deviation 1 first (first stages have different scales; sentence columns
-    have declared ones and stay unchanged), ``minmax`` to map every column of each query to 0-1, or ``none``.
+    names S_CONTEXT: a document column of `beta` (the paper's text: ``bm25``, which is the default where `beta` has it);
+    ``document`` for S_DOC computed without context; ``fixpoint`` for S_DOC itself, the recursion solved exactly.
+    `normalise` is ``minmax`` to map every column of each query to 0-1 first, so that weights compare like with like;
+    ``zscore`` to bring every document column of each query to mean 0 and deviation 1 (sentence columns have declared
+    scales and stay unchanged); or ``none`` for raw scores, where BM25 in tens outweighs a probability.
 
     `sentence_list_beta` is for candidate lists of single sentences (at least three in four): β of the document columns
     that it names, the others as in `beta`. Such a list has no context, and ordering columns count as evidence. None:
@@ -60,8 +65,8 @@ class Weights:
     beta: Mapping[str, float] = field(default_factory=lambda: {"bm25": 1.0})
     beta_sentences: float = 1.0
     w: tuple[float, ...] = (1.0,) * RANKS
-    context: str = "bm25"
-    normalise: Normalise = "none"
+    context: str = ""
+    normalise: Normalise = "minmax"
     sentence_list_beta: Mapping[str, float] | None = None
     cutoffs: Cutoffs | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -85,6 +90,8 @@ class Weights:
         object.__setattr__(self, "w", tuple(self.w))
         if isinstance(self.cutoffs, Mapping):
             object.__setattr__(self, "cutoffs", Cutoffs.from_dict(self.cutoffs))
+        if self.context == "":
+            object.__setattr__(self, "context", FIRST_STAGE if FIRST_STAGE in self.beta else "document")
         for name in ("perspectives", "derived"):
             if not isinstance(value := self.made_by.get(name, {}), Mapping):
                 raise InputError(f"weights: made_by has {name} {format_value(value)}; expected an object.")
@@ -139,9 +146,34 @@ class Weights:
         beta = {**self.beta, **(self.sentence_list_beta or {})}
         return replace(self, beta=beta, alpha_context=0.0, sentence_list_beta=None)
 
+    @property
+    def is_untuned(self) -> bool:
+        """Whether mpir made them up, because nothing was tuned."""
+        return bool(self.made_by.get(UNTUNED))
+
     @classmethod
-    def equal(cls, sentences: Iterable[str], documents: Iterable[str] = ("bm25",), *, context: str = "bm25") -> Weights:
-        """Return equal weights for these columns, adding up to 1 in each sum: where tuning starts."""
+    def untuned(cls, sentences: Iterable[str], documents: Iterable[str] = (FIRST_STAGE,)) -> Weights:
+        """Return the weights of a ranking for which nothing is tuned, on comparable scales.
+
+        Each column is mapped to 0-1 within a query. S_DOC is the sum of the document columns and of the best sentence's
+        mean over the sentence columns.
+        """
+        alpha, beta = tuple(sentences), tuple(documents)
+        return cls(
+            dict.fromkeys(alpha, 1 / max(1, len(alpha))),
+            alpha_context=0.0,
+            beta=dict.fromkeys(beta, 1.0),
+            beta_sentences=1.0,
+            w=(1.0,) + (0.0,) * (RANKS - 1),
+            normalise="minmax",
+            made_by={UNTUNED: True},
+        )
+
+    @classmethod
+    def equal(
+        cls, sentences: Iterable[str], documents: Iterable[str] = (FIRST_STAGE,), *, context: str = ""
+    ) -> Weights:
+        """Return equal weights of columns mapped to 0-1, adding up to 1 in each sum."""
         alpha, beta = tuple(sentences), tuple(documents)
         alpha_share, beta_share = 1 / (len(alpha) + 1), 1 / (len(beta) + 1)
         return cls(
@@ -151,6 +183,8 @@ class Weights:
             beta_sentences=beta_share,
             w=(1 / RANKS,) * RANKS,
             context=context,
+            normalise="minmax",
+            made_by={UNTUNED: True},
         )
 
     def check_sentences(self, layout: Layout, source: str = "weights") -> None:
@@ -258,6 +292,7 @@ PUBLISHED = {
         beta_sentences=0.8523,
         w=(0.9938, 0.0338, 0.0271),
         context="fixpoint",
+        normalise="none",
         made_by={"source": "Rawal & Baral, Multi-Perspective Semantic Information Retrieval (2020), Table 5"},
     )
 }

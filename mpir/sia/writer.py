@@ -69,7 +69,7 @@ class Writer:
         where = choose_device(device)
         dtype = choose_dtype(precision, [where])
         self.tokenizer = load_pretrained(AutoTokenizer, checkpoint, EXPECTED, padding_side="left")
-        options = {"dtype": dtype, "output_loading_info": True}
+        options: dict[str, Any] = {"dtype": dtype, "output_loading_info": True}
         self.model, report = load_pretrained(AutoModelForCausalLM, checkpoint, EXPECTED, **options)
         if missing := sorted(report["missing_keys"]):
             raise ArtefactError(

@@ -81,7 +81,7 @@ def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 def _equal(perspectives: Sequence[Mapping[str, Any]]) -> Weights:
     documents = [item["name"] for item in perspectives if item.get("level") == "document"]
     sentences = [item["name"] for item in perspectives if item["name"] not in documents]
-    return Weights.equal(sentences, ("bm25", *documents))
+    return Weights.untuned(sentences, ("bm25", *documents))
 
 
 def _two_tower_options(task: Task) -> dict[str, Any]:

@@ -115,7 +115,12 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
 
 def test_the_reranker_puts_it_beside_the_perspectives() -> None:
     weights = Weights(
-        {"aspirin": 1.0, AGREEMENT: 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+        {"aspirin": 1.0, AGREEMENT: 1.0},
+        alpha_context=0.0,
+        beta={"bm25": 0.0},
+        beta_sentences=1.0,
+        w=(1.0,),
+        normalise="none",
     )
     ranking = Reranker(perspectives=[Count("aspirin")], weights=weights, agreement="aspirin").rerank("q", DOCUMENTS)
     assert [document.id for document in ranking.documents] == ["0", "1", "2"]
@@ -128,7 +133,12 @@ def test_the_reranker_puts_it_beside_the_perspectives() -> None:
 def test_a_document_is_explained_by_its_own_evidence() -> None:
     docs = ["Genes, genes. Aspirin thins blood.", "Aspirin thins blood.", "Thin blood by aspirin."]
     weights = Weights(
-        {"genes": 1.0, AGREEMENT: 50.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+        {"genes": 1.0, AGREEMENT: 50.0},
+        alpha_context=0.0,
+        beta={"bm25": 0.0},
+        beta_sentences=1.0,
+        w=(1.0,),
+        normalise="none",
     )
     reranker = Reranker(
         perspectives=[Count("genes"), Count("aspirin")],
@@ -144,7 +154,7 @@ def test_a_document_is_explained_by_its_own_evidence() -> None:
 
 
 def test_weights_without_it_weigh_it_nothing() -> None:
-    weights = Weights({"aspirin": 1.0})
+    weights = Weights({"aspirin": 1.0}, normalise="none")
     with_it, without = (
         Reranker(perspectives=[Count("aspirin")], weights=weights, agreement=name).rerank("q", DOCUMENTS)
         for name in ("aspirin", None)
@@ -174,13 +184,15 @@ def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
         ({"agreement": "sts"}, r"agreement is 'sts'; expected one of the perspectives \['x'\]"),
         ({"agreement": ""}, "agreement is ''; expected one of"),
         (
-            {"weights": Weights({"x": 1.0, AGREEMENT: 1.0})},
+            {"weights": Weights({"x": 1.0, AGREEMENT: 1.0}, normalise="none")},
             r"'agreement' has the weight 1, but the scores have no such column",
         ),
         (
             {
                 "agreement": "x",
-                "weights": Weights({"x": 1.0, AGREEMENT: 1.0}, made_by={"derived": {AGREEMENT: {"rests_on": "y"}}}),
+                "weights": Weights(
+                    {"x": 1.0, AGREEMENT: 1.0}, made_by={"derived": {AGREEMENT: {"rests_on": "y"}}}, normalise="none"
+                ),
             },
             "the weights were tuned on another model of 'agreement' .* or tune again",
         ),

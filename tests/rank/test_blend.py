@@ -23,7 +23,9 @@ THREE = Columns(
     question_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 0, 1]),
 )
-WEIGHTS = Weights({"a": 0.5, "b": 0.25}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.6, w=(0.5, 0.25))
+WEIGHTS = Weights(
+    {"a": 0.5, "b": 0.25}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.6, w=(0.5, 0.25), normalise="none"
+)
 # α·S of the four sentences: 0.5, 0.5, 1.5, 0.75
 
 

@@ -41,7 +41,9 @@ class Long(Perspective):
 
 
 DOCS = [Document("a", "T", "x. Second xx.", score=2.0), Document("b", "", "One.", score=1.0)]
-WEIGHTS = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0, "long": 0.5}, beta_sentences=1.0, w=(1.0,))
+WEIGHTS = Weights(
+    {"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0, "long": 0.5}, beta_sentences=1.0, w=(1.0,), normalise="none"
+)
 
 
 def test_it_reads_title_and_abstract_and_has_its_share() -> None:

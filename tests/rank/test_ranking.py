@@ -53,7 +53,9 @@ class Place:
 def reranker() -> Reranker:
     return Reranker(
         perspectives=[Letters()],
-        weights=Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5)),
+        weights=Weights(
+            {"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5), normalise="none"
+        ),
     )
 
 
@@ -106,6 +108,7 @@ def test_single_sentences_say_so_and_have_no_context() -> None:
         beta_sentences=1.0,
         w=(1.0,),
         sentence_list_beta={"bm25": 0.0},
+        normalise="none",
     )
     reranker = Reranker(perspectives=[Letters()], weights=weights)
     texts = ["An x.", "Xenon and xx."]
@@ -176,7 +179,9 @@ def test_half_a_character_is_never_written(reranker: Reranker) -> None:
 
 
 def test_weights_beyond_all_floats_are_one_sentence(reranker: Reranker) -> None:
-    huge = Weights({"x": 1e308}, alpha_context=1e308, beta={"bm25": 1e308}, beta_sentences=1e308, w=(1e308,))
+    huge = Weights(
+        {"x": 1e308}, alpha_context=1e308, beta={"bm25": 1e308}, beta_sentences=1e308, w=(1e308,), normalise="none"
+    )
     with pytest.raises(InputError, match="so great that no number can hold their sums; lower the weights"):
         Reranker(perspectives=[Letters()], weights=huge).rerank("x", ["An xx."])
 

@@ -61,7 +61,9 @@ def with_evidence() -> Count:
     return perspective
 
 
-LETTERS = Weights({"x": 1.0, "y": 0.5}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.5, w=(1.0, 0.5))
+LETTERS = Weights(
+    {"x": 1.0, "y": 0.5}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.5, w=(1.0, 0.5), normalise="none"
+)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +174,12 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
     before = mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder) == before
     Weights(
-        {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+        {"relevance": 1.0, "sts": 0.0, "sia": 0.0},
+        alpha_context=0.0,
+        beta={"bm25": 0.0},
+        beta_sentences=1.0,
+        w=(1.0,),
+        normalise="none",
     ).save(folder / "weights.json")
     with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
         mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
@@ -187,7 +194,12 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
     (folder / "bundle.json").write_text(json.dumps(manifest))
     before = mpir.rerank("does aspirin", docs, bundle=folder)
     second = Weights(
-        {"relevance": 1.0, "sts": 0.0, "sia": 0.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0,)
+        {"relevance": 1.0, "sts": 0.0, "sia": 0.0},
+        alpha_context=0.0,
+        beta={"bm25": 0.0},
+        beta_sentences=1.0,
+        w=(1.0,),
+        normalise="none",
     )
     second.save(folder / "weights.json")
     assert mpir.rerank("does aspirin", docs, bundle=folder).weights == second != before.weights
@@ -390,7 +402,9 @@ def test_a_part_of_the_ranking_knows_of_the_whole(reranker: Reranker) -> None:
 
 
 def test_explain_names_the_sentence_whose_share_it_is() -> None:
-    weights = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(0.0, 1.0))
+    weights = Weights(
+        {"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(0.0, 1.0), normalise="none"
+    )
     text = Reranker(perspectives=[Count("x")], weights=weights).rerank("q", ["Best: xxx. Second: x."]).explain()
     assert "Sentence 2 (abstract 11-21): Second: x." in text
     assert "Best: xxx." not in text
@@ -398,7 +412,9 @@ def test_explain_names_the_sentence_whose_share_it_is() -> None:
 
 def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -> None:
     """What only orders sentences puts first the one that is not the best evidence."""
-    weights = Weights({"x": 1.0, "y": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5))
+    weights = Weights(
+        {"x": 1.0, "y": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, beta_sentences=1.0, w=(1.0, 0.5), normalise="none"
+    )
     reranker = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights)
     ranking = reranker.rerank("q", ["An x. Here yyy."])
     assert [sentence.text for sentence in ranking[0].sentences] == ["Here yyy.", "An x."]
@@ -409,7 +425,7 @@ def test_a_documents_best_sentences_are_found_where_another_column_puts_them() -
 def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> None:
     said, orders = at("sentence"), at("sentence", role="ordering")
     said.name, said.signed, orders.name = "said", True, "orders"
-    weights = Weights({"orders": 1.0, "said": 1.0, "x": 1.0})
+    weights = Weights({"orders": 1.0, "said": 1.0, "x": 1.0}, normalise="none")
     assert Reranker(perspectives=[said, orders, Count("x")], weights=weights).rerank("q", ["An x."]).shown_columns == [
         "x"
     ]
@@ -417,7 +433,7 @@ def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> N
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_explain_names_what_orders_sentences_where_it_weighs(weight: float) -> None:
-    weights = Weights({"x": 1.0, "y": weight})
+    weights = Weights({"x": 1.0, "y": weight}, normalise="none")
     result = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights).rerank("q", ["x."])
     assert ("Y orders sentences, and is no part of a document's score." in result.explain()) is bool(weight)
 
@@ -614,14 +630,15 @@ def test_default_weights_count_where_weights_name_no_such_column() -> None:
         beta={"bm25": 0.2, "length": 0.3},
         beta_sentences=0.5,
         w=(1.0,),
+        normalise="none",
     )
     assert Reranker(perspectives=perspectives, weights=named).weights == named
 
 
 def test_default_weights_have_no_part_in_equal_weights() -> None:
     reranker = Reranker(perspectives=[Count("x"), *lengths(2.0, 0.1)])
-    assert reranker.weights.beta == {"bm25": 0.5, "length": 2.0}
-    assert reranker.weights.alpha == {"x": 0.5, "each": 0.1}
+    assert reranker.weights.beta == {"bm25": 1.0, "length": 2.0}
+    assert reranker.weights.alpha == {"x": 1.0, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
     assert document.shares["length"] == pytest.approx(10.0)
     with pytest.raises(InputError, match="expected one or more of different names that read sentences"):
@@ -634,7 +651,7 @@ def test_perspectives_are_added_to_a_named_bundle(
     bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
     manifest = json.loads((bundle / "bundle.json").read_text()) | {"weights": "w.json", "files": {}}
     (bundle / "bundle.json").write_text(json.dumps({k: value for k, value in manifest.items() if k != "checksum"}))
-    Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}).save(bundle / "w.json")
+    Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}, normalise="none").save(bundle / "w.json")
     single, both = Reranker(bundle), Reranker(bundle, perspectives=[*lengths(0.25, None), Count("x")])
     assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
     assert both.weights.beta == {"length": 0.25, "bm25": 0.2}

@@ -312,7 +312,10 @@ class DenseIndex:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         if not queries:
             return np.zeros((0, self.info.width), np.float32), np.zeros(0, np.int64)
-        vectors, query_of = self.encoder.vectors(queries)
+        read_queries = getattr(
+            self.encoder, "query_vectors", self.encoder.vectors
+        )  # with the prompt of queries, if any
+        vectors, query_of = read_queries(queries)
         return vectors, query_of
 
     @contextmanager

@@ -17,7 +17,7 @@ from mpir.version import __version__
 FORMAT = 1
 MANIFEST = "dense.json"
 REMEDY = "build it with `mpir index PATH… --index DIR --dense`"
-COMPARED = ("checkpoint", "reading", "pooling", "similarity")
+COMPARED = ("checkpoint", "reading", "pooling", "similarity", "head", "dimensions", "prompts", "query_encoder")
 """What of an encoder's identity must be the same for documents and queries; a number format need not."""
 _log = logging.getLogger(__name__)
 

@@ -1,0 +1,64 @@
+"""Opening an embedding model by name: what makes the vectors of an index, without a bundle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from mpir.errors import InputError, format_names, format_value
+from mpir.models.embedding_settings import OPTIONS, known_settings, read_embedding_settings
+from mpir.models.hub import find_model
+from mpir.models.lazy import LazyEncoder
+from mpir.models.model_family import recognise
+from mpir.models.model_files import read_model_files
+from mpir.models.sentence_encoder import PooledEncoder
+
+log = logging.getLogger(__name__)
+
+
+def open_embedding_model(
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    device: str = "auto",
+    precision: str = "auto",
+) -> PooledEncoder:
+    """Open the embedding model of a folder or hub name, with the pooling and prompts that its files declare.
+
+    Args:
+        name: a folder or a hub name.
+        options: what is to be used instead of what the files declare, by the names of OPTIONS.
+        revision: a branch, tag or commit of the hub's repository.
+        trust_remote_code: whether Python code that comes with the model may run.
+        device: see `Encoder`.
+        precision: see `Encoder`.
+
+    Raises:
+        ArtefactError: no such model, or one that cannot be loaded.
+        InputError: a reranker, or an invalid option.
+    """
+    chosen = dict(options or {})
+    if unknown := sorted(set(chosen) - set(OPTIONS)):
+        raise InputError(f"{name}: unknown option {format_value(unknown[0])}; expected one of {format_names(OPTIONS)}.")
+    snapshot = find_model(name, revision, with_code=trust_remote_code)
+    files = read_model_files(snapshot.folder, name, revision=snapshot.revision)
+    recognise(files, "embedding")
+    settings = read_embedding_settings(files, chosen)
+    if not files.modules and not {"pooling"} & ({*chosen} | {*known_settings(name)}):
+        log.warning("%s declares no pooling; the mean of its tokens is used (--encoder-option pooling=cls)", name)
+    loading: dict[str, Any] = {
+        "device": device,
+        "precision": precision,
+        "max_length": settings.max_length,
+        "trust_remote_code": trust_remote_code,
+    }
+    query = None if settings.query_encoder is None else find_model(settings.query_encoder, with_code=trust_remote_code)
+    return PooledEncoder(
+        LazyEncoder(str(files.transformer_folder), **loading),
+        settings.pooling,
+        prompts=settings.prompts,
+        query_encoder=None if query is None else LazyEncoder(str(query.folder), **loading),
+    )

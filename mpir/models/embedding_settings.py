@@ -1,0 +1,119 @@
+"""How an embedding model makes vectors, as its files declare it: pooling, layers, prompts, dimensions, length."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as package_files
+from typing import Any
+
+from mpir.errors import ArtefactError, format_names, format_value
+from mpir.models.model_files import ModelFiles
+from mpir.models.pooling import MEAN, POOLINGS, Pooling
+from mpir.models.sentence_encoder import Prompts
+from mpir.models.vector_head import read_head
+
+ACTIVATION_KEYS = ("activation_fn", "sbert_ce_default_activation_function")
+"""Where sentence-transformers writes what its CrossEncoder applies to a logit, now and before version 4."""
+OLD_POOLINGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_lasttoken": "lasttoken",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+}
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+"""Names under which a model may have its documents' prompt, the first that is there, as sentence-transformers reads."""
+OPTIONS = ("pooling", "similarity", "truncate_dim", "query_prompt", "document_prompt", "query_encoder", "max_length")
+"""What a user or a bundle may say instead of the files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSettings:
+    """How texts become vectors; `query_encoder` names the model that reads queries, where that is another one."""
+
+    pooling: Pooling = MEAN
+    prompts: Prompts = field(default_factory=Prompts)
+    max_length: int | None = None
+    query_encoder: str | None = None
+
+
+def read_embedding_settings(files: ModelFiles, options: Mapping[str, Any]) -> EmbeddingSettings:
+    """Return how a model makes vectors: as `options` say, else as its files declare, else as sentence-transformers.
+
+    Raises:
+        ArtefactError: the files declare what mpir does not compute.
+        InputError: an invalid option.
+    """
+    declared = {**known_settings(files.name), **options}
+    prompts = files.sentence_transformers.get("prompts") or {}
+    document_prompt = next((prompts[name] for name in DOCUMENT_PROMPTS if prompts.get(name)), "")
+    default_prompt = prompts.get(files.sentence_transformers.get("default_prompt_name") or "", "")
+    return EmbeddingSettings(
+        pooling=_pooling(files, declared),
+        prompts=Prompts(
+            declared.get("query_prompt", prompts.get("query") or default_prompt),
+            declared.get("document_prompt", document_prompt or default_prompt),
+            lowercase=files.transformer.get("do_lower_case") is True,
+        ),
+        max_length=declared.get("max_length", files.transformer.get("max_seq_length")),
+        query_encoder=declared.get("query_encoder"),
+    )
+
+
+def _pooling(files: ModelFiles, declared: Mapping[str, Any]) -> Pooling:
+    module = files.module("Pooling")
+    similarity = declared.get("similarity", declared_similarity(files))
+    dimensions = declared.get("truncate_dim", files.sentence_transformers.get("truncate_dim"))
+    if module is None:
+        return Pooling(declared.get("pooling", MEAN.method), similarity, None, dimensions)
+    behind = files.modules[files.modules.index(module) + 1 :]
+    if behind and behind[-1].type == "Normalize" and dimensions is None:
+        behind, similarity = behind[:-1], "cosine"
+    method = declared.get("pooling", declared_pooling(files))
+    return Pooling(method, similarity, read_head(files.folder, behind), dimensions)
+
+
+def declared_pooling(files: ModelFiles) -> str:
+    """Return the pooling that the files declare. Raises ArtefactError for one that mpir does not compute."""
+    module = files.module("Pooling")
+    config = {} if module is None else module.config
+    old = [name for key, name in OLD_POOLINGS.items() if config.get(key)]
+    methods = config.get("pooling_mode", old or MEAN.method)
+    methods = [methods] if isinstance(methods, str) else list(methods)
+    path = f"{files.name}/{'' if module is None else module.path}/config.json"
+    if len(methods) != 1 or methods[0] not in POOLINGS:
+        raise ArtefactError(
+            f"{path}: invalid pooling (got {format_names(methods)}, expected one of {format_names(POOLINGS)}). Give "
+            "another model."
+        )
+    if config.get("include_prompt", True) is not True:
+        raise ArtefactError(f"{path}: pools without the prompt's tokens, which is not supported. Give another model.")
+    return str(methods[0])
+
+
+def declared_similarity(files: ModelFiles) -> str:
+    """Return how vectors are compared: ``cosine`` unless the files say ``dot``. Raises ArtefactError for others."""
+    name = known_settings(files.name).get("similarity") or files.sentence_transformers.get("similarity_fn_name")
+    name = "cosine" if name is None else name
+    if name not in ("cosine", "dot"):
+        raise ArtefactError(
+            f"{files.name}: invalid similarity_fn_name (got {format_value(name)}, expected cosine or dot). Give "
+            "another model."
+        )
+    return str(name)
+
+
+@cache
+def _known_models() -> dict[str, dict[str, Any]]:
+    text = package_files("mpir.models").joinpath("known_models.json").read_text(encoding="utf-8")
+    known: dict[str, dict[str, Any]] = json.loads(text)
+    return known
+
+
+def known_settings(name: str) -> Mapping[str, Any]:
+    """Return the settings of a model whose card has them and whose files do not, by its exact hub name; else {}."""
+    return _known_models().get(name, {})

@@ -1,0 +1,88 @@
+"""Where a model's files are: in a folder, or in the local snapshot of a hub's repository, fetched if need be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError, InputError, format_names, format_value, shortened
+from mpir.io.read import found_folder
+
+SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md")
+SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")
+SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consolidated*", "*.onnx")
+"""Copies of the weights in other formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of a model: their folder, and the commit of a hub's repository, or None for a folder."""
+
+    folder: Path
+    revision: str | None = None
+
+
+def find_model(name: str, revision: str | None = None, *, with_code: bool = False) -> Snapshot:
+    """Return where the files of a model are; a hub's are fetched unless they are in the local cache.
+
+    Args:
+        name: a folder, or a hub name such as ``org/model``.
+        revision: a branch, tag or commit of the hub's repository.
+        with_code: whether Python files are fetched, too.
+
+    Raises:
+        ArtefactError: no such folder or model, or a hub that cannot be reached or refuses.
+        InputError: a revision of a folder.
+    """
+    folder = found_folder(name)
+    if folder is not None:
+        if revision is not None:
+            raise InputError(f"{name}: is a folder and has no revision (got {format_value(revision)}); leave it out.")
+        return Snapshot(folder)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
+        raise ArtefactError(f"model {format_value(name)}: no such folder; check the path, or give a hub name.")
+    return _fetch(name, revision, with_code=with_code)
+
+
+def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
+    """Return the snapshot of a hub's repository. Raises ArtefactError where it cannot be had."""
+    from huggingface_hub import snapshot_download
+
+    patterns = (*SETTINGS, *SAFE_WEIGHTS, *(("*.py",) if with_code else ()))
+    options: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=list(patterns), **options))
+        if not any(folder.glob(SAFE_WEIGHTS[0])):
+            snapshot_download(name, allow_patterns=list(OLD_WEIGHTS), **options)
+    except Exception as error:  # of HTTP, the hub, the disk
+        raise ArtefactError(_describe(name, revision, error)) from error
+    return Snapshot(folder, folder.name)
+
+
+def _describe(name: str, revision: str | None, error: Exception) -> str:
+    """Say what went wrong, and what to do."""
+    cause = type(error).__name__
+    if cause == "GatedRepoError":
+        return f"model {format_value(name)}: is gated; accept its terms on the hub's page and set $HF_TOKEN."
+    if cause == "RevisionNotFoundError":
+        return f"model {format_value(name)}: has no revision {format_value(revision)}; check the branch, tag or commit."
+    cached = cached_models()
+    similar = get_close_matches(name, cached, n=1, cutoff=0.75)
+    remedy = f"did you mean {similar[0]}?" if similar else "check the name, or give the folder of a model."
+    if cause in ("RepositoryNotFoundError", "HFValidationError"):
+        return f"model {format_value(name)}: the hub has no such model, or only for those with a key; {remedy}"
+    in_cache = f"the local cache has {format_names(cached, 5)}" if cached else "the local cache has no model"
+    return (
+        f"model {format_value(name)}: neither a folder nor in the local cache, and the hub cannot be reached "
+        f"({shortened(cause)}); {in_cache}; {remedy}"
+    )
+
+
+def cached_models() -> list[str]:
+    """The hub names of the models in the local cache, sorted."""
+    from huggingface_hub import constants
+
+    folders = Path(constants.HF_HUB_CACHE).glob("models--*/snapshots/*/config.json")
+    return sorted({path.parents[2].name.removeprefix("models--").replace("--", "/") for path in folders})

@@ -1,0 +1,186 @@
+"""Which family a model belongs to, from what its files declare; and how a bundle declares a model of that family.
+
+FAMILIES is the registry: a family is supported once it has an entry there, and the kind of perspective that the entry
+names is registered (perspectives/registration.py). A name is never searched for words; exact hub names of models whose
+files lack something are in known_models.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mpir.errors import ArtefactError, InputError, format_names, format_value
+from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
+from mpir.models.model_files import ModelFiles
+
+Task = Literal["reranking", "embedding"]
+DEFAULT_LENGTH = 1024
+"""Most tokens of a pair by default, for models that read more. Longer texts are read in passages, so nothing is cut;
+rows of 8,192 tokens would need minutes each on a CPU. The option max_length raises it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFamily:
+    """One family of models.
+
+    Attributes:
+        name: for messages and `mpir bundle show`.
+        task: what its models are for: they score pairs, or make vectors of texts.
+        perspective_type: the ``kind`` of perspective that a bundle declares for them.
+        matches: whether a model belongs to it, by its files alone.
+        options: the other keys of the bundle's entry, besides ``checkpoint``; these name the scale of the raw score.
+    """
+
+    name: str
+    task: Task
+    perspective_type: str
+    matches: Callable[[ModelFiles], bool]
+    options: Callable[[ModelFiles], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecognisedModel:
+    """A model with its family and the options that its files declare."""
+
+    files: ModelFiles
+    family: ModelFamily
+    options: Mapping[str, Any]
+
+
+def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
+    """Return the family of a model and what its files declare.
+
+    Raises:
+        ArtefactError: no family matches; the message says what the files declare and what is supported.
+        InputError: the model is for the other task; the message names the option for it.
+    """
+    family = next((family for family in FAMILIES if family.matches(files)), None)
+    if family is None:
+        raise ArtefactError(
+            f"{files.name}: is no model that mpir knows (its files declare {describe(files)}); expected one of "
+            f"{format_names([family.name for family in FAMILIES], 20)}."
+        )
+    if family.task != task:
+        raise InputError(_wrong_task(files, family))
+    return RecognisedModel(files=files, family=family, options=family.options(files))
+
+
+def describe(files: ModelFiles) -> str:
+    """Return what the files declare, in a few words for a message."""
+    architecture = files.architecture or f"the model type {format_value(files.config.get('model_type'))}"
+    modules = f" with the modules {format_names(files.module_types)}" if files.modules else ""
+    return f"{architecture}{modules}"
+
+
+def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
+    if family.task == "embedding":
+        return (
+            f"{files.name}: is an embedding model ({describe(files)}), which makes vectors and does not rerank; use it "
+            "with --encoder in `mpir index --dense`, or name a reranker with --model."
+        )
+    return (
+        f"{files.name}: is a reranker ({describe(files)}), which scores pairs and makes no vectors; use it with "
+        "--model in `mpir rerank`, or name an embedding model with --encoder."
+    )
+
+
+def is_classifier(files: ModelFiles) -> bool:
+    """Whether a model is a sequence classifier, with no modules behind it."""
+    has_layers = files.module_types not in ((), ("Transformer",))
+    return not has_layers and files.architecture.endswith("ForSequenceClassification")
+
+
+def is_module_chain(files: ModelFiles) -> bool:
+    """Whether a model is sentence-transformers' chain from a transformer over pooling to a layer of scores."""
+    last = next((module for module in reversed(files.modules) if module.type == "Dense"), None)
+    scores = last is not None and last.config.get("module_output_name") == "scores"
+    return files.module_types[:2] == ("Transformer", "Pooling") and scores
+
+
+def is_bi_encoder(files: ModelFiles) -> bool:
+    """Whether a model makes one vector of a text: by declared pooling, or as a bare transformer without any."""
+    if files.modules:
+        return files.module_types[:2] == ("Transformer", "Pooling") and not is_module_chain(files)
+    return files.architecture.endswith(("Model", "ForMaskedLM", "ForPreTraining"))
+
+
+def classifier_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the options of a classifier: its output, the class that this is compared with, scale and length.
+
+    One label is the score; of two, the second is relevant. With more, the option ``output`` says which.
+    """
+    count = files.labels_count
+    reading: dict[str, Any] = {"output": 0} if count == 1 else {"output": 1, "against": 0} if count == 2 else {}
+    return {**reading, "scale": declared_scale(files), **length_option(files)}
+
+
+def chain_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the options of a chain of modules, which ends in one score. Raises ArtefactError for several scores."""
+    outputs = next(module.config.get("out_features") for module in reversed(files.modules) if module.type == "Dense")
+    if outputs != 1:
+        raise ArtefactError(
+            f"{files.name}: its last layer gives {format_value(outputs)} scores (expected 1). Give another model."
+        )
+    return {"output": 0, "scale": declared_scale(files), **length_option(files)}
+
+
+def bi_encoder_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the options of a bi-encoder: its scale; pooling and prompts are read from its files."""
+    return {"scale": "logit" if declared_similarity(files) == "dot" else "cosine"}
+
+
+def declared_scale(files: ModelFiles) -> str:
+    """Return the scale of a reranker's score, as sentence-transformers applies it: ``logit`` or ``probability``.
+
+    One label without a declared activation has the sigmoid's, and two are compared by their softmax. An activation
+    that is neither the identity nor the sigmoid is refused.
+    """
+    inner = files.config.get("sentence_transformers")
+    sources = (files.sentence_transformers, inner if isinstance(inner, dict) else {}, files.config)
+    names = (source.get(key) for source in sources for key in ACTIVATION_KEYS)
+    name = next((value for value in names if value), "torch.nn.Sigmoid")
+    scale = {"Identity": "logit", "Sigmoid": "probability"}.get(str(name).rpartition(".")[2])
+    if scale is None:
+        raise ArtefactError(
+            f"{files.name}: invalid activation_fn (got {format_value(name)}, expected Identity or Sigmoid). Give "
+            "another model."
+        )
+    return scale if files.labels_count == 1 or files.modules[1:] else "probability"
+
+
+def length_option(files: ModelFiles) -> dict[str, Any]:
+    """Return ``max_length`` where a model reads more than DEFAULT_LENGTH tokens, or declares fewer itself."""
+    declared = files.transformer.get("max_seq_length")
+    if isinstance(declared, int) and not isinstance(declared, bool) and declared > 0:
+        return {"max_length": min(declared, DEFAULT_LENGTH)}
+    positions = files.config.get("max_position_embeddings")
+    is_long = not isinstance(positions, int) or positions > DEFAULT_LENGTH
+    return {"max_length": DEFAULT_LENGTH} if is_long else {}
+
+
+FAMILIES: list[ModelFamily] = [
+    ModelFamily(
+        name="sequence classification",
+        task="reranking",
+        perspective_type="cross-encoder",
+        matches=is_classifier,
+        options=classifier_options,
+    ),
+    ModelFamily(
+        name="sentence-transformers CrossEncoder with pooling and dense modules",
+        task="reranking",
+        perspective_type="cross-encoder",
+        matches=is_module_chain,
+        options=chain_options,
+    ),
+    ModelFamily(
+        name="bi-encoder",
+        task="embedding",
+        perspective_type="bi-encoder",
+        matches=is_bi_encoder,
+        options=bi_encoder_options,
+    ),
+]
+"""The supported families. The first that matches counts, so the more specific stand before the general."""

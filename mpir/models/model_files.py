@@ -1,0 +1,176 @@
+"""What the files of a checkpoint declare: architecture, modules, pooling, prompts, length, licence.
+
+Only JSON and the head of the model card are read. No code of the checkpoint runs, and no library is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import ArtefactError, format_value, shortened
+
+CONFIG, MODULES = "config.json", "modules.json"
+SENTENCE_TRANSFORMERS, TRANSFORMER = "config_sentence_transformers.json", "sentence_bert_config.json"
+CARD = "README.md"
+LARGEST = 2**22
+"""Bytes of a JSON file or model card, beyond which it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module of sentence-transformers: its class name, its folder inside the model, and its configuration."""
+
+    type: str
+    path: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFiles:
+    """What a model's files declare; a file that is not there is an empty mapping.
+
+    Attributes:
+        name: as the user wrote it, a hub name or a folder.
+        folder: where the files are.
+        config: config.json.
+        modules: of modules.json, in their order, with their own configurations.
+        sentence_transformers: config_sentence_transformers.json (prompts, similarity, activation).
+        transformer: sentence_bert_config.json, or the configuration in the first module's folder.
+        revision: the commit of a hub's snapshot.
+        licence: as the model card declares it.
+    """
+
+    name: str
+    folder: Path
+    config: Mapping[str, Any]
+    modules: tuple[Module, ...] = ()
+    sentence_transformers: Mapping[str, Any] = field(default_factory=dict)
+    transformer: Mapping[str, Any] = field(default_factory=dict)
+    revision: str | None = None
+    licence: str | None = None
+
+    @property
+    def architecture(self) -> str:
+        """The class of transformers that the checkpoint was saved from, such as BertForSequenceClassification."""
+        architectures = self.config.get("architectures")
+        named = isinstance(architectures, list) and architectures and isinstance(architectures[0], str)
+        return str(architectures[0]) if named and architectures else ""
+
+    @property
+    def transformer_folder(self) -> Path:
+        """Where the transformer's own files are: older models of sentence-transformers have a folder for them."""
+        return self.folder / next((module.path for module in self.modules), "")
+
+    @property
+    def labels_count(self) -> int:
+        """How many outputs a classifier has."""
+        labels = self.config.get("id2label")
+        return len(labels) if isinstance(labels, dict) else int(self.config.get("num_labels") or 2)
+
+    @property
+    def module_types(self) -> tuple[str, ...]:
+        """The class names of the modules."""
+        return tuple(module.type for module in self.modules)
+
+    def module(self, type_name: str) -> Module | None:
+        """Return the first module of a class name, or None."""
+        return next((module for module in self.modules if module.type == type_name), None)
+
+
+def read_model_files(folder: Path, name: str | None = None, *, revision: str | None = None) -> ModelFiles:
+    """Read what the files of a folder declare.
+
+    Args:
+        folder: with a config.json, or a modules.json.
+        name: what messages call the model; by default the folder.
+        revision: the commit of a hub's snapshot.
+
+    Raises:
+        ArtefactError: neither file is there, or one of them is damaged.
+    """
+    name = str(folder) if name is None else name
+    if not (folder / CONFIG).is_file() and not (folder / MODULES).is_file():
+        raise ArtefactError(
+            f"{name}: has neither a {CONFIG} nor a {MODULES}, so it is no model; give the folder of a checkpoint or a "
+            "hub name."
+        )
+    modules = _read_modules(folder)
+    first = next((module.path for module in modules), "")
+    return ModelFiles(
+        name=name,
+        folder=folder,
+        config=_read_object(folder / first / CONFIG) if first else _read_object(folder / CONFIG),
+        modules=modules,
+        sentence_transformers=_read_object(folder / SENTENCE_TRANSFORMERS),
+        transformer=_read_object(folder / first / TRANSFORMER),
+        revision=revision,
+        licence=_read_licence(folder / CARD),
+    )
+
+
+def _read_modules(folder: Path) -> tuple[Module, ...]:
+    path = folder / MODULES
+    if not path.is_file():
+        return ()
+    entries = _read(path)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ArtefactError(f"{path}: is {format_value(entries)}; expected a list of modules. Restore the file.")
+    modules = []
+    for entry in entries:
+        type_name, subfolder = entry.get("type"), entry.get("path", "")
+        if not isinstance(type_name, str) or not isinstance(subfolder, str) or not _is_inside(subfolder):
+            raise ArtefactError(
+                f"{path}: invalid module (got {format_value(entry)}, expected a type and a path inside the model). "
+                "Restore the file."
+            )
+        config = _read_object(folder / subfolder / CONFIG) if subfolder else {}
+        modules.append(Module(type_name.rpartition(".")[2], subfolder, config))
+    return tuple(modules)
+
+
+def _is_inside(subfolder: str) -> bool:
+    return not subfolder.startswith(("/", "\\")) and ".." not in Path(subfolder).parts
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    """Return a JSON object, {} where there is no such file. Raises ArtefactError for another value."""
+    if not path.is_file():
+        return {}
+    values = _read(path)
+    if not isinstance(values, dict):
+        raise ArtefactError(f"{path}: is {format_value(values)}; expected a JSON object. Restore the checkpoint.")
+    return values
+
+
+def _read(path: Path) -> Any:
+    if path.stat().st_size > LARGEST:
+        raise ArtefactError(
+            f"{path}: is too large (got {path.stat().st_size:,} bytes, expected at most {LARGEST:,}). Restore the "
+            "checkpoint."
+        )
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ArtefactError(
+            f"{path}: cannot be read as JSON ({shortened(str(error))}). Restore the checkpoint."
+        ) from error
+
+
+def _read_licence(path: Path) -> str | None:
+    """Return the licence that the YAML head of a model card declares, or None."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            head = stream.read(2**16)
+    except OSError:
+        return None
+    if not head.startswith("---"):
+        return None
+    for line in head[3:].partition("\n---")[0].splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() in ("license", "licence") and value.strip():
+            return value.strip().strip("\"'")
+    return None

@@ -1,0 +1,92 @@
+"""What makes vectors of queries and documents: an encoder, its pooling and prompts, and perhaps a second encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import InputError, format_value
+from mpir.models.pooling import MEAN, Pooling
+from mpir.types import F32, I64
+
+if TYPE_CHECKING:
+    from mpir.models.lazy import EncoderLike
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What a model was trained to read before a query and before a document, and whether all in lower case.
+
+    Raises:
+        InputError: a prompt that is no text.
+    """
+
+    query: str = ""
+    document: str = ""
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("query", "document"):
+            if not isinstance(prompt := getattr(self, name), str):
+                raise InputError(f"{name}_prompt is {format_value(prompt)}; expected text.")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What vectors depend on: nothing without prompts."""
+        prompts = {"prompts": [self.query, self.document]} if self.query or self.document else {}
+        return prompts | ({"lowercase": True} if self.lowercase else {})
+
+    def apply(self, prompt: str, texts: Sequence[str]) -> list[str]:
+        """Return texts behind one of the prompts."""
+        prompted = [f"{prompt}{text}" for text in texts]
+        return [text.lower() for text in prompted] if self.lowercase else prompted
+
+
+class PooledEncoder:
+    """An encoder with its pooling and prompts; with a query encoder, a two-tower model such as MedCPT."""
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        pooling: Pooling = MEAN,
+        *,
+        prompts: Prompts | None = None,
+        query_encoder: EncoderLike | None = None,
+    ) -> None:
+        """Read documents with `encoder`, and queries with the same or with `query_encoder`."""
+        self.encoder, self.pooling, self.query_encoder = encoder, pooling, query_encoder
+        self.prompts = Prompts() if prompts is None else prompts
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether a text has the same vector as a query and as a document."""
+        return self.query_encoder is None and self.prompts.query == self.prompts.document
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The encoder's, and what of pooling, prompts and query encoder is not the usual."""
+        return {**self.encoder.identity, **self.settings_identity}
+
+    @property
+    def settings_identity(self) -> Mapping[str, Any]:
+        """What vectors depend on besides the encoder."""
+        query = {} if self.query_encoder is None else {"query_encoder": self.query_encoder.identity.get("checkpoint")}
+        return {**self.pooling.identity, **self.prompts.identity, **query}
+
+    def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
+        """Vectors (R, W) of N documents or their passages, and the document (R,) of each, ascending."""
+        return self._vectors(self.encoder, self.prompts.document, texts, progress=progress)
+
+    def query_vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
+        """Vectors (R, W) of N queries or their passages, and the query (R,) of each, ascending."""
+        return self._vectors(self.query_encoder or self.encoder, self.prompts.query, texts, progress=progress)
+
+    def _vectors(self, encoder: EncoderLike, prompt: str, texts: Sequence[str], *, progress: bool) -> tuple[F32, I64]:
+        return encoder.vectors(self.prompts.apply(prompt, texts), pooling=self.pooling, progress=progress)
+
+    def close(self) -> None:
+        """End the processes of the encoders' devices."""
+        self.encoder.close()
+        if self.query_encoder is not None:
+            self.query_encoder.close()

@@ -1,0 +1,158 @@
+"""Layers between a pooled vector and a model's output, as sentence-transformers stores them in folders of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import ArtefactError, format_names, format_value
+from mpir.io.hash import sha256
+from mpir.models.model_files import Module
+
+if TYPE_CHECKING:  # a head is a value that is known before torch is imported
+    from torch import Tensor, nn
+
+LAYERS = ("Dense", "LayerNorm", "Normalize", "Dropout")
+"""Modules that map one vector to another. Dropout does nothing outside training."""
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+ACTIVATIONS = ("GELU", "Identity", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid", "Softplus", "Tanh")
+"""Classes of torch.nn that need no argument. A configuration never names other code to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer: its type, its folder inside the model, and its settings as sorted pairs."""
+
+    type: str
+    path: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHead:
+    """Layers that are applied one after another to vectors (N, W). A value, so that worker processes can be told it."""
+
+    folder: str
+    layers: tuple[Layer, ...]
+
+    @property
+    def identity(self) -> list[Any]:
+        """What the mapped vectors depend on: the layers and the hashes of their weights."""
+        files = ((Path(self.folder) / layer.path / name for name in WEIGHTS) for layer in self.layers)
+        hashes = [next((sha256(path) for path in paths if path.is_file()), None) for paths in files]
+        return [[layer.type, dict(layer.settings), digest] for layer, digest in zip(self.layers, hashes, strict=True)]
+
+    @property
+    def width(self) -> int | None:
+        """The width of the vectors that it gives, or None for the width that it is given."""
+        widths = [dict(layer.settings).get("out_features") for layer in self.layers if layer.type == "Dense"]
+        return int(widths[-1]) if widths and widths[-1] else None
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Vectors (N, V) from vectors (N, W) in single precision. Raises ArtefactError for weights that are missing."""
+        mapped: Tensor = _load(self).to(vectors.device)(vectors)
+        return mapped
+
+
+def read_head(folder: Path, modules: tuple[Module, ...]) -> VectorHead | None:
+    """Return the head of the modules behind the pooling, or None where nothing is there.
+
+    Raises:
+        ArtefactError: a module that is no such layer, or settings that it cannot have.
+    """
+    layers = []
+    for module in modules:
+        if module.type not in LAYERS:
+            raise ArtefactError(
+                f"{folder}: has the module {format_value(module.type)} behind its pooling (expected "
+                f"{format_names(LAYERS)}); give another model."
+            )
+        layers.append(Layer(module.type, module.path, _settings(folder, module)))
+    return VectorHead(str(folder), tuple(layers)) if layers else None
+
+
+def _settings(folder: Path, module: Module) -> tuple[tuple[str, Any], ...]:
+    """The settings of a layer. Raises ArtefactError for sizes or activations that are none."""
+    settings: dict[str, Any] = {}
+    path = folder / module.path / "config.json"
+    sizes = {"Dense": ("in_features", "out_features"), "LayerNorm": ("dimension",)}.get(module.type, ())
+    for name in sizes:
+        size = module.config.get(name)
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= 10**6:
+            raise ArtefactError(
+                f"{path}: invalid {name} (got {format_value(size)}, expected a whole number from 1). Restore the "
+                "checkpoint."
+            )
+        settings[name] = size
+    if module.type == "Dense":
+        settings |= {"bias": module.config.get("bias", True) is True, "activation": _activation(path, module.config)}
+        source = module.config.get("module_input_name", "sentence_embedding")
+        if source != "sentence_embedding" or module.config.get("use_residual"):
+            raise ArtefactError(
+                f"{path}: reads something else than the pooled vector, or adds it again. Give another model."
+            )
+    return tuple(sorted(settings.items()))
+
+
+def _activation(path: Path, config: Mapping[str, Any]) -> str:
+    """The class of torch.nn that a Dense module names. Raises ArtefactError for any other name."""
+    name = config.get("activation_function", "torch.nn.modules.activation.Tanh")
+    if name is None:
+        return "Identity"
+    class_name = str(name).rpartition(".")[2]
+    if not str(name).startswith("torch.nn.") or class_name not in ACTIVATIONS:
+        raise ArtefactError(
+            f"{path}: invalid activation_function (got {format_value(name)}, expected one of torch.nn's "
+            f"{format_names(ACTIVATIONS)}). Give another model."
+        )
+    return class_name
+
+
+@lru_cache(maxsize=8)
+def _load(head: VectorHead) -> nn.Module:
+    """The layers with their weights, in single precision. Raises ArtefactError where the files do not fit."""
+    from torch import inference_mode, nn
+
+    with inference_mode(mode=False):
+        return nn.Sequential(*(_layer(Path(head.folder), layer) for layer in head.layers)).eval()
+
+
+def _layer(folder: Path, layer: Layer) -> nn.Module:
+    from torch import nn
+    from torch.nn import functional
+
+    settings = dict(layer.settings)
+    if layer.type == "Dense":
+        linear = nn.Linear(settings["in_features"], settings["out_features"], bias=settings["bias"])
+        _fill(linear, folder / layer.path, "linear.")
+        return nn.Sequential(linear, getattr(nn, settings["activation"])())
+    if layer.type == "LayerNorm":
+        norm = nn.LayerNorm(settings["dimension"])
+        _fill(norm, folder / layer.path, "norm.")
+        return norm
+
+    class Normalize(nn.Module):
+        def forward(self, vectors: Tensor) -> Tensor:
+            return functional.normalize(vectors, dim=-1)
+
+    return Normalize() if layer.type == "Normalize" else nn.Identity()
+
+
+def _fill(layer: nn.Module, folder: Path, prefix: str) -> None:
+    """Load a layer's weights by safetensors, or by torch's safe reader. Raises ArtefactError."""
+    import torch
+    from safetensors.torch import load_file
+
+    path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    if path is None:
+        raise ArtefactError(f"{folder}: its weights are missing (expected {WEIGHTS[0]}). Restore the checkpoint.")
+    try:
+        by_torch = path.suffix == ".bin"
+        weights = torch.load(path, map_location="cpu", weights_only=True) if by_torch else load_file(path)
+        layer.load_state_dict({name.removeprefix(prefix): value.float() for name, value in weights.items()})
+    except Exception as error:  # whatever a damaged file runs into
+        reason = " ".join(str(error).split())[:160]
+        raise ArtefactError(f"{path}: does not fit its configuration ({reason}). Restore the checkpoint.") from error

@@ -1,0 +1,134 @@
+"""Perspectives of models that the user names: recognised by their files, declared as a bundle declares its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mpir.errors import InputError, format_value
+from mpir.models.hub import find_model
+from mpir.models.model_family import RecognisedModel, Task, recognise
+from mpir.models.model_files import read_model_files
+from mpir.perspectives.base import Loading, Perspective, build
+from mpir.perspectives.registration import register_perspectives
+from mpir.validation import check_choice
+
+ModelLevel = Literal["document", "sentence", "both"]
+LEVELS: tuple[str, ...] = get_args(ModelLevel)
+SENTENCES = "-sentences"
+"""What the name of a model's sentence column ends in, where the model has a document column, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """The models that a user names, and how they are read.
+
+    Attributes:
+        names: hub names or folders.
+        only: whether they replace the bundle's columns instead of joining them.
+        level: what they read: ``document``, ``sentence`` or ``both``.
+        revision: a branch, tag or commit of the hub's repository; for one model.
+        trust_remote_code: whether Python code that comes with a model may run.
+        options: what is used instead of what the files declare, such as ``output`` or ``max_length``.
+
+    Raises:
+        InputError: an invalid name, level or combination.
+    """
+
+    names: tuple[str, ...] = ()
+    only: bool = False
+    level: ModelLevel = "document"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_choice("level", self.level, LEVELS)
+        for name in self.names:
+            if not isinstance(name, str | Path) or not str(name).strip():
+                raise InputError(f"model is {format_value(name)}; expected a hub name or a folder.")
+        object.__setattr__(self, "names", tuple(map(str, self.names)))
+        if not self.names and (self.only or self.revision is not None or self.options or self.level != "document"):
+            raise InputError("only_model, level, revision and model_options are for a model, but none is named.")
+        if self.revision is not None and len(self.names) > 1:
+            raise InputError(f"revision {format_value(self.revision)} is for one model (got {len(self.names)} models).")
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"model_options is {format_value(self.options)}; expected an object of options by name.")
+
+
+def open_model(name: str, task: Task, revision: str | None = None, *, with_code: bool = False) -> RecognisedModel:
+    """Find a model's files and recognise its family.
+
+    Raises:
+        ArtefactError: no such model, or none that mpir knows.
+        InputError: a model for the other task.
+    """
+    snapshot = find_model(name, revision, with_code=with_code)
+    return recognise(read_model_files(snapshot.folder, name, revision=snapshot.revision), task)
+
+
+def load_named_models(choice: ModelChoice, loading: Loading, reserved: Collection[str] = ()) -> tuple[Perspective, ...]:
+    """Load the perspectives of the models that a user names: one for each level that each model reads.
+
+    Args:
+        choice: the models.
+        loading: where and how precisely to compute.
+        reserved: names of other columns, which a model's name does not repeat.
+
+    Raises:
+        ArtefactError: no such model, or one that mpir does not know or cannot load.
+        InputError: an embedding model, or an invalid option.
+    """
+    register_perspectives()
+    names = set(reserved)
+    perspectives: list[Perspective] = []
+    for name in choice.names:
+        recognised = open_model(name, "reranking", choice.revision, with_code=choice.trust_remote_code)
+        column = short_name(name, names)
+        names |= {column, column + SENTENCES}
+        perspectives += _load(recognised, column, choice, loading)
+    return tuple(perspectives)
+
+
+def _load(recognised: RecognisedModel, column: str, choice: ModelChoice, loading: Loading) -> Iterator[Perspective]:
+    """The perspectives of one model, which share it."""
+    options = model_options(recognised, choice.options)
+    options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
+    if choice.trust_remote_code:
+        options["trust_remote_code"] = True
+    for level in ("document", "sentence"):
+        if choice.level not in (level, "both"):
+            continue
+        # Sentence columns are never rescaled by tuned weights, so their scale has to be one that weights can count on.
+        reading = {**options, "scale": "probability"} if level == "sentence" else options
+        name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
+        perspective = build(recognised.family.perspective_type, name, reading, loading)
+        perspective.level = "document" if level == "document" else "sentence"
+        yield perspective
+
+
+def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a model's perspective: the chosen ones, and else what its files declare.
+
+    Raises:
+        InputError: a classifier of several outputs, none of which is chosen.
+    """
+    options = {**recognised.options, **chosen}
+    if "output" in chosen and "against" not in chosen:
+        options.pop("against", None)
+    if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
+        labels = recognised.files.config.get("id2label")
+        raise InputError(
+            f"{recognised.files.name}: has {recognised.files.labels_count} outputs ({format_value(labels)}); say which "
+            "is relevance, such as --model-option output=2 (model_options={'output': 2})."
+        )
+    return options
+
+
+def short_name(name: str, reserved: Collection[str]) -> str:
+    """Return the name of a model's column: the last part of its name, numbered where another column has it."""
+    base = Path(name).resolve().name if name.startswith((".", "~")) else name.rstrip("/").rpartition("/")[2]
+    numbered = (base if number == 1 else f"{base}-{number}" for number in range(1, len(reserved) + 2))
+    return next(candidate for candidate in numbered if candidate not in reserved)
