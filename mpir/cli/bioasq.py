@@ -92,6 +92,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--documents", type=cutoff, metavar="CUTOFF", help=f"documents to submit: {forms} (default: {default})")
     add("--snippets", type=cutoff, metavar="CUTOFF", help=f"snippets to submit, in the same forms (default: {default})")
     add(
+        "--join",
+        type=float,
+        metavar="SHARE",
+        help="submit neighbouring sentences as one snippet where the second scores at least this share of the first",
+    )
+    add(
         "--check",
         type=file_path,
         metavar="FILE",
@@ -128,17 +134,20 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
     from mpir.corpora import read_questions, validate_submission, write_run, write_submission
+    from mpir.rank.passages import check_share
     from mpir.tasks.submission import answer_questions, compared_systems, cutoffs_for
 
     if arguments.check:
         return _check(arguments)
+    if arguments.join is not None:
+        check_share("--join", arguments.join)
     _check_paths(arguments)
     questions = read_questions(arguments.questions)
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}
     cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
-    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
+    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs, join=arguments.join)
     with closing(_open_index(arguments)) as index:
         if gold is not None:
             _check_gold(gold, index)

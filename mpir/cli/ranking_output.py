@@ -34,6 +34,12 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
     parser.add_argument(
+        "--join",
+        type=float,
+        metavar="SHARE",
+        help="join neighbouring sentences of which the second scores at least this share of the first, such as 0.8",
+    )
+    parser.add_argument(
         "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
     )
     parser.add_argument(
@@ -45,9 +51,15 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     """Refuse, before any work, output options that don't go together, or files that could not be written or are read.
 
     Raises:
-        InputError: --html with --top-k.
+        InputError: --html with --top-k, --join with a form that lists no sentences or a share outside 0 to 1.
         OutputError: a file cannot be written, is another input, or is nothing that its option wrote.
     """
+    if arguments.join is not None:
+        from mpir.rank.passages import check_share
+
+        check_share("--join", arguments.join)
+        if arguments.explain or arguments.trec or arguments.html:
+            raise InputError("--join is for lists of sentences; leave --explain, --trec and --html out.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
     check_files(
@@ -78,6 +90,8 @@ def write_ranking(
 ) -> None:
     """Write the files of a query's ranking, then print it in the form of the options; JSON holds the `details`, too."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
+    if arguments.join is not None:
+        ranking = ranking.joined(arguments.join)
     _write_files(arguments, ranking, documents)
     _print(arguments, identifier, ranking, width=width, details=details or {})
     if arguments.explain and ranking.documents:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, format_value
+from mpir.rank.passages import with_passages
 from mpir.rank.render.tables import document_table, sentence_table
 from mpir.rank.render.text import explain
 from mpir.rank.results import RankedDocument, RankedList, RankedSentence
@@ -35,6 +36,17 @@ class Ranking(RankedList):
             InputError: `k` is no whole number of at least 1.
         """
         return replace(self, documents=self.documents[: whole_number("k", k)])
+
+    def joined(self, share: float = 0.8) -> Ranking:
+        """The ranking with passages in place of sentences: neighbours of one section that both answer, as one.
+
+        A neighbour joins where it scores at least `share` of the way from the document's lowest sentence to the
+        passage's best one (rank/passages.py). Documents keep their scores and order.
+
+        Raises:
+            InputError: a share outside 0 to 1.
+        """
+        return replace(self, documents=tuple(with_passages(document, share) for document in self.documents))
 
     def __str__(self) -> str:
         return self.table()

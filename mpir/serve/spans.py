@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mpir.rank.passages import with_passages
 from mpir.rank.results import RankedDocument, RankedSentence
 from mpir.serve.requests import RelevantSpans
 from mpir.text import ABSTRACT
@@ -13,11 +14,13 @@ from mpir.text import ABSTRACT
 def spans(
     document: RankedDocument, request: RelevantSpans, relevance: Callable[[float], float]
 ) -> list[dict[str, Any]]:
-    """The sentences at or above the threshold as Cohere's relevant spans, the best first.
+    """The sentences at or above the threshold as Cohere's relevant spans, the best first; joined, if `join` says so.
 
     `start` and `end` count code points in the document's text: its title and a line break, where it has a title, and
     its body.
     """
+    if request.join is not None:
+        document = with_passages(document, request.join)
     scored = [(sentence, relevance(sentence.score)) for sentence in document.sentences]
     answering = [_span(document, sentence, score) for sentence, score in scored if score >= request.threshold]
     return answering[: request.max_spans]

@@ -12,11 +12,12 @@ from mpir.io.journal import Journal
 from mpir.rank.blend import blend_queries, document_order
 from mpir.rank.candidates import Candidates, is_record_of
 from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
+from mpir.rank.passages import ScoredSpan, join_adjacent
 from mpir.rank.prepare import BM25
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import Retriever
-from mpir.text import Question, Sentence, Snippet
+from mpir.text import Question, Snippet
 from mpir.types import I64, Float
 
 
@@ -24,12 +25,14 @@ from mpir.types import I64, Float
 class System:
     """A way to order the documents and sentences of a scored question, and to cut both lists.
 
-    Without weights it is BM25 alone. `cutoffs` are in scores of these weights, without probabilities.
+    Without weights it is BM25 alone. `cutoffs` are in scores of these weights, without probabilities. `join` is the
+    share of the first's score from which on neighbouring sentences are one snippet (rank/passages.py); None joins none.
     """
 
     name: str
     weights: Weights | None = None
     cutoffs: Cutoffs = TEN_EACH
+    join: float | None = None
 
     def scores(self, scored: Candidates) -> tuple[Float, Float]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
@@ -113,13 +116,13 @@ def _holds(journal: Journal, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a question's submitted documents and sentences, best first.
+    """The rows of a question's submitted documents, and of the sentences of each submitted snippet, best first.
 
     `unreached` names the levels where fewer candidates reached the cut-off than its minimum, which were added.
     """
 
     documents: I64
-    sentences: I64
+    snippets: list[list[int]]
     unreached: tuple[str, ...] = ()
 
 
@@ -132,10 +135,31 @@ def select(scored: Candidates, system: System) -> Selection:
     rank_of[best] = np.arange(len(best))
     of = scored.columns.document_of
     order = np.lexsort((np.arange(len(of)), rank_of[of], -sentence_scores))
-    inside = order[rank_of[of][order] < len(best)]
-    rows, reached_snippets = _cut(inside, sentence_scores, system.cutoffs.snippets)
+    passages = _passages(scored, order[rank_of[of][order] < len(best)], sentence_scores, system.join)
+    lowest = sentence_scores[np.isin(of, best)].min(initial=np.inf)
+    firsts = np.array([rows[0] for rows in passages], np.int64)
+    chosen, reached_snippets = _cut(firsts, sentence_scores, system.cutoffs.snippets, lowest=float(lowest))
     reached = {"documents": reached_documents, "snippets": reached_snippets}
-    return Selection(best, rows, tuple(level for level, is_reached in reached.items() if not is_reached))
+    snippets = [sorted(rows) for rows in passages[: len(chosen)]]
+    return Selection(best, snippets, tuple(level for level, is_reached in reached.items() if not is_reached))
+
+
+def _passages(scored: Candidates, order: I64, scores: Float, join: float | None) -> list[list[int]]:
+    """The sentences of each snippet, its best one first: one each, or joined with neighbours; snippets best first."""
+    if join is None:
+        return [[row] for row in order.tolist()]
+    of, passages = scored.columns.document_of, {}
+    for document in dict.fromkeys(of[order].tolist()):
+        rows = np.flatnonzero(of == document).tolist()
+        sentences = [scored.sentences[row] for row in rows]
+        spans = [
+            ScoredSpan(sentence.section, sentence.begin, sentence.end, float(scores[row]))
+            for sentence, row in zip(sentences, rows, strict=True)
+        ]
+        for numbers in join_adjacent(spans, join):
+            first = max(numbers, key=lambda number: (spans[number].score, -number))
+            passages[rows[first]] = [rows[first], *(rows[number] for number in numbers if number != first)]
+    return [passages[row] for row in order.tolist() if row in passages]
 
 
 def answer(question: Question, scored: Candidates, system: System) -> Question:
@@ -146,25 +170,34 @@ def answer(question: Question, scored: Candidates, system: System) -> Question:
 def answer_with(question: Question, scored: Candidates, selection: Selection) -> Question:
     """The question with the selected documents and snippets."""
     documents = tuple(scored.documents[row].id for row in selection.documents)
-    snippets = tuple(_snippet(scored.sentences[row]) for row in selection.sentences)
+    snippets = tuple(_snippet(scored, rows) for rows in selection.snippets)
     return replace(question, documents=documents, snippets=snippets)
 
 
-def _cut(order: I64, scores: Float, cutoff: Cutoff) -> tuple[I64, bool]:
-    """Return the ranked candidates that are submitted, and whether as many as must be reached the thresholds."""
+def _cut(order: I64, scores: Float, cutoff: Cutoff, *, lowest: float | None = None) -> tuple[I64, bool]:
+    """Return the ranked candidates that are submitted, and whether as many as must be reached the thresholds.
+
+    `lowest` is the score that a share counts from, by default that of the last of them.
+    """
     ranked = np.asarray(scores, np.float64)[order][None]
-    lowest = ranked[:, -1] if len(order) else np.zeros(1)
-    passing, submitted = (count.sum() for count in (cutoff.passing(ranked, lowest), cutoff.submitted(ranked, lowest)))
+    floor = ranked[:, -1] if len(order) and lowest is None else np.array([0.0 if lowest is None else lowest])
+    passing, submitted = (cut(ranked, floor).sum() for cut in (cutoff.passing, cutoff.submitted))
     return order[:submitted], bool(passing >= min(cutoff.minimum, len(order)))
 
 
-def _snippet(sentence: Sentence) -> Snippet:
-    section = sentence.section
+def _snippet(scored: Candidates, rows: Sequence[int]) -> Snippet:
+    """The snippet from the first to the last of a section's sentences, which are in the order of its text."""
+    sentences = [scored.sentences[row] for row in rows]
+    first, last = sentences[0], max(sentences, key=lambda sentence: sentence.end)
+    text = first.text
+    if len(sentences) > 1:
+        document = scored.documents[scored.columns.document_of[rows[0]]]
+        text = document.sections[first.section][first.begin : last.end]
     return Snippet(
-        document=sentence.document,
-        begin_section=section,
-        end_section=section,
-        begin=sentence.begin,
-        end=sentence.end,
-        text=sentence.text,
+        document=first.document,
+        begin_section=first.section,
+        end_section=first.section,
+        begin=first.begin,
+        end=last.end,
+        text=text,
     )

@@ -38,13 +38,15 @@ class Answers:
         return self.submissions[BLEND]
 
 
-def compared_systems(weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH) -> list[System]:
-    """The blend, last, with its cut-offs; where it is measured, the systems to compare it with before it.
+def compared_systems(
+    weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH, join: float | None = None
+) -> list[System]:
+    """The blend, last, with its cut-offs and joined sentences; where it is measured, what to compare it with before it.
 
-    These are every column alone, the sum of the document columns and, if the cut-offs have thresholds, the blend
-    without them. They submit the cut-offs' maximum for every question.
+    That is every column alone, the sum of the document columns and, if the cut-offs have thresholds or sentences are
+    joined, the blend without that. These submit the cut-offs' maximum of single sentences for every question.
     """
-    blend = System(BLEND, weights, cutoffs)
+    blend = System(BLEND, weights, cutoffs, join)
     if not measured:
         return [blend]
     uncut = Cutoffs(
@@ -53,7 +55,7 @@ def compared_systems(weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN
     *columns, _ = systems(weights)
     untrained = added_up(weights)
     compared = [*columns, *([untrained] if untrained else [])]
-    compared += [System(f"{BLEND}, no cut-off", weights)] if cutoffs != uncut else []
+    compared += [System(f"{BLEND}, no cut-off", weights)] if (cutoffs, join) != (uncut, None) else []
     return [*(replace(system, cutoffs=uncut) for system in compared), blend]
 
 

@@ -181,6 +181,22 @@ def test_the_best_sentences_of_all_documents(
     assert "--sentences" in capsys.readouterr().err
 
 
+def test_neighbouring_sentences_are_shown_as_one(
+    tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["rerank", "--bundle", str(tiny_bundle), "--json"]
+    pipe(LINE)
+    assert main([*command, "--join", "0"]) == 0
+    documents = json.loads(capsys.readouterr().out)["documents"]
+    ranking = mpir.Reranker(tiny_bundle).rerank("does aspirin thin blood", DOCUMENTS).joined(0)
+    texts = [[sentence["text"] for sentence in document["sentences"]] for document in documents]
+    assert texts == [[sentence.text for sentence in document.sentences] for document in ranking]
+    for wrong in (["--join", "2"], ["--join", "0.5", "--trec"]):
+        pipe(LINE)
+        assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
+        assert "--join is" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
 def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
