@@ -41,8 +41,11 @@ def open_embedding_model(
         InputError: a reranker, or an invalid option.
     """
     chosen = dict(options or {})
-    if unknown := sorted(set(chosen) - set(OPTIONS)):
-        raise InputError(f"{name}: unknown option {format_value(unknown[0])}; expected one of {format_names(OPTIONS)}.")
+    if unknown := sorted(set(chosen) - {*OPTIONS, "over_length"}):
+        raise InputError(
+            f"{name}: unknown option {format_value(unknown[0])}; expected one of "
+            f"{format_names((*OPTIONS, 'over_length'))}."
+        )
     snapshot = find_model(name, revision, with_code=trust_remote_code)
     files = read_model_files(snapshot.folder, name, revision=snapshot.revision)
     recognise(files, "embedding")
@@ -54,6 +57,7 @@ def open_embedding_model(
         "precision": precision,
         "max_length": settings.max_length,
         "trust_remote_code": trust_remote_code,
+        "over_length": chosen.get("over_length", "passages"),
     }
     query = None if settings.query_encoder is None else find_model(settings.query_encoder, with_code=trust_remote_code)
     return PooledEncoder(

@@ -33,6 +33,7 @@ from mpir.models.identity import identity_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction, TokenName
 from mpir.models.module_chain import read_score_layers
+from mpir.models.options import OverLength, is_truncating
 from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.pretrained import checkpoint_errors
@@ -72,13 +73,15 @@ class Encoder:
         precision: str = "auto",
         tokens_per_batch: int | None = None,
         trust_remote_code: bool = False,
+        over_length: OverLength = "passages",
     ) -> None:
         """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
 
         `max_length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
         device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
         "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
-        `trust_remote_code` lets Python code that comes with the checkpoint run.
+        `trust_remote_code` lets Python code that comes with the checkpoint run. `over_length` says how longer texts are
+        read: in overlapping ``passages``, or cut at their end (``truncate``), as transformers does.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -93,7 +96,8 @@ class Encoder:
         with checkpoint_errors(self.checkpoint, EXPECTED), error_context(self.checkpoint):
             longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
             self.max_length = min(max_length or longest, longest)
-            self._reader = PairTokenizer(self.tokenizer, self.max_length)
+            self.truncates = is_truncating(over_length)
+            self._reader = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
         self._chain = read_score_layers(self.checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self._contrasts: list[tuple[int, int]] = []
@@ -123,6 +127,7 @@ class Encoder:
             "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
             "tokens_per_batch": self.tokens_per_batch,
             "trust_remote_code": self.trust_remote_code,
+            "over_length": "truncate" if self.truncates else "passages",
         }
         on_cpu = sum(device.type == "cpu" for device in self.devices)
         threads = max(1, torch.get_num_threads() // max(1, on_cpu))
@@ -150,7 +155,8 @@ class Encoder:
         """What the outputs depend on: the weights, the length and the precision."""
         precision = str(self.dtype).removeprefix("torch.")
         layers = {} if self._chain is None else self._chain.identity
-        return {**identity_of(self.checkpoint, self.revision, self.max_length, precision), **layers}
+        cut = {"over_length": "truncate"} if self.truncates else {}
+        return {**identity_of(self.checkpoint, self.revision, self.max_length, precision), **layers, **cut}
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
@@ -208,7 +214,7 @@ class Encoder:
             DeviceError: no memory for a single text, or no worker process is left.
         """
         with checkpoint_errors(self.checkpoint, EXPECTED):
-            tokens = read_alone(self.tokenizer, self.max_length, texts)
+            tokens = read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
         values = np.zeros((len(tokens.lengths), pooling.width(int(self.config.hidden_size))), np.float32)
         bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
         with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:

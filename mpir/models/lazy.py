@@ -15,7 +15,7 @@ from mpir.errors import InputError
 from mpir.io.read import read_json
 from mpir.models.identity import identity_of
 from mpir.models.model_files import MODULES
-from mpir.models.options import FORMATS, batch_size, device_names, precision_name
+from mpir.models.options import FORMATS, batch_size, device_names, is_truncating, precision_name
 from mpir.models.pooling import MEAN, Pooling
 from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool
@@ -87,6 +87,7 @@ class LazyEncoder:
         device, precision = device_names(device), precision_name(precision)
         for name in ("tokens_per_batch", "max_length"):
             options[name] = optional_whole_number(name, options.get(name))
+        is_truncating(options.setdefault("over_length", "passages"))
         if on_cpu(device):
             device, precision = "cpu", cpu_precision(precision)
         self._options = {**options, "device": device, "precision": precision}
@@ -121,7 +122,8 @@ class LazyEncoder:
         max_length = min(options.get("max_length") or longest, longest)
         if options.get("tokens_per_batch") is not None:
             batch_size(options["tokens_per_batch"], max_length)
-        return outputs, identity_of(self.checkpoint, options.get("revision"), max_length, precision)
+        identity = identity_of(self.checkpoint, options.get("revision"), max_length, precision)
+        return outputs, identity | ({"over_length": "truncate"} if options.get("over_length") == "truncate" else {})
 
     def close(self) -> None:
         """See `Encoder.close`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_value
 from mpir.validation import check_choice
@@ -11,6 +11,7 @@ from mpir.validation import check_choice
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Precisions and what torch calls them; "auto" chooses."""
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
+OverLength = Literal["passages", "truncate"]
 _DEVICE = re.compile(rf"(?:{'|'.join(DEVICE_TYPES)})(?::\d{{1,3}})?")
 
 
@@ -37,6 +38,12 @@ def precision_name(precision: Any) -> str:
         return "auto"
     check_choice("precision", precision, ("auto", *FORMATS))
     return str(precision)
+
+
+def is_truncating(over_length: Any) -> bool:
+    """Whether longer texts are cut. Raises InputError for an unknown way of reading them."""
+    check_choice("over_length", over_length, get_args(OverLength))
+    return bool(over_length == "truncate")
 
 
 def batch_size(tokens_per_batch: int, max_length: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -75,16 +75,17 @@ class PairTokenizer:
 
     A pair longer than `max_length` becomes several sequences, passages of the sentence that overlap by half, with the
     question whole in each; a question that would leave the sentence less than a fourth of the length is itself read
-    in such passages, and each of them meets each of the sentence's.
+    in such passages, and each of them meets each of the sentence's. With `truncates` it is cut at its end instead, the
+    longer text first, as transformers' ``longest_first`` does.
     """
 
-    def __init__(self, tokenizer: Any, max_length: int) -> None:
+    def __init__(self, tokenizer: Any, max_length: int, *, truncates: bool = False) -> None:
         """Find the tokenizer's template.
 
         Raises:
             InputError: `max_length` leaves too little room for two texts.
         """
-        self.tokenizer, self.max_length = tokenizer, max_length
+        self.tokenizer, self.max_length, self.truncates = tokenizer, max_length, truncates
         self.template = find_template(tokenizer)
         rules = tokenizer.backend_tokenizer.to_str() if self.template else ""
         self._same = _SameTokenizer(fingerprint(rules), tokenizer)
@@ -99,7 +100,8 @@ class PairTokenizer:
         pairs = [_legible_pair(pair) for pair in pairs]
         if self.template is None:
             return _PairByPair(self, pairs)
-        return _Joined(self.template, self.max_length, pairs, self.texts)
+        divide = truncated if self.truncates else passages_of
+        return _Joined(self.template, self.max_length, pairs, tokenise=self.texts, divide=divide)
 
     def texts(self, texts: list[str]) -> list[I32]:
         """The token ids of single texts, without special tokens."""
@@ -115,6 +117,9 @@ class PairTokenizer:
         ids, type_ids = _ids(self.tokenizer, question, sentence)
         if len(ids) <= self.max_length:
             yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
+        elif self.truncates:
+            cut_ids, cut_types = _ids(self.tokenizer, question, sentence, max_length=self.max_length)
+            yield TokenSequence(np.array(cut_ids, np.int32), np.array(cut_types, np.int32))
         elif len(sentence) >= len(question):
             for half in _halves(sentence):
                 yield from self.fitting(question, half)
@@ -171,7 +176,15 @@ def forget() -> None:
 class _Joined:
     """Pairs as references to texts that were tokenised once; a sequence is put together when a batch needs it."""
 
-    def __init__(self, template: Template, max_length: int, pairs: Sequence[Pair], tokenise: Any) -> None:
+    def __init__(
+        self,
+        template: Template,
+        max_length: int,
+        pairs: Sequence[Pair],
+        *,
+        tokenise: Callable[[list[str]], list[I32]],
+        divide: Callable[[int, int, int], I64],
+    ) -> None:
         self._template = template
         questions, self._question_of = _unique([question for question, _ in pairs])
         sentences, self._sentence_of = _unique([sentence for _, sentence in pairs])
@@ -184,7 +197,7 @@ class _Joined:
                           sentence_lengths], axis=1)  # fmt: skip
         counts = np.ones(len(pairs), np.int64)
         long = np.flatnonzero(question_lengths + sentence_lengths > room)
-        passages = [passages_of(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
+        passages = [divide(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
         counts[long] = [len(token_ids) for token_ids in passages]
         self.pair_of = np.repeat(np.arange(len(pairs)), counts)
         self._bounds = whole_spans[self.pair_of]
@@ -233,10 +246,13 @@ class AloneTexts:
         return [TokenSequence(self.ids[row], np.zeros_like(self.ids[row])) for row in rows]
 
 
-def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False) -> AloneTexts:
+def read_alone(
+    tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False, truncates: bool = False
+) -> AloneTexts:
     """Single texts as sequences of at most `max_length` tokens: longer ones in passages that overlap by half.
 
-    With `spans`, begin and end (T, 2) of each token in its text, too, which is then read as it is.
+    With `truncates` longer ones are cut at their end instead. With `spans`, begin and end (T, 2) of each token in its
+    text, too, which is then read as it is.
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.
@@ -244,7 +260,11 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
     if not tokenizer.is_fast:
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
     as_read = without_surrogates if spans else legible
-    options: dict[str, Any] = {"truncation": True, "return_overflowing_tokens": True, "return_offsets_mapping": spans}
+    options: dict[str, Any] = {
+        "truncation": True,
+        "return_overflowing_tokens": True,
+        "return_offsets_mapping": spans,
+    }
     options |= {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     options |= {"max_length": max_length, "stride": (max_length - tokenizer.num_special_tokens_to_add()) // 2}
     ids, offsets, text_of, start = list[I32](), list[I32](), list[int](), 0
@@ -255,7 +275,10 @@ def read_alone(tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: 
         offsets += [np.array(passage, np.int32) for passage in encoded["offset_mapping"]] if spans else []
         text_of += [start + number for number in encoded["overflow_to_sample_mapping"]]
         start += len(chunk)
-    return AloneTexts(ids, np.array(text_of, np.int64), offsets)
+    rows = np.flatnonzero(np.diff(text_of, prepend=-1)) if truncates else np.arange(len(ids))
+    return AloneTexts(
+        [ids[row] for row in rows], np.array(text_of, np.int64)[rows], [offsets[row] for row in rows if spans]
+    )
 
 
 def find_template(tokenizer: Any) -> Template | None:
@@ -288,12 +311,13 @@ def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
     return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, first, second)
 
 
-def _ids(tokenizer: Any, *texts: str) -> tuple[list[int], list[int]]:
-    """Token ids and segments of one text without special tokens, or of a pair with them."""
+def _ids(tokenizer: Any, *texts: str, max_length: int | None = None) -> tuple[list[int], list[int]]:
+    """Token ids and segments of one text without special tokens, or of a pair with them, cut to a length if any."""
     # In lists, because a single pair whose second text is empty is taken for a single text.
     lists = [[text] for text in texts]
     with _turn:
-        encoding = tokenizer(*lists, add_special_tokens=len(texts) > 1, truncation=False, verbose=False)
+        cut: dict[str, Any] = {"truncation": True, "max_length": max_length} if max_length else {"truncation": False}
+        encoding = tokenizer(*lists, add_special_tokens=len(texts) > 1, verbose=False, **cut)
     ids = list(encoding["input_ids"][0])
     return ids, list(encoding["token_type_ids"][0]) if "token_type_ids" in encoding else [0] * len(ids)
 
@@ -310,6 +334,16 @@ def passages_of(question: int, sentence: int, room: int) -> I64:
     return np.array(
         [(*query_span, *sentence_span) for query_span in in_question for sentence_span in in_sentence], np.int64
     )
+
+
+def truncated(question: int, sentence: int, room: int) -> I64:
+    """The beginnings (1, 4) of both texts that fill `room` tokens, as tokenizers' ``longest_first`` leaves them."""
+    shorter = min(question, sentence)
+    longer = max(shorter, room - shorter)
+    if shorter + longer > room:
+        shorter, longer = room // 2, room - room // 2
+    question_end, sentence_end = (shorter, longer) if question <= sentence else (longer, shorter)
+    return np.array([(0, question_end, 0, sentence_end)], np.int64)
 
 
 def spans(count: int, size: int) -> list[tuple[int, int]]:

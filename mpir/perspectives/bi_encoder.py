@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mpir.perspectives.cache import ScoreCache
 
 SCALES = (COSINE, LOGIT, *TOPS)
-OPENING = ("checkpoint", "revision", "trust_remote_code", "length")
+OPENING = ("checkpoint", "revision", "trust_remote_code", "length", "over_length")
 """Keys of an entry that say which encoder it has."""
 PAIRS_PER_PASS = 16_384
 """Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""

@@ -98,7 +98,8 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
     revision = reading.pop("revision", None)
     max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
-    key = (str(checkpoint), revision, max_length)
+    over_length = reading.pop("over_length", "passages")
+    key = (str(checkpoint), revision, max_length, over_length)
     if key not in loading.shared:
         loading.shared[key] = LazyEncoder(
             str(checkpoint),
@@ -108,6 +109,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
             precision=loading.precision,
             tokens_per_batch=loading.tokens_per_batch,
             trust_remote_code=trust_remote_code,
+            over_length=over_length,
         )
     return loading.shared[key], reading
 

@@ -14,6 +14,7 @@ from mpir.models.embedding_model import open_embedding_model
 from mpir.models.pooling import Pooling
 from mpir.perspectives import Loading
 from mpir.perspectives.base import build
+from mpir.perspectives.registration import register_perspectives
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]
 POOLING = "sentence_transformers.models.Pooling"
@@ -63,6 +64,7 @@ def test_prompts_stand_before_queries_and_documents(tiny_checkpoint: Path, tmp_p
     for vectors, prompt in ((model.query_vectors(TEXTS)[0], "does "), (model.vectors(TEXTS)[0], "the ")):
         np.testing.assert_allclose(vectors, plain.vectors([prompt + text for text in TEXTS])[0], atol=1e-6)
     assert model.identity["prompts"] == ["does ", "the "]
+    register_perspectives()
     bundled = build("bi-encoder", "dense", {"checkpoint": "model", "scale": "cosine"}, loading(tmp_path))
     cosine = model.query_vectors(TEXTS[:1])[0][0] @ model.vectors(TEXTS[1:2])[0][0]
     assert bundled.score(TEXTS[0], TEXTS[1:2])[0] == pytest.approx(cosine, abs=1e-5)
