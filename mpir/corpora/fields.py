@@ -18,7 +18,7 @@ COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid"
 """Names of ids that a collection gives, the best first; TREC-COVID's judgements name documents by cord_uid."""
 LIST_IDS = (
     *("recordid", "key", "accessionnumber", "accessionnum", "an", "nctid", "nctnumber", "eid", "ut", "utuniquewosid"),
-    *("uniquewosid", "lensid", "publicationid", "paperid", *DOIS, "pui", "pmcid", "embaseaccessionid"),
+    *("uniquewosid", "uniqueid", "lensid", "publicationid", "paperid", *DOIS, "pui", "pmcid", "embaseaccessionid"),
     *("citationkey", "referenceid", "recnumber"),
 )
 """Names of ids that databases and reference managers give."""

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
 from xml.etree import ElementTree as ET
-from xml.parsers import expat
 
 from mpir.corpora.identifiers import names_of
 from mpir.corpora.placeholders import says_nothing
@@ -22,13 +21,18 @@ from mpir.errors import InputError, format_value
 from mpir.io.read import open_bytes
 from mpir.text.types import Document
 
-PUBMED = ("PubmedArticleSet", "MedlineCitationSet")
+PUBMED = (
+    *("PubmedArticleSet", "MedlineCitationSet", "PubmedBookArticleSet"),
+    *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "BookDocument"),
+)
+"""Roots of files; efetch gives sets, other tools single records."""
 _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
 _TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
 """The best first; a whole book has only the last."""
 _OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
 """NLM's names: baseline and updates of a year are numbered through, whatever folders they are in."""
+_BEGIN = re.compile(rb"<(?:[\w.-]+:)?(?:%b)(?=[\s/>])" % "|".join((*_RECORDS, _DELETED)).encode())
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 8
 _Key = tuple[int, int]  # PMID, version
@@ -105,17 +109,14 @@ def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
 
 def _line_of(path: str | Path, number: int) -> int:
     """The line on which a record of a file begins, for a message: ElementTree does not keep it."""
-    parser, lines = expat.ParserCreate(), list[int]()
-
-    def begin(tag: str, _: object) -> None:
-        if tag.rpartition(":")[2] in (*_RECORDS, _DELETED):
-            lines.append(parser.CurrentLineNumber)
-
-    parser.StartElementHandler = begin
+    line, count = 1, 0
     with open_bytes(path) as stream:
-        while len(lines) <= number and (block := stream.read(1 << 16)):
-            parser.Parse(block)
-    return lines[number]
+        for text in stream:
+            count += len(_BEGIN.findall(text))
+            if count > number:
+                break
+            line += 1
+    return line
 
 
 def _document(key: _Key, record: ET.Element) -> Document:

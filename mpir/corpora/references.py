@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 
 from mpir.corpora.fields import document_of
@@ -27,8 +26,6 @@ from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import place_of, read_lines
 from mpir.text.types import Document
 
-REFERENCES = tuple(f"{name}{packed}" for name in ("*.nbib", "*.ris", "pubmed-*.txt") for packed in ("", ".gz"))
-"""How files of references are called; PubMed's site saves its own format as pubmed-WORDS-set.txt, too."""
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
 _FIRST, _LAST = ("PMID", "TY"), "ER"
 _NAMES = {"ID": "referenceid"}
@@ -38,11 +35,6 @@ _TITLES = ("TI", "T1", "TT", "BTI")
 _ABSTRACTS = ("AB", "N2", "OAB")
 _Lines = defaultdict[str, list[list[str]]]
 _Fields = dict[str, list[str]]
-
-
-def is_references(path: str | Path) -> bool:
-    """Whether a file is called as files of references are."""
-    return any(fnmatch(Path(path).name.lower(), pattern) for pattern in REFERENCES)
 
 
 def read_references(path: str | Path) -> Iterator[Document]:
@@ -86,7 +78,7 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
     begin, fields, values = 0, _Lines(list), list[list[str]]()
     size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
     after_blank = has_long_tags = False
-    for number, line in read_lines(path, old_ends=True):
+    for number, line in read_lines(path, old_ends=True, old_encodings=True):
         size += len(line)
         if size > longest:
             raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")

@@ -21,9 +21,9 @@ from mpir.text.types import Document
 log = logging.getLogger(__name__)
 TABLES = (".csv", ".csv.gz")
 SEPARATORS = ",;\t|"
-_HEAD = 60
+HEAD_LINES = 60
 """A header stands in the first so many lines; databases write about the search before it."""
-_SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 """Excel's line before the header, which names the separator."""
 _TEXTS = frozenset((*TITLES, *BODIES))
 _LINES_OF_HEADER = 5
@@ -59,9 +59,9 @@ def read_table(path: str | Path) -> Iterator[Document]:
         InputError: no column for a title or text, two of one name that is read, or a cell that does not end (file and
             line are named).
     """
-    lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True))
-    head = list(islice(lines, _HEAD))
-    separator_line = _SEPARATOR_LINE.fullmatch("".join(head[:1]))
+    lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True, old_encodings=True))
+    head = list(islice(lines, HEAD_LINES))
+    separator_line = SEPARATOR_LINE.fullmatch("".join(head[:1]))
     head, skipped = head[1:] if separator_line else head, 1 if separator_line else 0
     if separator := separator_by_row("".join(head[:4])):
         rows = _rows(chain(head, lines), path, skipped + 1, separator=separator)

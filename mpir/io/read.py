@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from mpir.errors import InputError, shortened
+from mpir.io.encodings import LineDecoder, as_utf8
 from mpir.io.limits import Expanded, limit_bytes, open_regular, too_large
 from mpir.io.paths import checked_path, path_text
 
@@ -81,22 +82,25 @@ def place_of(path: str | Path, line: int) -> str:
     return f"{'standard input' if str(path) == STDIN else path}:{line}"
 
 
-def read_lines(path: str | Path, *, old_ends: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a UTF-8 text file, one line in memory at a time.
+def read_lines(path: str | Path, *, old_ends: bool = False, old_encodings: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a text file in UTF-8 or UTF-16, a line in memory at a time.
 
     Args:
         old_ends: a carriage return alone ends a line, too, as in what spreadsheets save as "CSV (Macintosh)".
+        old_encodings: the file may be in Windows-1252 or another old encoding (encodings.py), which is logged.
 
     Raises:
         InputError: unreadable, damaged, not UTF-8, or a line beyond ``MPIR_MAX_RECORD_MB`` (the line is named).
     """
     longest = limit_bytes("MPIR_MAX_RECORD_MB")
-    with open_bytes(path) as stream:
+    decoder = LineDecoder(str(path)) if old_encodings else None
+    with open_bytes(path) as raw_stream:
+        stream = as_utf8(raw_stream, str(path))
         lines = _split_lines(stream, longest) if old_ends else iter(lambda: stream.readline(longest + 1), b"")
         for number, line in enumerate(lines, 1):
             if len(line) > longest:
                 raise too_large(place_of(path, number), "the line", "MPIR_MAX_RECORD_MB")
-            yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number))
+            yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number), decoder, number)
 
 
 def _split_lines(stream: IO[bytes], longest: int) -> Iterator[bytes]:
@@ -158,9 +162,24 @@ def read_bytes(path: str | Path) -> bytes:
     return content
 
 
-def _decode(content: bytes, location: str) -> str:
+def read_text(path: str | Path) -> str:
+    """Read a whole text file, in UTF-8, UTF-16 or an old encoding (encodings.py).
+
+    Raises:
+        InputError: it cannot be read, or is larger than ``MPIR_MAX_FILE_MB``.
+    """
+    largest, size, lines = limit_bytes("MPIR_MAX_FILE_MB"), 0, list[str]()
+    for _, line in read_lines(path, old_ends=True, old_encodings=True):
+        size += len(line)
+        if size > largest:
+            raise too_large(str(path), "the file", "MPIR_MAX_FILE_MB")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _decode(content: bytes, location: str, decoder: LineDecoder | None = None, number: int = 0) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return decoder.decode(content, number) if decoder else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         where = location if content.count(b"\n") == 0 else f"{location}:{line}"

@@ -26,13 +26,13 @@ def as_documents(
 ) -> list[Document]:
     """Documents from whatever the caller has; the place in the list serves as id where there is none.
 
-    A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id;
-    title; abstract, text, contents, content, page_content or body), perhaps first-stage scores (`score`, or several by
-    name in `scores`), and whatever else (a second body, say), which is kept as metadata; None, NaN and pandas' NA count
-    as missing. Rows of tables (pandas' Series, named tuples) are dictionaries. Documents of LangChain, LlamaIndex and
-    Haystack are read by their attributes, without their scores, which are on scales of their own. A single string,
-    dictionary or Document is a list of one. `doc_ids` and `metadata` have one entry for each document, and come before
-    what the documents themselves say.
+    A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id,
+    title, abstract or text, or their other names in mpir/corpora/fields.py), perhaps first-stage scores (`score`, or
+    several by name in `scores`), and whatever else (a second body, say), which is kept as metadata; None, NaN and
+    pandas' NA count as missing. Rows of tables (pandas' Series, named tuples) are dictionaries. Documents of LangChain,
+    LlamaIndex and Haystack are read by their attributes, without their scores, which are on scales of their own. A
+    single string, dictionary or Document is a list of one. `doc_ids` and `metadata` have one entry for each document,
+    and come before what the documents themselves say.
 
     Raises:
         InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, scores for

@@ -163,7 +163,7 @@ def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<html/>", "a.xml: the XML begins with <html>; expected one of PubmedArticleSet, .*, article, "),
+        ("<nothing/>", "a.xml: the XML begins with <nothing>; expected one of PubmedArticleSet, .*, article, "),
         ("<article><body>", "a.xml: malformed XML at line 1, column 16"),
         ("", "a.xml: malformed XML at line 1, column 1"),
         ("<article>a&nbsp;b</article>", r"column 11 \(undefined entity.*\); write the character itself."),

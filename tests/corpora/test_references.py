@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mpir.corpora import naming_places, read_corpus
 from mpir.corpora.placeholders import says_nothing
-from mpir.corpora.references import is_references, read_references
+from mpir.corpora.references import read_references
 from mpir.errors import InputError, RepeatedIdError
 from mpir.text.types import Document
 
@@ -115,7 +115,6 @@ def test_files_are_known_by_their_names_and_belong_to_a_corpus(tmp_path: Path) -
         *("2001", "10.1000/3", "Export.RIS:22"),
         *("7", "101", "102", "103"),
     ]
-    assert not is_references("notes.txt")
 
 
 def test_an_id_that_comes_twice_is_named_with_its_file(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""BibTeX, as Web of Science, Scopus, Google Scholar, Zotero, JabRef and others export references."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.corpora.fields import document_of, field_name
+from mpir.corpora.unread import report_unread
+from mpir.errors import InputError, shortened
+from mpir.extras import needs
+from mpir.io.read import place_of, read_text
+from mpir.text.types import Document
+
+if TYPE_CHECKING:
+    from bibtexparser.model import Block, Entry
+
+_BRACE = re.compile(r"(?<!\\)[{}]")
+_COMMAND = re.compile(r"[\\$]|``|''|---?|~")
+
+
+def read_bibtex(path: str | Path) -> Iterator[Document]:
+    """Yield the entries of a ``.bib`` file, which bibtexparser reads whole.
+
+    The id is a PMID or Web of Science's Unique-ID, else the DOI, else the entry's key, which counts in its own file
+    only. Titles and abstracts lose their braces, and LaTeX's commands become characters. An entry whose key or field
+    comes twice is read.
+
+    Raises:
+        InputError: an entry that does not end (file and line are named), not one entry, or a file that is too large.
+        MissingExtraError: bibtexparser is not installed.
+    """
+    return report_unread(path, _documents(path))
+
+
+def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    with needs("formats", "reading BibTeX"):
+        from bibtexparser.entrypoint import parse_string
+        from bibtexparser.middlewares import RemoveEnclosingMiddleware, ResolveStringReferencesMiddleware
+
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what it cannot read is an error here
+    stack = [ResolveStringReferencesMiddleware(True), RemoveEnclosingMiddleware(True)]
+    library = parse_string(read_text(path), parse_stack=stack)
+    empty = True
+    for block in library.blocks:
+        if (entry := _entry(block, path)) is not None:
+            empty = False
+            values = {field.key: str(field.value) for field in entry.fields}
+            names = {field_name(name): _plain(text) for name, text in values.items()}
+            yield document_of({"citationkey": entry.key, **names}, f"{Path(path).name}:{_line(entry)}"), values
+    if empty:
+        raise InputError(f'{path}: there is no entry in it; expected some such as "@article{{key, title = {{…}}}}".')
+
+
+def _entry(block: Block, path: str | Path) -> Entry | None:
+    """The entry that a block is; None for a comment or a string. Raises InputError for one that cannot be read."""
+    from bibtexparser.model import Entry, ParsingFailedBlock
+
+    if isinstance(block, ParsingFailedBlock):
+        inner: Any = block.ignore_error_block
+        if not isinstance(inner, Entry):
+            reason = shortened(str(block.error))
+            raise InputError(
+                f"{place_of(path, _line(block))}: no BibTeX entry ({reason}); look for a brace or quotation mark "
+                "that is not closed there."
+            )
+        return inner
+    return block if isinstance(block, Entry) else None
+
+
+def _line(block: Block) -> int:
+    return (block.start_line or 0) + 1
+
+
+def _plain(text: str) -> str:
+    """A field's text without BibTeX's braces and LaTeX's commands, in one line."""
+    if _COMMAND.search(text):
+        from pylatexenc.latex2text import LatexNodes2Text
+
+        text = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(text)
+    return " ".join(_BRACE.sub("", text).split()).strip('"')

@@ -1,0 +1,83 @@
+"""Files that are no text: workbooks and PDF files, which are read, and all else, which is named for what it is."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Literal
+
+from mpir.errors import InputError, format_names
+
+Container = Literal["workbook", "pdf"]
+_COMPRESSED = {
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ\0": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
+    b"\x1f\x9d": "compressed with compress",
+}
+_DATA = {b"PAR1": "a Parquet file", b"SQLite format 3\0": "an SQLite database", b"ARROW1": "an Arrow file"}
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How Microsoft's files of before 2007 begin, and newer ones with a password."""
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_PDF = b"%PDF-"
+_TAR, _TAR_OFFSET = b"ustar", 257
+_COMPOUND_LOOKED_AT = 2**22
+
+
+def container_of(path: str | Path, beginning: bytes) -> Container | None:
+    """What a file is that is no text, by its first kilobytes; None for a text.
+
+    Raises:
+        InputError: it is something that no reader knows, which the message names.
+    """
+    if _PDF in beginning[:1024]:
+        return "pdf"
+    if beginning.startswith(_ZIP):
+        return _of_zip(path)
+    if beginning.startswith(_COMPOUND):
+        raise _compound_error(path)
+    if beginning.startswith(b"{\\rtf"):
+        raise InputError(f"{path}: is a text with formats (RTF); save it as plain text, or export references again.")
+    for start, name in (_COMPRESSED | _DATA).items():
+        if beginning.startswith(start):
+            remedy = "unpack it" if start in _COMPRESSED else "write its rows as CSV or JSON lines"
+            raise InputError(f"{path}: is {name}; {remedy}, and name what it holds.")
+    if beginning[_TAR_OFFSET:].startswith(_TAR):
+        raise InputError(f"{path}: is a tar archive; unpack it, and name what it holds.")
+    return None
+
+
+def _of_zip(path: str | Path) -> Container:
+    """A workbook is a ZIP archive. Raises InputError for another, or a damaged one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
+        raise InputError(f"{path}: is a ZIP archive or workbook that is damaged ({error}); fetch it again.") from error
+    if "xl/workbook.xml" in names:
+        return "workbook"
+    if "word/document.xml" in names:
+        raise InputError(f"{path}: is a Word document (.docx); save references as RIS, a table as .xlsx or CSV.")
+    if "xl/workbook.bin" in names:
+        raise InputError(f"{path}: is a binary workbook (.xlsb); save it as .xlsx or CSV.")
+    if "content.xml" in names:
+        raise InputError(f"{path}: is an OpenDocument file (.ods or .odt); save it as .xlsx or CSV.")
+    raise InputError(f"{path}: is a ZIP archive ({format_names(names, 3)}); unpack it, and name what it holds.")
+
+
+def _compound_error(path: str | Path) -> InputError:
+    with open(path, "rb") as stream:
+        content = stream.read(_COMPOUND_LOOKED_AT)
+    if _wide("EncryptedPackage") in content:
+        return InputError(f"{path}: is a workbook or document with a password; save a copy without one.")
+    if _wide("WordDocument") in content:
+        return InputError(f"{path}: is an old Word document (.doc); save references as RIS, a table as .xlsx or CSV.")
+    if _wide("Workbook") in content or _wide("Book") in content:
+        return InputError(f"{path}: is an old Excel workbook (.xls); save it as .xlsx or CSV.")
+    return InputError(f"{path}: is an old file of Microsoft Office; save it as .xlsx or CSV.")
+
+
+def _wide(name: str) -> bytes:
+    return name.encode("utf-16-le")

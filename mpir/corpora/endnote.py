@@ -1,0 +1,49 @@
+"""Libraries of EndNote in its XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.corpora.fields import document_of
+from mpir.corpora.unread import report_unread
+from mpir.corpora.xml import read_elements, text_of
+from mpir.text.types import Document
+
+ENDNOTE = ("xml", "records")
+_RECORD = ("record",)
+_NAMES = {
+    "titles/title": "title",
+    "abstract": "abstract",
+    "electronic-resource-num": "doi",
+    "accession-num": "accessionnumber",
+    "rec-number": "recnumber",
+}
+"""Where a record has what fields.py knows; its texts are in elements for their styles."""
+_OF_PUBMED = ("nlm", "medline", "pubmed")
+
+
+def read_endnote(path: str | Path) -> Iterator[Document]:
+    """Stream the records of a library. The id is the accession number, which PubMed's records have for their PMID.
+
+    Else it is the DOI, or the record's number, which counts in its own library only.
+
+    Raises:
+        InputError: malformed XML (file, line and column are named), or other XML.
+    """
+    return report_unread(path, _documents(path))
+
+
+def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    for number, record in enumerate(read_elements(path, ENDNOTE, _RECORD), 1):
+        values = {name: text_of(record.find(element)) for element, name in _NAMES.items()}
+        if _is_of_pubmed(record):
+            values["pmid"] = values["accessionnumber"]
+        unread = {element.tag: text_of(element) for element in record if element.tag not in _NAMES}
+        yield document_of(values, f"{Path(path).name}:{number}"), unread
+
+
+def _is_of_pubmed(record: ET.Element) -> bool:
+    sources = (text_of(record.find(f"remote-database-{name}")).lower() for name in ("name", "provider"))
+    return any(name in source for source in sources for name in _OF_PUBMED)

@@ -1,0 +1,82 @@
+"""Tables in Excel workbooks (.xlsx)."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from mpir.corpora.tables import HEAD_LINES, Header, row_documents
+from mpir.corpora.unread import report_unread
+from mpir.errors import InputError, format_names
+from mpir.extras import needs
+from mpir.io.limits import limit_bytes, too_large
+from mpir.text.types import Document
+
+log = logging.getLogger(__name__)
+
+
+def read_workbook(path: str | Path) -> Iterator[Document]:
+    """Stream a document from every row of a workbook's sheets, as `read_table` does from those of a table.
+
+    A sheet is read where a row of its first 60 names a title or body; others are named in a message.
+
+    Raises:
+        InputError: no such sheet, two columns of one name, or a damaged workbook.
+        MissingExtraError: openpyxl is not installed.
+    """
+    return report_unread(path, _documents(path))
+
+
+def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    with needs("formats", "reading Excel workbooks"):
+        from openpyxl import load_workbook
+
+    _check_size(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of formats and filters, which do not matter here
+            book = load_workbook(path, read_only=True, data_only=True)
+        yield from _of_sheets(path, book)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file makes openpyxl raise nearly anything
+        raise InputError(f"{path}: the workbook is damaged ({error}); save it again, or as CSV.") from error
+
+
+def _of_sheets(path: str | Path, book: Any) -> Iterator[tuple[Document, Mapping[str, str]]]:
+    skipped, read = list[str](), 0
+    for sheet in book.worksheets:
+        rows = ([_text(value) for value in cells] for cells in sheet.iter_rows(values_only=True))
+        head = list(islice(rows, HEAD_LINES))
+        header = max(
+            (Header(line, cells, "") for line, cells in enumerate(head)), key=lambda row: row.known, default=None
+        )
+        if header is None or not header.known:
+            skipped += [sheet.title] if head else []
+            continue
+        read += 1
+        name = path if read == 1 else f"{path}:{sheet.title}"
+        first = header.line + 1
+        yield from row_documents(chain(head[header.line :], rows), name, first, first)
+    if not read:
+        raise InputError(
+            f"{path}: no sheet has a column named title or abstract ({format_names(skipped)}); name one so."
+        )
+    if skipped:
+        log.warning("%s: sheets without a column for titles or abstracts are left out: %s", path, format_names(skipped))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _check_size(path: str | Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > limit_bytes("MPIR_MAX_FILE_MB"):
+        raise too_large(str(path), "the workbook, unpacked,", "MPIR_MAX_FILE_MB")

@@ -1,0 +1,118 @@
+"""Texts that are no UTF-8: UTF-16, as Windows writes it, and older encodings, most often Windows-1252."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import logging
+import re
+from typing import IO, TYPE_CHECKING
+
+from mpir.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+log = logging.getLogger(__name__)
+_BLOCK = 2**16
+_WESTERN = "cp1252"
+_OTHER_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253"]
+_RUN = re.compile(rb"[\x80-\xff]{4}")
+"""So many letters in a row that are no ASCII, and the text is in no Western language."""
+
+
+def wide_encoding(beginning: bytes) -> str | None:
+    """The encoding of a text whose characters have two bytes or four, by its first four bytes; None for any other."""
+    if beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = "".join(str(int(byte == 0)) for byte in beginning[:4])
+    return {"0101": "utf-16-le", "1010": "utf-16-be"}.get(zeros)
+
+
+def as_utf8(stream: IO[bytes], name: str) -> IO[bytes]:
+    """The stream, or of one in UTF-16 its text in UTF-8; `name` begins the message of an error."""
+    peek = getattr(stream, "peek", None)
+    encoding = wide_encoding(peek(4)[:4]) if peek else None
+    return io.BufferedReader(_Recoded(stream, encoding, name)) if encoding else stream
+
+
+class _Recoded(io.RawIOBase):
+    """The bytes in UTF-8 of a text in another encoding."""
+
+    def __init__(self, stream: IO[bytes], encoding: str, name: str) -> None:
+        self._stream, self._encoding, self._name = stream, encoding, name
+        self._decoder, self._held = codecs.getincrementaldecoder(encoding)(), b""
+
+    def readable(self) -> bool:
+        """Bytes can be read, which is all that this stream does."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read into the buffer. Raises InputError for what the encoding does not allow."""
+        view = memoryview(buffer)
+        while not self._held and (block := self._stream.read(_BLOCK)):
+            self._held = self._decoded(block, final=False)
+        if not self._held:
+            self._decoded(b"", final=True)
+        content, self._held = self._held[: len(view)], self._held[len(view) :]
+        view[: len(content)] = content
+        return len(content)
+
+    def _decoded(self, block: bytes, *, final: bool) -> bytes:
+        try:
+            return self._decoder.decode(block, final).encode()
+        except UnicodeError as error:
+            message = f"{self._name}: begins as {self._encoding.upper()}, but is not ({error}); save the file as UTF-8."
+            raise InputError(message) from error
+
+
+class LineDecoder:
+    """Decodes the lines of a file that should be UTF-8, and is perhaps in an older encoding from its first letter on.
+
+    A file with both is damaged, and is refused.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Decode the lines of the file of this name, for messages."""
+        self._name, self._encoding, self._is_utf8 = name, "", False
+
+    def decode(self, line: bytes, number: int) -> str:
+        """Return the text of a line. Raises UnicodeDecodeError where it is in no encoding, or in a second one."""
+        if line.isascii():
+            return line.decode()
+        if self._encoding:
+            return line.decode(self._encoding)
+        try:
+            text = line.decode("utf-8-sig")
+            self._is_utf8 = True
+            return text
+        except UnicodeDecodeError:
+            if self._is_utf8 or not (encoding := older_encoding(line)):
+                raise
+            log.warning(
+                "%s:%d: is not UTF-8; read as %s, so save it as UTF-8 if letters are wrong",
+                self._name,
+                number,
+                encoding,
+            )
+            self._encoding = encoding
+            return line.decode(encoding)
+
+
+def older_encoding(text: bytes) -> str:
+    """The likely encoding of a text that is not UTF-8, or ""; charset-normalizer tells those of other scripts apart.
+
+    It needs more text than a name to know Windows-1252 from its neighbours, so that is taken for all Western texts.
+    """
+    if not _RUN.search(text):
+        try:
+            text.decode(_WESTERN)
+            return _WESTERN
+        except UnicodeDecodeError:
+            pass
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(text, cp_isolation=_OTHER_ENCODINGS).best()
+    return best.encoding if best else ""
