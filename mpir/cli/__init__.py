@@ -27,6 +27,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir score … then mpir tune …                    weights for your own questions
   mpir train --mixture M --output DIR              perspectives of your own
   mpir serve                                       the same over HTTP, for the clients of other rerankers
+  mpir mcp                                         the same as tools of an agent
   mpir explain                                     why documents are ranked as they are, in a browser
 """
 MISTAKE, INTERRUPTED = 2, 130
@@ -68,6 +69,7 @@ def make_parser() -> argparse.ArgumentParser:
         evaluate,
         explain,
         index,
+        mcp,
         pubmed,
         rerank,
         score,
@@ -81,7 +83,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     documents = (index, search, rerank, pubmed, bioasq, annotate)
-    for command in (*documents, evaluate, score, tune, train, bundle, serve, explain):
+    for command in (*documents, evaluate, score, tune, train, bundle, serve, mcp, explain):
         command.add_parser(subparsers)
     return parser
 

@@ -1,0 +1,1 @@
+"""Tools for language-model agents: search, rerank, and the sentences that answer, over the Model Context Protocol."""
