@@ -29,6 +29,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir serve                                       the same over HTTP, for the clients of other rerankers
   mpir mcp                                         the same as tools of an agent
   mpir explain                                     why documents are ranked as they are, in a browser
+  mpir doctor                                      what is installed, and what mpir would use
 """
 MISTAKE, INTERRUPTED = 2, 130
 UNKNOWN = "unrecognized arguments: "
@@ -66,6 +67,8 @@ def make_parser() -> argparse.ArgumentParser:
         annotate,
         bioasq,
         bundle,
+        completion,
+        doctor,
         evaluate,
         explain,
         index,
@@ -83,7 +86,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     documents = (index, search, rerank, pubmed, bioasq, annotate)
-    for command in (*documents, evaluate, score, tune, train, bundle, serve, mcp, explain):
+    for command in (*documents, evaluate, score, tune, train, bundle, serve, mcp, explain, doctor, completion):
         command.add_parser(subparsers)
     return parser
 
