@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, Literal, ParamSpec
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -34,6 +34,7 @@ Source = Annotated[
 ]
 Date = Annotated[str | None, Field(description="YYYY, YYYY-MM or YYYY-MM-DD.")]
 Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 
 class SourceDocument(BaseModel):
@@ -117,11 +118,11 @@ def _add_evidence(server: MCPServer[Any], tools: Tools) -> None:
         return _named(tools.evidence)(query, ranking=ranking, source=source, documents=values, k=k)
 
 
-def _named(function: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
+def _named(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
     """The function with its errors as sentences that the agent reads, in place of "the tool failed"."""
 
     @wraps(function)
-    def answer(*arguments: Arguments.args, **options: Arguments.kwargs) -> Any:
+    def answer(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:
         try:
             return function(*arguments, **options)
         except MpirError as error:

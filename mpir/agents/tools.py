@@ -15,8 +15,8 @@ from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.pubmed.results import SearchResult
-    from mpir.rank.ranking import RankedDocument, RankedSentence
     from mpir.rank.reranker import Reranker
+    from mpir.rank.results import RankedDocument, RankedSentence
     from mpir.retrieve import Retriever
 
 PubMedSearch = Callable[..., "SearchResult"]
