@@ -30,6 +30,7 @@ SUBPACKAGES = (
     "integrations",
     "explain",
     "serve",
+    "agents",
     "cli",
 )
 """From the lowest up. The modules of the root (errors, extras, validation, version) import from none of them."""
