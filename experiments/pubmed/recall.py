@@ -122,9 +122,13 @@ def table(values: dict[str, F64], requests: dict[str, float], k: int) -> str:
     """Means, requests, and tests against the first system."""
     reference, *names = values
     p_values = holm([randomisation_test(values[name], values[reference]) for name in names])
-    rows = [[reference, values[reference].mean(), None, None]]
-    rows += [[name, values[name].mean(), requests[name], p] for name, p in zip(names, p_values, strict=True)]
-    return tabulate(rows, ["", f"recall@{k}", "requests", "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github")
+    rows: list[list[object]] = [[reference, values[reference].mean(), "", ""]]
+    rows += [
+        [name, values[name].mean(), f"{requests[name]:.1f}", "< 0.0001" if p < 0.0001 else f"{p:.4f}"]
+        for name, p in zip(names, p_values, strict=True)
+    ]
+    heads = ["", f"recall@{k}", "requests", "p against BM25 (Holm)"]
+    return tabulate(rows, heads, floatfmt=".4f", tablefmt="github", disable_numparse=[2, 3])
 
 
 if __name__ == "__main__":

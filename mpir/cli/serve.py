@@ -19,8 +19,7 @@ from mpir.extras import needs
 from mpir.validation import real_number, whole_number
 
 if TYPE_CHECKING:
-    from mpir.retrieve import Retriever
-    from mpir.serve.service import Service
+    from mpir.serve.service import FirstStage, Service
 
 KEY = "MPIR_API_KEY"
 KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
@@ -28,7 +27,10 @@ KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 requests have many shapes. Fewer are as fast, and memory stays level."""
 EPILOG = """\
 /rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM;
-/reranking, /info and /v1/models are there for the clients that ask them. With --index, /search finds documents first.
+/reranking, /info and /v1/models are there for the clients that ask them. With --index, /search finds documents
+first. With --pubmed, /search in the mode pubmed and the page send the question to PubMed and Europe PMC, and no other
+request leaves this machine; their settings are the variables of `mpir pubmed`.
+
 /explain shows rankings in a browser; /docs describes every path.
 
 $MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Without one the server answers only
@@ -65,6 +67,9 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
     )
     parser.add_argument("--insecure", action="store_true", help="let other machines in without a key")
     parser.add_argument("--index", type=text_path, metavar="DIR", help="index of `mpir index`, for /search")
+    parser.add_argument(
+        "--pubmed", action="store_true", help="let the page and /search (mode pubmed) search PubMed over the network"
+    )
     parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
     parser.add_argument("--any-model", action="store_true", help="answer whatever model a request names")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that score (on GPUs: N of them)")
@@ -138,7 +143,7 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
         seconds=arguments.timeout,
     )
     _check(arguments)
-    indexes = _indexes(arguments.index)
+    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed)}
     names = (
         frozenset()
         if arguments.any_model
@@ -168,7 +173,7 @@ def _check(arguments: argparse.Namespace) -> None:
     check_options(arguments)
 
 
-def _indexes(folder: str | None) -> dict[str, Retriever]:
+def _indexes(folder: str | None) -> dict[str, FirstStage]:
     """What /search can search by: BM25 and, where the index has vectors, these and both together."""
     if folder is None:
         return {}
@@ -179,6 +184,16 @@ def _indexes(folder: str | None) -> dict[str, Retriever]:
         return {"bm25": lexical}
     dense = open_dense(folder, None)
     return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
+
+
+def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
+    """PubMed as a first stage, where the server may search it. Raises InputError for settings that cannot be."""
+    if not is_allowed:
+        return {}
+    from mpir.pubmed.first_stage import PubMedFirstStage
+    from mpir.pubmed.settings import Settings
+
+    return {"pubmed": PubMedFirstStage(Settings.from_environment())}
 
 
 def devices(device: str, workers: int) -> str:

@@ -130,6 +130,53 @@ export function pieces(text, section, sentences) {
   return found;
 }
 
+/** The numbers of the documents with a grade above 0, or of all where none is graded, in an order. */
+function chosen(order, grades) {
+  const good = order.filter((i) => grades[i] > 0);
+  return Object.keys(grades).length ? good : order;
+}
+
+const line = (text) => String(text ?? "").replace(/\s+/g, " ").trim();
+
+/** References as RIS, for reference managers: the documents with a grade above 0, or all where none is graded. */
+export function ris(data, order, grades) {
+  return chosen(order, grades).map((i) => {
+    const { id, sections, record = {} } = data.documents[i];
+    const fields = [["TY", "JOUR"], ["ID", id], ["TI", sections.title], ...(record.authors ?? []).map((name) => ["AU", name]),
+      ["PY", record.year], ["JO", record.journal], ["DO", record.doi], ["AN", record.pmid], ["UR", record.url],
+      ["AB", sections.abstract], ["N1", grades[i] === undefined ? "" : `Grade ${grades[i]}`]];
+    const lines = fields.filter(([, value]) => line(value)).map(([tag, value]) => `${tag}  - ${line(value)}\r\n`);
+    return `${lines.join("")}ER  - \r\n\r\n`;
+  }).join("");
+}
+
+/** A cell of a CSV file; what a spreadsheet would compute has an apostrophe before it. */
+function cell(value) {
+  const text = typeof value === "number" ? String(value) : line(value).replace(/(^|;)(?=[\s"]*[=@+\-＝＠＋－])/g, "$1'");
+  return /[",;\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** All documents in an order with their grades, as a CSV file that spreadsheets open. */
+export function csv(data, order, blended, grades) {
+  const rows = order.map((i, place) => {
+    const { id, sections, record = {} } = data.documents[i];
+    return [place + 1, id, grades[i] ?? "", Number(blended[i].score.toFixed(4)), sections.title, record.year, record.journal, record.doi, record.url];
+  });
+  const heads = ["rank", "document", "grade", "score", "title", "year", "journal", "doi", "url"];
+  return `\ufeff${[heads, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("")}`;
+}
+
+/** A JSON line for each question with a grade: its words, documents and their grades, for `mpir score --graded`. */
+export function gradedLines(sessions) {
+  return sessions.filter(({ grades }) => Object.keys(grades).length).map(({ data, grades }) => {
+    const documents = data.documents.map(({ id, sections, scores }, i) => ({
+      id, ...sections, ...(scores.bm25 === undefined ? {} : { score: scores.bm25 }),
+      ...(grades[i] === undefined ? {} : { grade: grades[i] }),
+    }));
+    return `${JSON.stringify({ query: data.query, documents })}\n`;
+  }).join("");
+}
+
 /** The graded documents as TREC qrels. */
 export function qrels(data, grades, query = "1") {
   return data.documents.filter((document, i) => grades[i] !== undefined && !/\s/.test(document.id))
@@ -138,7 +185,7 @@ export function qrels(data, grades, query = "1") {
 
 // --- what is shown ------------------------------------------------------------------------------------------------
 
-const state = { data: null, tuned: null, weights: null, blended: [], order: [], shown: [], grades: {} };
+const state = { data: null, tuned: null, weights: null, blended: [], order: [], shown: [], grades: {}, sessions: [] };
 const byId = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -176,6 +223,8 @@ function show(data) {
   const weights = structuredClone(data.weights);
   byId("list").replaceChildren();
   Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [] });
+  state.sessions = [...state.sessions.filter((session) => session.data.query !== data.query), { data, grades: state.grades }];
+  showSearches(data.searches ?? []);
   byId("question").textContent = asked(data);
   byId("scale").textContent = SCALES[weights.normalise];
   byId("result").hidden = !data.documents.length;
@@ -184,6 +233,13 @@ function show(data) {
   refresh();
   state.shown = [state.order[0]];
   refresh();
+}
+
+/** The queries that services on the network received. */
+function showSearches(searches) {
+  const rows = searches.map(({ source, query, hits, new: added }) => [source, String(hits), String(added), query]);
+  byId("searches").hidden = !searches.length;
+  byId("searches").querySelector("div").replaceChildren(table(["service", "records", "new", "query"], rows));
 }
 
 function refresh() {
@@ -222,8 +278,19 @@ function listItem(i, rank, names, widest) {
     part.style.width = `${(100 * Math.abs(share)) / widest}%`;
     bar.append(part);
   });
-  const id = make("p", { className: "place", textContent: `id ${found.id}` });
+  const id = make("p", { className: "place" }, `id ${found.id}`, ...recordOf(found));
   return make("li", {}, row, id, bar, tools(i), sharesOf(i));
+}
+
+/** A link to a document's record, and its journal and year, where they are known. */
+function recordOf({ id, record = {} }) {
+  const journal = [record.journal, record.year].filter(Boolean).join(", ");
+  if (!record.url) return journal ? [` · ${journal}`] : [];
+  const link = make("a", {
+    href: record.url, target: "_blank", rel: "noopener noreferrer", textContent: "Record",
+    attributes: { "aria-label": `Record of ${id}` },
+  });
+  return [" · ", link, ...(journal ? [` · ${journal}`] : [])];
 }
 
 /** Show one document; where its sentences stand below the list, go there. */
@@ -390,10 +457,20 @@ async function copy() {
   }
 }
 
-function saveQrels() {
-  const text = qrels(state.data, state.grades);
+const graded = () => state.sessions.filter(({ grades }) => Object.keys(grades).length);
+
+const EXPORTS = {
+  qrels: ["grades.qrels", () => graded().map(({ data, grades }, i) => qrels(data, grades, String(i + 1))).join("")],
+  ris: ["documents.ris", () => ris(state.data, state.order, state.grades)],
+  csv: ["documents.csv", () => csv(state.data, state.order, state.blended, state.grades)],
+  lines: ["graded.jsonl", () => gradedLines(state.sessions)],
+};
+
+/** Save one of the exports as a file. */
+function save(name) {
+  const [download, textOf] = EXPORTS[name], text = textOf();
   if (!text) { byId("status").textContent = "No document is graded yet."; return; }
-  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: "grades.qrels" });
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download });
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -415,7 +492,7 @@ async function ask(event) {
   const form = new FormData(byId("ask")), text = form.get("documents").trim();
   const given = text ? { documents: text.split(/\n\s*\n/).map((part) => part.trim()) } : { mode: form.get("mode") ?? undefined };
   const key = form.get("key") ? { Authorization: `Bearer ${form.get("key")}` } : {};
-  byId("status").textContent = "Ranking …";
+  byId("status").textContent = given.mode === "pubmed" ? "Searching PubMed and Europe PMC, then ranking …" : "Ranking …";
   try {
     const response = await fetch("explain/ranking", {
       method: "POST", headers: { "Content-Type": "application/json", ...key },
@@ -423,7 +500,7 @@ async function ask(event) {
     });
     const found = await response.json();
     if (!response.ok) throw new Error(found.message);
-    byId("status").textContent = `${found.documents.length} documents ranked.`;
+    byId("status").textContent = [`${found.documents.length} documents ranked.`, ...(found.warnings ?? [])].join(" ");
     show(found);
   } catch (error) {
     byId("status").textContent = `No ranking: ${error.message}`;
@@ -435,7 +512,7 @@ function begin() {
   byId("list").addEventListener("keydown", onKey);
   byId("reset").addEventListener("click", reset);
   byId("copy").addEventListener("click", copy);
-  byId("qrels").addEventListener("click", saveQrels);
+  for (const name of Object.keys(EXPORTS)) byId(name).addEventListener("click", () => save(name));
   const inside = byId("data");
   byId("ask").hidden = inside !== null;
   if (inside) show(JSON.parse(inside.textContent));

@@ -9,7 +9,9 @@ import json
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
+from mpir.corpora.identifiers import names_of
 from mpir.rank.ranking import Ranking
 from mpir.rank.results import RankedDocument
 from mpir.text import Document
@@ -18,6 +20,10 @@ SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src '
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy of the page that a server sends: nothing from anywhere else, and nothing inline."""
+_REFERENCE = ("year", "journal", "authors", "source")
+"""Metadata of a document that the page shows or exports."""
+_MODES = {"pubmed": "PubMed and Europe PMC (the question leaves this machine)"}
+"""What the page calls a mode, where that is not its name."""
 MEDIA = {"explain.html": "text/html", "explain.mjs": "text/javascript", "explain.css": "text/css"}
 
 
@@ -28,10 +34,15 @@ def asset(name: str) -> str:
 
 def page_served(modes: Sequence[str]) -> str:
     """The page that asks a server; where that has an index, with a choice of the modes that it can be searched by."""
-    options = "".join(f"<option>{html.escape(mode)}</option>" for mode in modes)
-    label = '<label for="mode">Without documents, search the index by</label>'
+    options = "".join(map(_option, modes))
+    label = '<label for="mode">Without documents, search by</label>'
     choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if modes else ""
     return asset("explain.html").replace("<!--modes-->", choice)
+
+
+def _option(mode: str) -> str:
+    name = _MODES.get(mode)
+    return f'<option value="{html.escape(mode)}">{name}</option>' if name else f"<option>{html.escape(mode)}</option>"
 
 
 def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]:
@@ -82,9 +93,23 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
         "sections": document.sections,
         "score": ranked.score,
         "before": before,
+        "record": _record(document),
         "scores": dict(ranked.scores),
         "sentences": sentences,
     }
+
+
+def _record(document: Document) -> dict[str, Any]:
+    """What names the document elsewhere: its record's address, and what a reference manager wants of it."""
+    metadata = document.metadata
+    names = names_of(str(metadata.get("pmid", "")), [str(metadata.get("doi", ""))])
+    known = {name: metadata[name] for name in _REFERENCE if metadata.get(name)}
+    record = {name: list(map(str, value)) if isinstance(value, list) else str(value) for name, value in known.items()}
+    url = str(metadata.get("url", ""))
+    if not url.startswith(("https://", "http://")):
+        by_doi = f"https://doi.org/{quote(names['doi'])}" if "doi" in names else ""
+        url = f"https://pubmed.ncbi.nlm.nih.gov/{names['pmid']}/" if "pmid" in names else by_doi
+    return {**record, **names, "url": url}
 
 
 def page_with(data: dict[str, Any]) -> str:

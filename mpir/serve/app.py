@@ -23,7 +23,7 @@ from mpir.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, searc
 from mpir.serve.pages import add_pages
 from mpir.serve.requests import read_rerank, read_search, tokens_of
 from mpir.serve.responses import AsciiJSON, error_response
-from mpir.serve.search import search_answer
+from mpir.serve.search import search_answer, searches_of
 from mpir.serve.service import Service, unless_gone
 from mpir.serve.settings import ApiError
 from mpir.serve.state import add_state
@@ -90,10 +90,12 @@ def _rerank(service: Service) -> Work:
 def _search(service: Service) -> Work:
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         request = read_search(body, service.settings.limits)
-        documents = tuple(await service.search(request.query, request.mode, request.k))
+        result = await service.search(request.query, request.mode, request.k)
+        documents = tuple(result)
         context.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
         ranking = await service.rank(request.query, documents, context.sizes["tokens"])
-        return search_answer(context.id, request, ranking, service.reranker.relevance.document)
+        answer = search_answer(context.id, request, ranking, service.reranker.relevance.document)
+        return answer | searches_of(result)
 
     return work
 

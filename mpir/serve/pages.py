@@ -14,6 +14,7 @@ from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.serve.context import RequestContext, Work
 from mpir.serve.reference import reference_page
 from mpir.serve.requests import RerankBody, read_rerank, read_search, tokens_of
+from mpir.serve.search import searches_of
 from mpir.serve.service import Service
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
@@ -46,17 +47,17 @@ def _ranking(service: Service) -> Work:
     """The page's data for a query and its documents or, where it sends none, for what the index finds."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        searches: dict[str, Any] = {}
         if "documents" in body:
             request = read_rerank(RerankBody, body, service.settings.limits)
             query, documents, tokens = request.body.query, request.documents, request.tokens
         else:
             search_request = read_search(body, service.settings.limits)
-            query, documents = (
-                search_request.query,
-                tuple(await service.search(search_request.query, search_request.mode, search_request.k)),
-            )
+            query = search_request.query
+            result = await service.search(query, search_request.mode, search_request.k)
+            documents, searches = tuple(result), searches_of(result)
             tokens = tokens_of(query, documents)
         context.sizes = {"documents": len(documents), "tokens": tokens}
-        return page_data(await service.rank(query, documents, tokens), documents)
+        return page_data(await service.rank(query, documents, tokens), documents) | searches
 
     return work

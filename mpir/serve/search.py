@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpir.integrations.common import details
+from mpir.pubmed.results import SearchResult
 from mpir.rank.ranking import Ranking
 from mpir.serve.requests import SearchBody
+from mpir.text import Document
+
+
+def searches_of(result: Sequence[Document]) -> dict[str, Any]:
+    """The queries that were sent, and warnings, where a first stage asked services on the network."""
+    return result.to_dict() if isinstance(result, SearchResult) else {}
 
 
 def search_answer(

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from mpir.errors import format_names, format_value
+from mpir.pubmed.errors import ServiceError
+from mpir.pubmed.first_stage import PubMedFirstStage
 from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 from mpir.retrieve import Retriever
@@ -24,6 +26,9 @@ from mpir.serve.settings import ApiError, Settings
 from mpir.text import Document
 
 log = logging.getLogger(__name__)
+FirstStage = Retriever | PubMedFirstStage
+ASKING = 4
+"""Searches of PubMed at the same time: they wait for the network, and for their pace."""
 
 
 class SearchError(Exception):
@@ -33,7 +38,7 @@ class SearchError(Exception):
 class Service:
     """A reranker that many clients share."""
 
-    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, Retriever] | None = None) -> None:
+    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, FirstStage] | None = None) -> None:
         """`indexes` are first stages by the name of the mode that /search knows them by."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
         self.metrics = Metrics()
@@ -42,6 +47,7 @@ class Service:
         self.metrics.watch(lambda: self.scoring.waiting)
         self.ready, self.ended = threading.Event(), threading.Event()
         self._searching = ThreadPoolExecutor(1, "mpir-search")
+        self._asking = ThreadPoolExecutor(ASKING, "mpir-pubmed")
         self._room = threading.BoundedSemaphore(settings.limits.searches)
 
     def start(self) -> None:
@@ -67,6 +73,7 @@ class Service:
     def _end(self) -> None:
         self.scoring.stop()
         self._searching.shutdown()
+        self._asking.shutdown()
         self.ended.set()
 
     def authorize(self, request: Request) -> None:
@@ -96,24 +103,29 @@ class Service:
         finally:
             job.is_awaited = False
 
-    async def search(self, query: str, mode: str, k: int) -> list[Document]:
+    async def search(self, query: str, mode: str, k: int) -> Sequence[Document]:
         """The first stage's documents, once their turn has come.
 
         Raises:
-            ApiError: there is no such first stage (404, 400), or too many searches wait (429).
+            ApiError: there is no such first stage (404, 400), too many searches wait (429), or PubMed fails (502).
         """
         if not self.indexes:
-            raise ApiError(404, "this server has no index to search; start it with --index DIR.")
+            raise ApiError(404, "this server has no index to search; start it with --index DIR or --pubmed.")
         if mode not in self.indexes:
             raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
             raise ApiError(429, "too many searches wait; try again in 1 s.", retry_after=1)
-        future = self._searching.submit(_search, self.indexes[mode], query, k)
+        index = self.indexes[mode]
+        pool = self._asking if isinstance(index, PubMedFirstStage) else self._searching
+        future = pool.submit(_search, index, query, k)
         future.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        except ServiceError as error:
+            raise ApiError(502, str(error)) from None
 
 
-def _search(index: Retriever, query: str, k: int) -> list[Document]:
+def _search(index: FirstStage, query: str, k: int) -> Sequence[Document]:
     """Search. Raises SearchError for what is no Exception, such as a panic, which no handler would catch."""
     try:
         return index.search(query, k)

@@ -237,7 +237,7 @@ def test_an_index_is_searched_by_what_is_chosen(chromium: Any, searching: str) -
     page.get_by_label("Question").fill(QUERY)
     result = {}
     for mode in ("dense", "bm25"):
-        page.get_by_label("Without documents, search the index by").select_option(mode)
+        page.get_by_label("Without documents, search by").select_option(mode)
         page.get_by_role("button", name="Rank").click()
         page.get_by_text(f"{3 if mode == 'dense' else 2} documents ranked.").wait_for()
         positions = page.locator("#list .place").all_inner_texts()

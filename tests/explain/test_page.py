@@ -28,6 +28,22 @@ from tests.explain.conftest import Arbitrary
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
 
 
+RECORDS = [
+    ({"url": "https://europepmc.org/article/PPR/PPR7"}, "https://europepmc.org/article/PPR/PPR7"),
+    ({"pmid": "123", "doi": "10.1000/a"}, "https://pubmed.ncbi.nlm.nih.gov/123/"),
+    ({"doi": "10.1000/a<b>"}, "https://doi.org/10.1000/a%3Cb%3E"),
+    ({"url": "javascript:alert(1)", "pmid": "../x"}, ""),
+    ({}, ""),
+]
+
+
+@pytest.mark.parametrize(("metadata", "url"), RECORDS)
+def test_documents_name_their_records(metadata: dict[str, str], url: str) -> None:
+    documents = [Document("1", "A gene", "It is mutated.", metadata=metadata)]
+    data = page_data(Reranker(perspectives=[Arbitrary("relevance")]).rerank("gene", documents), documents)
+    assert data["documents"][0]["record"]["url"] == url
+
+
 def test_the_data_has_texts_columns_and_weights_in_the_order_of_the_input(ranked: Ranked) -> None:
     ranking, data = ranked()
     assert [document["id"] for document in data["documents"]] == ["11", "12", "13", "14", "15"]

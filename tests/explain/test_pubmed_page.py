@@ -1,0 +1,112 @@
+"""From a question to graded documents: the page asks PubMed, links to records and saves grades, in a browser."""
+
+import csv
+import io
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from mpir import Reranker
+from mpir.corpora import read_references
+from mpir.pubmed import Settings as PubMedSettings
+from mpir.pubmed.first_stage import PubMedFirstStage
+from mpir.serve.app import create_app
+from mpir.serve.run import listen, url_of
+from mpir.serve.service import Service
+from mpir.serve.settings import Settings
+from tests.explain.conftest import Arbitrary
+from tests.pubmed.conftest import records
+from tests.pubmed.stand_in import Server, serving
+
+QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
+
+
+@pytest.fixture(scope="module")
+def stand_in() -> Iterator[Server]:
+    with serving(records()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def url(stand_in: Server) -> Iterator[str]:
+    """The address of a server, in a thread of this process, that may search the stand-in."""
+    chosen = PubMedSettings(
+        eutils=stand_in.url, europepmc=stand_in.url, rate=5000.0, back_off=0.002, timeout=5.0, cache=None
+    )
+    indexes = {"pubmed": PubMedFirstStage(chosen)}
+    service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), indexes)
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield url_of(listening)
+        server.should_exit = True
+        thread.join()
+
+
+def post(url: str, path: str, body: dict[str, Any]) -> httpx.Response:
+    return httpx.post(url + path, json=body, timeout=60, verify=False)
+
+
+def test_search_answers_with_records_and_queries(url: str) -> None:
+    answer = post(url, "/search", {"query": QUERY, "mode": "pubmed", "k": 10, "top_n": 2}).json()
+    assert (answer["candidates"], len(answer["results"])) == (10, 2)
+    assert answer["searches"][0]["query"] == "drugs slow idiopathic pulmonary fibrosis"
+    assert answer["warnings"] == []
+
+
+def test_without_the_mode_nothing_is_sent(url: str, stand_in: Server) -> None:
+    before = len(stand_in.requests)
+    assert post(url, "/search", {"query": QUERY}).status_code == 400
+    assert post(url, "/rerank", {"query": QUERY, "documents": ["Nintedanib is a drug."]}).status_code == 200
+    assert len(stand_in.requests) == before
+
+
+def test_a_service_that_fails_is_an_answer(url: str, stand_in: Server, caplog: pytest.LogCaptureFixture) -> None:
+    stand_in.faults = [("", "503")] * 40
+    response = post(url, "/search", {"query": QUERY, "mode": "pubmed"})
+    stand_in.faults.clear()
+    assert response.status_code == 502
+    assert "fails (status 503, 4 attempts)" in response.json()["message"]
+    assert "pulmonary" not in caplog.text
+
+
+def saved(page: Any, button: str) -> str:
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button).click()
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path) -> None:
+    page = chromium.new_page()
+    page.goto(f"{url}/explain")
+    page.get_by_label("Question").fill(QUERY)
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("40 documents ranked.").wait_for()
+    assert page.locator(".best").count() > 0
+    first = page.locator("#list .place").first
+    document_id = first.inner_text().split()[1]
+    assert first.get_by_role("link").get_attribute("href") == f"https://pubmed.ncbi.nlm.nih.gov/{document_id}/"
+    page.get_by_text("Queries that were sent").click()
+    assert "drugs slow idiopathic pulmonary fibrosis" in page.locator("#searches").inner_text()
+
+    page.locator("#list select").first.select_option("3")
+    page.locator("#list select").nth(1).select_option("0")
+    assert f"1 0 {document_id} 3" in saved(page, "Save grades as qrels").splitlines()
+    references = tmp_path / "saved.ris"
+    references.write_text(saved(page, "Save as RIS"), encoding="utf-8")
+    (document,) = read_references(references)
+    assert document.title.startswith("Trial ")
+    assert (document.id, document.metadata["doi"]) == (document_id, f"10.1000/{int(document_id) - 1000}")
+    rows = list(csv.DictReader(io.StringIO(saved(page, "Save as CSV").removeprefix("\ufeff"))))
+    assert (len(rows), rows[0]["document"], rows[0]["grade"], rows[1]["grade"]) == (40, document_id, "3", "0")
+    (graded,) = map(json.loads, saved(page, "Save grades for mpir score").splitlines())
+    assert graded["query"] == QUERY
+    assert {item["id"]: item["grade"] for item in graded["documents"] if "grade" in item}[document_id] == 3
+    page.close()
