@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from mpir.validation import whole_number
 if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
     from mpir.retrieve import Retriever
+    from mpir.retrieve.base import CandidateSource
     from mpir.text import Question
 
 EPILOG = """\
@@ -29,6 +30,9 @@ example:
   mpir tune scored --output weights.json
 
 With --mode hybrid, candidates have BM25 and vectors as columns, and tuning finds a weight for each.
+
+Grades of the page (`mpir explain --pubmed`), without an index:
+  mpir score --graded graded.jsonl --output scored
 
 Questions with judgements in a file of their own, such as TripClick's or TREC's:
   mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
@@ -48,14 +52,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--questions",
         type=text_path,
         nargs="+",
-        required=True,
+        default=[],
         metavar="FILE",
         help="BioASQ questions with gold; with --qrels any",
     )
     parser.add_argument(
         "--qrels", type=text_path, nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0"
     )
-    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="index that `mpir index` made")
+    parser.add_argument("--index", type=text_path, metavar="DIR", help="index that `mpir index` made")
+    parser.add_argument(
+        "--graded",
+        type=text_path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="in place of all three: questions with graded candidates, as the page saves them",
+    )
     parser.add_argument(
         "--output", required=True, type=file_path, metavar="DIR", help="folder for the scored questions"
     )
@@ -90,15 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
     whole_number("--candidates", arguments.candidates)
     check_options(arguments)
     read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
-    read += [("--questions", path) for path in arguments.questions] + [("--qrels", path) for path in arguments.qrels]
+    for name in ("questions", "qrels", "graded"):
+        read += [(f"--{name}", path) for path in getattr(arguments, name)]
     check_folders([("--output", arguments.output)], read)
     SCORED.check_replaceable(arguments.output)
-    questions = _read(arguments.questions, arguments.qrels)
-    with closing(open_first_stage(arguments)) as index:
-        if arguments.gold_in_index:
-            questions = _with_gold(questions, index)
-        elif not any(_holds(index, name) for question in questions for name in _golden(question)):
-            raise InputError(_none_held(questions))
+    with _opened(arguments) as (questions, index):
         reranker = load_reranker(arguments)
         made_by = _made_by(arguments, index, reranker)
         progress = not arguments.quiet and sys.stderr.isatty()
@@ -113,6 +121,35 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(dataset.begin)} sentences, {len(dataset.columns.layout.sentences)} perspectives."
     )
     return 0
+
+
+@contextmanager
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], CandidateSource]]:
+    """The questions with their gold, and the first stage. Raises InputError for options that don't go together."""
+    if arguments.graded:
+        _check_alone(arguments)
+        from mpir.tune.graded import read_graded
+
+        yield read_graded(arguments.graded)
+        return
+    if not arguments.questions or not arguments.index:
+        raise InputError("there are no questions or no index; give --questions and --index, or --graded alone.")
+    questions = _read(arguments.questions, arguments.qrels)
+    with closing(open_first_stage(arguments)) as index:
+        if arguments.gold_in_index:
+            questions = _with_gold(questions, index)
+        elif not any(_holds(index, name) for question in questions for name in _golden(question)):
+            raise InputError(_none_held(questions))
+        yield questions, index
+
+
+def _check_alone(arguments: argparse.Namespace) -> None:
+    """Raise InputError for an option that --graded makes pointless."""
+    for name in ("questions", "qrels", "index", "gold_in_index"):
+        if getattr(arguments, name):
+            raise InputError(f"--graded has questions, candidates and gold; leave --{name.replace('_', '-')} out.")
+    if arguments.mode != "bm25":
+        raise InputError(f"--mode {arguments.mode} searches an index, and --graded has candidates; leave it out.")
 
 
 def _read(paths: list[str], qrels: list[str]) -> list[Question]:
@@ -184,13 +221,23 @@ def _holds(index: Retriever, name: str) -> bool:
     return True
 
 
-def _made_by(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> dict[str, Any]:
-    """Everything that the columns depend on."""
-    from mpir.retrieve import read_info
+def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[str, Any]:
+    """Where candidates come from: the index and its parameters, or the digests of files with graded ones."""
+    if arguments.graded:
+        from mpir.io.hash import sha256
 
+        return {"graded": [sha256(path) for path in arguments.graded], "documents": len(index)}
+    from mpir.retrieve import Retriever, read_info
+
+    assert isinstance(index, Retriever)
+    source = dict(read_info(arguments.index).source)
+    return {"index": {"source": source, "documents": len(index)}, **first_stage_identity(arguments, index)}
+
+
+def _made_by(arguments: argparse.Namespace, index: CandidateSource, reranker: Reranker) -> dict[str, Any]:
+    """Everything that the columns depend on."""
     return {
-        "index": {"source": dict(read_info(arguments.index).source), "documents": len(index)},
-        **first_stage_identity(arguments, index),
+        **_first_stage(arguments, index),
         "candidates": arguments.candidates,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         **reranker.identity,

@@ -9,6 +9,19 @@ from mpir.text.types import Document
 from mpir.types import F64
 
 
+class CandidateSource(Protocol):
+    """The part of a first stage that scoring needs."""
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """The k best documents, best first."""
+
+    def document(self, id: str) -> Document:
+        """The document of an id."""
+
+    def __len__(self) -> int:
+        """How many documents there are."""
+
+
 @runtime_checkable
 class Retriever(Protocol):
     """A first stage: LuceneIndex (BM25), DenseIndex (vectors), HybridRetriever (several at once)."""

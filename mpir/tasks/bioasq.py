@@ -16,7 +16,7 @@ from mpir.rank.passages import ScoredSpan, join_adjacent
 from mpir.rank.prepare import BM25
 from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
-from mpir.retrieve.base import Retriever
+from mpir.retrieve.base import CandidateSource
 from mpir.text import Question, Snippet
 from mpir.types import I64, Float
 
@@ -81,7 +81,7 @@ def _only(names: Iterable[str], chosen: str) -> dict[str, float]:
 
 def score_questions(
     questions: Sequence[Question],
-    index: Retriever,
+    index: CandidateSource,
     reranker: Reranker,
     journal: Journal,
     *,
