@@ -73,6 +73,7 @@ def make_parser() -> argparse.ArgumentParser:
         explain,
         index,
         mcp,
+        merge,
         pubmed,
         rerank,
         score,
@@ -86,7 +87,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     documents = (index, search, rerank, pubmed, bioasq, annotate)
-    for command in (*documents, evaluate, score, tune, train, bundle, serve, mcp, explain, doctor, completion):
+    for command in (*documents, evaluate, score, merge, tune, train, bundle, serve, mcp, explain, doctor, completion):
         command.add_parser(subparsers)
     return parser
 

@@ -34,6 +34,10 @@ With --mode hybrid, candidates have BM25 and vectors as columns, and tuning find
 Grades of the page (`mpir explain --pubmed`), without an index:
   mpir score --graded graded.jsonl --output scored
 
+On a cluster each task of an array scores its part (docs/scale.md), and `mpir merge` joins the parts:
+  mpir score --questions training.json --index pubmed-index --shard 3/10 --output parts/3
+  mpir merge parts/* --output scored
+
 Questions with judgements in a file of their own, such as TripClick's or TREC's:
   mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
 """
@@ -80,6 +84,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="count only gold that the index holds, and leave out questions without any",
     )
     add_first_stage_options(parser)
+    parser.add_argument(
+        "--shard",
+        metavar="i/n",
+        help="score only part i of n; `mpir merge` joins them (default: a Slurm array's task, else all)",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
     parser.add_argument(
@@ -97,22 +106,25 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.journal import Journal
     from mpir.io.output_checks import check_folders
     from mpir.tasks.bioasq import score_questions
+    from mpir.tasks.shards import Shard
     from mpir.tune.dataset import SCORED, Dataset
 
     whole_number("--candidates", arguments.candidates)
     check_options(arguments)
+    shard = Shard.of_environment() if arguments.shard is None else Shard.parse(arguments.shard)
     read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
     for name in ("questions", "qrels", "graded"):
         read += [(f"--{name}", path) for path in getattr(arguments, name)]
     check_folders([("--output", arguments.output)], read)
     SCORED.check_replaceable(arguments.output)
     with _opened(arguments) as (questions, index):
+        share = shard.share_of(questions)
         reranker = load_reranker(arguments)
-        made_by = _made_by(arguments, index, reranker)
+        made_by = {**_made_by(arguments, index, reranker), **shard.facts(questions)}
         progress = not arguments.quiet and sys.stderr.isatty()
         with Journal(f"{arguments.output}.scores.jsonl", made_by) as journal:
             scored = score_questions(
-                questions, index, reranker, journal, candidates=arguments.candidates, progress=progress
+                share, index, reranker, journal, candidates=arguments.candidates, progress=progress
             )
             dataset = Dataset.collect(scored, made_by).save(arguments.output)
             journal.path.unlink()

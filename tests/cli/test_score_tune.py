@@ -349,3 +349,52 @@ def test_scoring_replaces_no_file_of_another_format(
     assert "scored: is not replaced, since it also holds notes.txt; move" in capsys.readouterr().err
     assert score(work, tiny_bundle, str(work / "index")) == 2
     assert "index: is --index, too, which would be lost; give --output another name" in capsys.readouterr().err
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_parts_are_together_what_one_run_makes(
+    work: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (3, 1):
+        assert score(work, tiny_bundle, f"part{number}", "--gold-in-index", "--shard", f"{number}/3") == 0
+    slurm = {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "4"}
+    for name, value in slurm.items():
+        monkeypatch.setenv(name, value)
+    assert score(work, tiny_bundle, "part2", "--gold-in-index") == 0
+    parts = [str(work / f"part{number}") for number in (2, 3, 1)]
+    assert main(["merge", *parts, "--output", str(tmp_path / "joined")]) == 0
+    assert content_of(tmp_path / "joined") == content_of(work / "scored")
+    capsys.readouterr()
+    for wrong, message in (
+        (parts[:2], "parts are missing: 1/3; make them with --shard"),
+        ([*parts, parts[0]], "is part 2, as "),
+        ([*parts, str(work / "scored")], "is no part but a complete set"),
+    ):
+        assert main(["merge", *wrong, "--output", str(tmp_path / "wrong")]) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "wrong").exists()
+
+
+def test_a_part_of_another_job_is_refused(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, options in ((1, ()), (2, ("--candidates", "3"))):
+        name = f"other{number}"
+        assert score(work, tiny_bundle, name, "--gold-in-index", "--shard", f"{number}/2", *options) == 0
+    assert main(["merge", str(work / "other1"), str(work / "other2"), "--output", str(tmp_path / "x")]) == 2
+    assert "(they differ in candidates); give the parts of one job" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "a/b", "3", "-1/2", "1/3/5"])
+def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(work, tiny_bundle, "never", f"--shard={shard}") == 2
+    assert "expected i/n, from 1/n to n/n" in capsys.readouterr().err
+    assert not (work / "never").exists()
+
+
+def test_more_parts_than_questions(work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(work, tiny_bundle, "never", "--gold-in-index", "--shard", "1/9") == 2
+    assert "there are 6 questions for 9 parts" in capsys.readouterr().err
