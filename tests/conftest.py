@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,8 @@ def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory)
         {"name": name, "kind": "cross-encoder", "checkpoint": "model", "output": i, "scale": scale}
         for i, (name, scale) in enumerate(declared)
     ]
-    Weights.equal([name for name, _ in declared]).save(folder / "weights.json")
+    equal = Weights.equal([name for name, _ in declared])
+    replace(equal, normalise="none", made_by={}).save(folder / "weights.json")  # as if they were tuned
     (folder / "CARD.md").write_text("# tiny\n", encoding="utf-8")
     manifest = {"name": "tiny", "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
     (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -197,7 +197,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             ["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"],
             "--k is 0; expected a whole number of at least 1",
         ),
-        (["search", "--index", "{index}", "--mode", "dense", "--encoder", "{other}", "a"], "is a reranker"),
+        (["search", "--index", "{index}", "--mode", "dense", "--encoder", "{other}", "a"], "made by another encoder"),
         (
             ["index", "-", "--index", "{index}", "--dense"],
             "--dense reads the corpus twice",
@@ -257,13 +257,13 @@ def test_mistakes_are_one_sentence(
 def test_an_index_that_cannot_be_searched_is_one_sentence(
     damage: Callable[[Path], object],
     message: str,
-    tiny_checkpoint: Path,
+    bundle: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from_vectors(np.eye(8, dtype=np.float32), list("abcdefgh"), tmp_path / "index/dense")
     damage(tmp_path / "index/dense")
-    options = ["--index", str(tmp_path / "index"), "--mode", "dense", "--encoder", str(tiny_checkpoint)]
+    options = ["--index", str(tmp_path / "index"), "--mode", "dense", "--encoder", str(bundle)]
     assert main(["search", *options, "aspirin"]) == 2
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
@@ -271,13 +271,17 @@ def test_an_index_that_cannot_be_searched_is_one_sentence(
 
 
 def other_encoder(bundle: Path, folder: Path) -> Path:
-    """The same encoder with other weights."""
+    """The same encoder with other weights, as sentence-transformers saves one."""
     from transformers import AutoModelForSequenceClassification
 
     shutil.copytree(bundle / "model", folder / "other")
     model = AutoModelForSequenceClassification.from_pretrained(bundle / "model")
     model.bert.embeddings.word_embeddings.weight.data += 1.0
-    model.save_pretrained(folder / "other")
+    model.bert.save_pretrained(folder / "other")
+    (folder / "other/1_Pooling").mkdir()
+    (folder / "other/1_Pooling/config.json").write_text(json.dumps({"pooling_mode": "mean"}))
+    modules = [{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"}]
+    (folder / "other/modules.json").write_text(json.dumps(modules))
     return folder / "other"
 
 

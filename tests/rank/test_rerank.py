@@ -640,7 +640,7 @@ def test_default_weights_have_no_part_in_equal_weights() -> None:
     assert reranker.weights.beta == {"bm25": 1.0, "length": 2.0}
     assert reranker.weights.alpha == {"x": 1.0, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
-    assert document.shares["length"] == pytest.approx(10.0)
+    assert document.shares["length"] == pytest.approx(1.0)  # of a single document, every column is 0.5
     with pytest.raises(InputError, match="expected one or more of different names that read sentences"):
         Reranker(perspectives=lengths(2.0, None)[:1])
 

@@ -1,0 +1,91 @@
+"""A model by its hub name: from the local cache without a network, or one sentence."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mpir import Reranker
+from mpir.errors import ArtefactError
+from mpir.models.hub import cached_models, find_model
+from mpir.models.model_files import read_model_files
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of huggingface_hub, which is told not to use the network."""
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return folder
+
+
+def keep(cache: Path, checkpoint: Path, name: str) -> Path:
+    """Put a checkpoint into the cache, as the hub's client lays it out."""
+    repository = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(checkpoint, repository / "snapshots" / COMMIT)
+    (repository / "refs").mkdir()
+    (repository / "refs/main").write_text(COMMIT)
+    return repository / "snapshots" / COMMIT
+
+
+def test_a_cached_model_is_read_without_a_network(cache: Path, tiny_checkpoint: Path, tiny_bundle: Path) -> None:
+    snapshot = keep(cache, tiny_checkpoint, "org/tiny")
+    (snapshot / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\n---\n# A model\nlicense: none\n")
+    located = find_model("org/tiny")
+    assert (located.folder, located.revision) == (snapshot, COMMIT)
+    assert find_model("org/tiny", COMMIT).folder == snapshot
+    assert read_model_files(snapshot, "org/tiny", revision=COMMIT).licence == "apache-2.0"
+    reranker = Reranker(tiny_bundle, model="org/tiny", model_options={"output": 1}, device="cpu")
+    assert "tiny" in reranker.rerank("does aspirin", ["It does."])[0].scores
+
+
+def test_a_name_that_is_not_there_says_what_is(cache: Path, tiny_checkpoint: Path) -> None:
+    with pytest.raises(ArtefactError, match=r"hub cannot be reached .*; the local cache has no model; check the name"):
+        find_model("org/tiny")
+    keep(cache, tiny_checkpoint, "org/tiny")
+    assert cached_models() == ["org/tiny"]
+    with pytest.raises(ArtefactError, match=r"the local cache has org/tiny; did you mean org/tiny\?"):
+        find_model("org/tinny")
+
+
+@pytest.mark.parametrize(
+    ("cause", "message"),
+    [
+        ("GatedRepoError", r"is gated; accept its terms on the hub's page and set \$HF_TOKEN"),
+        ("RepositoryNotFoundError", "the hub has no such model, or only for those with a key"),
+        ("RevisionNotFoundError", "has no revision 'v9'; check the branch, tag or commit"),
+    ],
+)
+def test_what_the_hub_answers_is_one_sentence(cause: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+    from huggingface_hub import errors
+
+    def refuse(*_: object, **__: object) -> None:
+        response = httpx.Response(403, request=httpx.Request("GET", "https://hub.example/org/model"))
+        raise getattr(errors, cause)("no", response=response)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
+    with pytest.raises(ArtefactError, match=message):
+        find_model("org/model", "v9")
+
+
+def test_damaged_files_are_one_sentence(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "model"))
+    for name, content, message in (
+        ("modules.json", "[1]", "expected a list of modules"),
+        ("modules.json", json.dumps([{"type": "a.Transformer", "path": "../../etc"}]), "a path inside the model"),
+        ("modules.json", "[" * 100_000, "cannot be read as JSON"),
+        ("config_sentence_transformers.json", "[]", "expected a JSON object"),
+    ):
+        (folder / name).write_text(content)
+        with pytest.raises(ArtefactError, match=message):
+            read_model_files(folder)
+        (folder / name).unlink()
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
+        Reranker(model=folder, model_options={"output": 0}, device="cpu").rerank("q", ["A gene."])
