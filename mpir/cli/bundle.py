@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="check that a bundle can rerank, and print its model card")
+    show = actions.add_parser("show", help="check that a bundle can rerank, and print its card and licences")
     show.add_argument(
         "bundle", type=text_path, nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships"
     )
@@ -46,12 +46,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Check the bundle and print its card. Raises MpirError for one that is missing or damaged, or cannot rerank."""
+    from tabulate import tabulate
+
     from mpir.perspectives.bundle import open_bundle
+    from mpir.perspectives.bundle_models import BundleModel, models_of
     from mpir.rank.reranker import Reranker
 
     bundle = open_bundle(arguments.bundle)
     Reranker(arguments.bundle, device="cpu", trust_code=arguments.trust_code)
     print(bundle.card or f"(the bundle {bundle.name} has no model card)")
+    if models := models_of(bundle):
+        print(f"\n{tabulate(models, BundleModel._fields)}")
     return 0
 
 

@@ -108,7 +108,7 @@ def read_model_files(folder: Path, name: str | None = None, *, revision: str | N
         sentence_transformers=_read_object(folder / SENTENCE_TRANSFORMERS),
         transformer=_read_object(folder / first / TRANSFORMER),
         revision=revision,
-        licence=_read_licence(folder / CARD),
+        licence=read_licence(folder / CARD),
     )
 
 
@@ -160,7 +160,7 @@ def _read(path: Path) -> Any:
         ) from error
 
 
-def _read_licence(path: Path) -> str | None:
+def read_licence(path: Path) -> str | None:
     """Return the licence that the YAML head of a model card declares, or None."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:

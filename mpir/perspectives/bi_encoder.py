@@ -13,6 +13,7 @@ import numpy as np
 
 from mpir.errors import InputError, format_value
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
+from mpir.models.hub import find_model
 from mpir.models.lazy import EncoderLike
 from mpir.models.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.pooling import MEAN, Pooling
@@ -162,6 +163,8 @@ def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> 
 def _files_of(options: Mapping[str, Any], loading: Loading) -> ModelFiles:
     """What the files of an entry's checkpoint declare; nothing where it has no modules, as those that mpir trains."""
     checkpoint = checkpoint_folder(options, loading)
+    if not checkpoint.exists():
+        checkpoint = find_model(str(options["checkpoint"]), options.get("revision")).folder
     if (checkpoint / MODULES).is_file():
         return read_model_files(checkpoint, str(options["checkpoint"]))
     return ModelFiles(name=str(options["checkpoint"]), folder=checkpoint, config={})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.models.hub import find_model
 from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.normalization import SCALES, to_scale
@@ -96,6 +97,8 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
     checkpoint = checkpoint_folder(options, loading)
     del reading["checkpoint"]
     revision = reading.pop("revision", None)
+    if not checkpoint.exists():  # a hub name, whose files say how they are to be read
+        checkpoint, revision = find_model(str(options["checkpoint"]), revision).folder, None
     max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")

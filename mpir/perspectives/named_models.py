@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -98,6 +98,7 @@ def _load(recognised: RecognisedModel, column: str, choice: ModelChoice, loading
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
     if choice.trust_remote_code:
         options["trust_remote_code"] = True
+        loading = replace(loading, trust_code=True)
     for level in ("document", "sentence"):
         if choice.level not in (level, "both"):
             continue

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpir import Reranker
+from mpir.cli import main
 from mpir.errors import ArtefactError
 from mpir.models.hub import cached_models, find_model
 from mpir.models.model_files import read_model_files
@@ -89,3 +90,43 @@ def test_damaged_files_are_one_sentence(tiny_checkpoint: Path, tmp_path: Path) -
     (folder / "model.safetensors").unlink()
     with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
         Reranker(model=folder, model_options={"output": 0}, device="cpu").rerank("q", ["A gene."])
+
+
+def test_a_bundle_names_a_hubs_model_with_its_revision_and_licence(
+    cache: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = keep(cache, tiny_checkpoint, "org/tiny")
+    (snapshot / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n")
+    entry = {"name": "relevance", "kind": "cross-encoder", "checkpoint": "org/tiny", "output": 0}
+    for revision, shown in ((COMMIT, COMMIT), (None, f"{COMMIT} (not pinned)")):
+        declared = {"format": 1, "perspectives": [entry if revision is None else {**entry, "revision": revision}]}
+        (tmp_path / "declared.json").write_text(json.dumps(declared))
+        assert main(["bundle", "show", str(tmp_path / "declared.json")]) == 0
+        line = next(text for text in capsys.readouterr().out.splitlines() if text.startswith("org/tiny"))
+        assert line.split("  ")[-1].strip() == "cc-by-4.0"
+        assert shown in line
+
+
+def test_code_of_a_model_runs_only_by_the_users_word(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "coded"))
+    config = json.loads((folder / "config.json").read_text())
+    classes = {"AutoConfig": "coded.CodedConfig", "AutoModelForSequenceClassification": "coded.CodedModel"}
+    config |= {"model_type": "coded", "architectures": ["CodedModelForSequenceClassification"], "auto_map": classes}
+    (folder / "config.json").write_text(json.dumps(config))
+    marker = tmp_path / "has-run"
+    (folder / "coded.py").write_text(
+        f"open({str(marker)!r}, 'w').close()\n"
+        "from transformers import BertConfig, BertForSequenceClassification\n"
+        "class CodedConfig(BertConfig):\n    model_type = 'coded'\n"
+        "class CodedModel(BertForSequenceClassification):\n    config_class = CodedConfig\n"
+    )
+    options = {"model_options": {"output": 0}, "device": "cpu"}
+    with pytest.raises(ArtefactError, match="--trust-remote-code"):
+        Reranker(model=folder, **options)  # type: ignore[arg-type]
+    assert not marker.exists()
+    reranker = Reranker(model=folder, trust_remote_code=True, only_model=True, **options)  # type: ignore[arg-type]
+    assert "coded" in reranker.rerank("does aspirin", ["It does."])[0].scores
+    assert marker.exists()

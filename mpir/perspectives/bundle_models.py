@@ -1,0 +1,54 @@
+"""The models that a bundle's perspectives read: their checkpoints, revisions and licences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from mpir.errors import ArtefactError
+from mpir.models.hub import find_model
+from mpir.models.model_files import CARD, CONFIG, read_licence, read_model_files
+from mpir.perspectives.bundle import Bundle
+
+UNKNOWN = "not declared"
+
+
+class BundleModel(NamedTuple):
+    """One checkpoint of a bundle, and the perspectives that read it."""
+
+    checkpoint: str
+    perspectives: str
+    revision: str
+    licence: str
+
+
+def models_of(bundle: Bundle) -> list[BundleModel]:
+    """Return the checkpoints of a bundle in the order of its manifest.
+
+    Inside the bundle, a checkpoint without a card of its own has the licence of the bundle's.
+
+    Raises:
+        ArtefactError: a hub's model that is neither in the local cache nor to be fetched.
+    """
+    names: dict[tuple[str, str | None], list[str]] = {}
+    for entry in bundle.manifest["perspectives"]:
+        if "checkpoint" in entry:
+            names.setdefault((str(entry["checkpoint"]), entry.get("revision")), []).append(entry["name"])
+    return [_describe(bundle, checkpoint, revision, ", ".join(readers))
+            for (checkpoint, revision), readers in names.items()]  # fmt: skip
+
+
+def _describe(bundle: Bundle, checkpoint: str, revision: str | None, perspectives: str) -> BundleModel:
+    inside = bundle.folder / checkpoint
+    if inside.is_dir():
+        licence = read_licence(inside / CARD) or read_licence(_card(bundle))
+        return BundleModel(checkpoint, perspectives, revision or "in the bundle", licence or UNKNOWN)
+    snapshot = find_model(checkpoint, revision)
+    if not (snapshot.folder / CONFIG).is_file():
+        raise ArtefactError(f"{checkpoint}: its {CONFIG} is missing; fetch the model again.")
+    licence = read_model_files(snapshot.folder, checkpoint).licence
+    return BundleModel(checkpoint, perspectives, revision or f"{snapshot.revision} (not pinned)", licence or UNKNOWN)
+
+
+def _card(bundle: Bundle) -> Path:
+    return bundle.folder / str(bundle.manifest.get("card", CARD))
