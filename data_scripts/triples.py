@@ -41,7 +41,8 @@ from mpir.cli.first_stage import add_first_stage_options, open_first_stage
 from mpir.cli.path_options import file_path, text_path
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import corpus_fingerprint
-from mpir.corpora.text_store import Texts, read_queries
+from mpir.corpora.queries import read_queries
+from mpir.corpora.text_store import Texts
 from mpir.corpora.trec import read_qrels, stream_run
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.folder_format import FolderFormat

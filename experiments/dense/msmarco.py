@@ -35,7 +35,7 @@ from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path, text_path
 from mpir.corpora import corpus_fingerprint, read_corpus, read_qrels
-from mpir.corpora.tripclick import read_topics
+from mpir.corpora.topics import read_topics
 from mpir.errors import InputError
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 

@@ -183,7 +183,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
 
 def _questions_of(path: str) -> list[Question]:
     from mpir.corpora.bioasq import is_bioasq, read_questions
-    from mpir.corpora.text_store import read_queries
+    from mpir.corpora.queries import read_queries
     from mpir.text import Question
 
     if is_bioasq(path):

@@ -91,7 +91,7 @@ def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     if arguments.questions and arguments.queries:
         raise InputError("both --questions and queries are given; give one of them.")
     if arguments.questions:
-        from mpir.corpora.text_store import read_queries
+        from mpir.corpora.queries import read_queries
 
         return read_queries(arguments.questions)
     return _from_arguments(arguments.queries) if arguments.queries else _read()

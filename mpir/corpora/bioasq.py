@@ -1,4 +1,4 @@
-"""BioASQ question files: test, golden and training files, and Phase A submissions.
+"""BioASQ question files of Task B and Synergy: test, golden, training and feedback files, and Phase A submissions.
 
 Golden end offsets are exclusive in 97 % of snippets (docs/corpora.md). Offsets are kept as the file has them, even -1.
 """
@@ -20,12 +20,23 @@ DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 _SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; docs/corpora.md has the counts behind this reading
 _OFFSETS = 2**31  # the first size of an offset that is none of any text, and that arrays need not hold
 _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
+_BARE_ID = re.compile(r"[\w.-]+", re.ASCII)
+_OTHER_JSON = re.compile(rb'\[|\{\s*"(?:topics|queries)"')
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
 _T = TypeVar("_T")
 
 
 def is_bioasq(path: str | Path) -> bool:
-    """Whether a file of questions is BioASQ's JSON: by its suffix or, as BioASQ's test files have none, by its begin.
+    """Whether a file of questions is BioASQ's JSON, and not a list or the "topics" of another source.
+
+    Raises:
+        InputError: a file that looks like JSON cannot be read.
+    """
+    return is_json(path) and not _OTHER_JSON.match(_head(path))
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether a file is JSON: by its suffix or, as BioASQ's test files have none, by its begin.
 
     Raises:
         InputError: a file without a known suffix cannot be read.
@@ -33,15 +44,20 @@ def is_bioasq(path: str | Path) -> bool:
     name = str(path).removesuffix(".gz")
     if name.endswith((".json", ".jsonl", ".tsv")) or name == STDIN:
         return name.endswith(".json")
+    return _head(path).startswith((b"{", b"["))
+
+
+def _head(path: str | Path) -> bytes:
     with open_bytes(path) as stream:
-        return stream.read(64).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+        return stream.read(256).removeprefix(BOM_UTF8).lstrip()
 
 
 def read_questions(path: str | Path, *, submission: bool = False) -> list[Question]:
     """Read a BioASQ file: ``{"questions": [{"id", "body", "type", "documents", "snippets"}, …]}``.
 
-    A document's id is the last segment of its URL; the section name ``sections.0`` is read as the abstract. A
-    `submission` needs no bodies and no texts of snippets: what it is measured by are ids and offsets.
+    Files of Task B and of Synergy are read, with or without gold. A document is its URL, whose last segment is the id,
+    a PMID, or an object with an "id"; one whose "golden" is false is left out. The section name ``sections.0`` is read
+    as the abstract. A `submission` needs no bodies and no texts of snippets: it is measured by ids and offsets.
 
     Raises:
         InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type
@@ -85,7 +101,8 @@ def _records(path: str | Path) -> list[Any]:
 def _question(record: Any, location: str, *, submission: bool) -> Question:
     if not isinstance(record, dict):
         raise InputError(f"{location} is {format_value(record)}; expected an object with an id and a body.")
-    identity = _text(record, "id", location)
+    number = record.get("id")
+    identity = str(number) if type(number) is int else _text(record, "id", location)
     location = f"{location} ({shortened(identity)})"
     documents = _optional(record, "documents", list, location)
     snippets = _optional(record, "snippets", list, location)
@@ -93,14 +110,22 @@ def _question(record: Any, location: str, *, submission: bool) -> Question:
         id=identity,
         body=_text(record, "body", location, needed=not submission),
         type=_optional(record, "type", str, location) or "",
-        documents=None if documents is None else tuple(_document_id(url, location) for url in documents),
+        documents=None
+        if documents is None
+        else tuple(_document_id(document, location) for document in documents if _is_gold(document)),
         snippets=None
         if snippets is None
         else tuple(
             _snippet(item, f"{location}, snippet {number}", submission=submission)
             for number, item in enumerate(snippets, 1)
+            if _is_gold(item)
         ),
     )
+
+
+def _is_gold(record: Any) -> bool:
+    """Whether a document or snippet counts: Synergy's feedback says of each whether it was judged relevant."""
+    return not isinstance(record, dict) or record.get("golden") is not False
 
 
 def _snippet(record: Any, location: str, *, submission: bool) -> Snippet:
@@ -127,11 +152,17 @@ def _offset(record: dict[str, Any], key: str, location: str) -> int | None:
     return value
 
 
-def _document_id(url: Any, location: str) -> str:
-    match = _URL.fullmatch(url) if isinstance(url, str) else None
+def _document_id(document: Any, location: str) -> str:
+    """The id of a document: the end of its URL, as in Task B, or the id by itself or in an object, as in Synergy."""
+    value = document.get("id") if isinstance(document, dict) else document
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, str) and _BARE_ID.fullmatch(value.strip()):
+        return value.strip()
+    match = _URL.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise InputError(
-            f"{location}: a document is {format_value(url)}; expected its URL, such as {DOCUMENT_URL}12345678."
+            f"{location}: a document is {format_value(document)}; expected its PMID, or its URL, such as "
+            f"{DOCUMENT_URL}12345678."
         )
     return match.group(1)
 

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from mpir.corpora.bioasq import is_bioasq, read_questions
 from mpir.corpora.corpus import corpus_fingerprint, read_corpus
-from mpir.corpora.tripclick import read_topics
+from mpir.corpora.queries import read_queries
 from mpir.errors import InputError, MpirError, format_paths, format_value
 from mpir.io.files import check_file_list, write_file_list
 from mpir.io.folder_format import FILE_LIST, FolderFormat
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.paths import resolved
-from mpir.io.read import STDIN, read_json_lines
+from mpir.io.read import STDIN
 from mpir.io.write import atomic_folder, cache_folder
 from mpir.version import __version__
 
 _log = logging.getLogger(__name__)
-QUESTION_KEYS = ("question", "query", "body", "text")
 DATABASE = "texts.sqlite"
 _FOLDER = FolderFormat(names=(DATABASE, f"{DATABASE}-journal", FILE_LIST))
 AT_ONCE = 500
@@ -90,52 +87,6 @@ class Texts:
 
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM texts").fetchone()[0])
-
-
-def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
-    """The (id, text) of every question of a file: BioASQ's JSON, JSON lines, `id ⇥ text`, or TREC's topics.
-
-    A line of JSON has an "id" and a "question", "query", "body" or "text". The suffix says which it is, and where there
-    is none, as of BioASQ's test files, the content.
-
-    Raises:
-        InputError: a file that cannot be read as its suffix promises, a line without an id or a text, an id that comes
-            twice, or not one question.
-    """
-    name = str(path).removesuffix(".gz")
-    if name.endswith(".jsonl"):
-        return _json_lines(path)
-    questions = read_questions(path) if is_bioasq(path) else read_topics(path)
-    if not questions:
-        raise InputError(f"{path}: there is not one question; give a file that has some.")
-    return ((question.id, question.body) for question in questions)
-
-
-def _json_lines(path: str | Path) -> Iterator[tuple[str, str]]:
-    known_ids: set[str] = set()
-    for number, record in read_json_lines(path):
-        identifier, text = _query(record, f"{path}:{number}")
-        if identifier in known_ids:
-            raise InputError(
-                f"{path}:{number}: the id {format_value(identifier)} is there a second time; give every question its "
-                "own."
-            )
-        known_ids.add(identifier)
-        yield identifier, text
-    if not known_ids:
-        raise InputError(f"{path}: there is not one question; give a file that has some.")
-
-
-def _query(record: Mapping[str, Any], location: str) -> tuple[str, str]:
-    text = next((record[key] for key in QUESTION_KEYS if record.get(key)), None)
-    identifier = record.get("id", record.get("_id"))
-    if not isinstance(text, str) or not text.strip() or identifier in (None, ""):
-        raise InputError(
-            f"{location}: the id is {format_value(identifier)} and the text is {format_value(text)}; expected an id, "
-            "and a text under "
-            f"one of {', '.join(QUESTION_KEYS)}."
-        )
-    return str(identifier), text
 
 
 def _is_whole(folder: Path) -> bool:

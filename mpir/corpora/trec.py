@@ -17,6 +17,12 @@ from mpir.io.write import atomic_write
 
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query 0 document grade"
+BEIR_HEADER = ("query-id", "corpus-id", "score")
+QUERY_NAMES, GRADE_NAMES = (
+    {"query-id", "query", "qid", "topic", "topic-id"},
+    {"score", "grade", "relevance", "rel", "label"},
+)
+"""Names of the first and the last column in a header."""
 
 GRADES = range(-(2**31), 2**31)
 """Grades that trec_eval can hold."""
@@ -58,6 +64,8 @@ def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     """Read qrels: query id → document id → grade, both in the order of the file.
+
+    BEIR's files are read too: three columns with tabs between them, and a header in the first line.
 
     Raises:
         InputError: a line without four columns, a grade that is not an integer, a document that a query names twice,
@@ -124,15 +132,29 @@ def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location
 
 
 def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
-    expected = len(columns.split())
+    """The location and cells of every line, as many as there are columns; of BEIR's judgements, with a 0 put in."""
+    expected, header = len(columns.split()), False
+    is_first = columns == QRELS_COLUMNS
     for number, line in read_lines(path):
         fields = line.split()
+        if is_first and fields:
+            is_first, header = False, _is_header(fields)
+            if header:
+                expected = len(fields)
+                continue
         if fields and len(fields) != expected:
+            names = "query-id corpus-id score" if expected == len(BEIR_HEADER) else columns
             raise InputError(
-                f"{path}:{number}: expected {expected} columns '{columns}', found {len(fields)}; correct the line."
+                f"{path}:{number}: expected {expected} columns '{names}', found {len(fields)}; correct the line."
             )
         if fields:
-            yield f"{path}:{number}", fields
+            yield f"{path}:{number}", fields if len(fields) != len(BEIR_HEADER) else [fields[0], "0", *fields[1:]]
+
+
+def _is_header(fields: Sequence[str]) -> bool:
+    """Whether the first line of qrels names its columns, as BEIR's do."""
+    names = [field.strip('"').lower().replace("_", "-") for field in fields]
+    return len(names) in (3, 4) and names[0] in QUERY_NAMES and names[-1] in GRADE_NAMES
 
 
 def _score(text: str, location: str) -> float:
@@ -147,7 +169,7 @@ def _score(text: str, location: str) -> float:
 
 def _grade(text: str, location: str) -> int:
     try:
-        grade = int(text)
+        grade = int(text.removesuffix(".0"))  # a grade that went through a table of floats
     except ValueError:
         grade = GRADES.stop
     if grade not in GRADES:

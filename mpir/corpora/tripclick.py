@@ -3,27 +3,24 @@
     documents/docs_grp_00.txt, …      <DOC> <DOCNO> 7 </DOCNO> <TITLE>…</TITLE> <URL>…</URL> <TEXT>…</TEXT> </DOC>
     docs.tsv                          id ⇥ title <eot> text
     collection.tsv                    id ⇥ text, MS MARCO's passages
-    topics.head.val.txt               <top> <num> Number: 7 <title> text <desc> … </top>
-    topics.head.val.tsv               id ⇥ text, as MS MARCO's queries.dev.small.tsv
     tuples.head.val.top200.tsv        query id ⇥ document id ⇥ query ⇥ passage
 
-Triples have a reader of their own (triples.py); qrels and runs are TREC's (trec.py). Every reader streams: the
-documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web Search Engine" (2021); Bajaj
-et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset" (2016).
+Topics and triples have readers of their own (topics.py, triples.py); qrels and runs are TREC's (trec.py). Every
+reader streams: the documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web
+Search Engine" (2021); Bajaj et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset" (2016).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from mpir.errors import InputError, format_value, shortened
+from mpir.errors import InputError, format_value
 from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import read_lines
-from mpir.text.types import Document, Question
+from mpir.text.types import Document
 
 GROUPS = ("head", "torso", "tail")
 DOCUMENTS = tuple(
@@ -31,8 +28,6 @@ DOCUMENTS = tuple(
 )
 """How files of documents are called; in a folder, these are a corpus."""
 SEPARATOR = "<eot>"
-_NUMBER = re.compile(r"\s*+(?:Number:)?+\s*+([^\s<]++)")
-_NEXT_TAG = re.compile(r"</?\w{1,40}>")
 
 
 class Tuple(NamedTuple):
@@ -56,41 +51,20 @@ def read_documents(path: str | Path) -> Iterator[Document]:
         InputError: a document without a number, one that is never closed, or a line without a tab (file and line).
     """
     if ".tsv" in Path(path).suffixes:
-        for location, (identity, text) in _cells(path, 2, "id, text"):
+        for location, (identity, text) in read_cells(path, 2, "id, text"):
             title, separator, body = text.partition(SEPARATOR)
             yield _document(identity, title if separator else "", body if separator else title, location)
         return
-    for location, block in _blocks(path, "<DOC>", "</DOC>"):
+    for location, block in read_blocks(path, "<DOC>", "</DOC>"):
         docno, title, text = (_field(block, name) for name in ("DOCNO", "TITLE", "TEXT"))
         if not docno.strip():
             raise InputError(f"{location}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
         yield _document(docno.strip(), title, text, location)
 
 
-def read_topics(path: str | Path) -> list[Question]:
-    """The queries of one topic file of either packaging, in its order; TripClick's have no golden documents in them.
-
-    Raises:
-        InputError: a topic without a number or a text, or a number that comes twice (file and line are named).
-    """
-    questions: dict[str, Question] = {}
-    for location, identity, text in _topics(path):
-        if not identity or not text:
-            lacks = "text" if identity else "number"
-            raise InputError(f"{location}: the topic has no {lacks}; expected <num> Number: 7 and <title> a query.")
-        if identity in questions:
-            raise InputError(f"{location}: the topic {shortened(identity)} is there a second time; keep one of them.")
-        questions[identity] = Question(identity, text)
-    if not questions:
-        raise InputError(
-            f"{path}: there is not one topic; expected <top> … </top>, or lines of id and text in a file named .tsv."
-        )
-    return list(questions.values())
-
-
 def read_tuples(path: str | Path) -> Iterator[Tuple]:
     """Stream candidates with their texts. Raises InputError for a line of other than four cells (file and line)."""
-    for _, cells in _cells(path, 4, "query id, document id, query, passage"):
+    for _, cells in read_cells(path, 4, "query id, document id, query, passage"):
         yield Tuple(*cells)
 
 
@@ -102,24 +76,13 @@ def _document(identity: str, title: str, text: str, location: str) -> Document:
     return Document(identity, title.strip(), text.strip())
 
 
-def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
-    if ".tsv" in Path(path).suffixes:
-        for location, (identity, text) in _cells(path, 2, "id, text"):
-            yield location, identity.strip(), text.strip()
-        return
-    for location, block in _blocks(path, "<top>", "</top>"):
-        number = _NUMBER.match(block.partition("<num>")[2])
-        title = _NEXT_TAG.split(block.partition("<title>")[2], maxsplit=1)[0]
-        yield location, number[1] if number else "", " ".join(title.split())
-
-
 def _field(block: str, name: str) -> str:
     """What stands between the first of a tag's openings and its end; nothing where either is missing."""
     text, closing, _ = block.partition(f"<{name}>")[2].partition(f"</{name}>")
     return text if closing else ""
 
 
-def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
+def read_blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
     """The place of each block's first line, and all that stands between `begin` and `end`."""
     held: list[str] = []
     location, size, longest = "", 0, limit_bytes("MPIR_MAX_RECORD_MB")
@@ -143,7 +106,8 @@ def _blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]
         raise InputError(f"{location}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
 
 
-def _cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:
+def read_cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:
+    """The place and the cells of each line, as many as there are names. Raises InputError for another number."""
     for number, line in read_lines(path):
         cells = line.split("\t")
         if line.strip() and len(cells) != count:

@@ -148,6 +148,11 @@ def read_json(path: str | Path) -> dict[str, Any]:
     return parse_object(_decode(read_bytes(path), str(path)), str(path))
 
 
+def read_json_value(path: str | Path) -> Any:
+    """Read a file that holds one JSON value of any type. Raises InputError as `read_json`, but for the type."""
+    return _parse(_decode(read_bytes(path), str(path)), str(path))
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Read a whole file, decompressed.
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from mpir.corpora.topics import read_topics
 from mpir.corpora.trec import read_qrels
-from mpir.corpora.tripclick import GROUPS, read_topics
+from mpir.corpora.tripclick import GROUPS
 from mpir.errors import InputError, shortened
 from mpir.evaluate import evaluate_run
 from mpir.text.types import Question

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mpir.corpora.bioasq import read_questions
 from mpir.corpora.corpus import read_corpus
-from mpir.corpora.text_store import read_queries
+from mpir.corpora.queries import read_queries
 from mpir.corpora.trec import read_qrels
 from mpir.errors import InputError, format_value
 from mpir.evaluate.ir import Qrels, evaluate_run

@@ -92,17 +92,17 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
     ("changes", "message"),
     [
         ({"id": None}, "question 2 has no id"),
-        ({"id": 7}, "question 2: id is 7; expected a string"),
+        ({"id": [7]}, r"question 2: id is \[7\]; expected a string"),
         ({"body": "  "}, r"question 2 \(q2\) has no body"),
         ({"body": ["Why?"]}, r"question 2 \(q2\): body is .*; expected a string"),
         ({"id": "q1"}, "question 2 repeats the id 'q1'"),
         ({"type": 3}, r"\(q2\): type is 3; expected a string"),
         ({"documents": URL}, r"\(q2\): documents is .*; expected a list"),
-        ({"documents": [URL + "1", 2]}, r"\(q2\): a document is 2; expected its URL"),
-        ({"documents": ["12345"]}, r"\(q2\): a document is .12345.; expected its URL"),
+        ({"documents": [URL + "1", True]}, r"\(q2\): a document is True; expected its PMID, or its URL"),
+        ({"documents": ["12 345"]}, r"\(q2\): a document is .12 345.; expected its PMID"),
         ({"snippets": {}}, r"\(q2\): snippets is .*; expected a list"),
         ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2 is 'x'; expected an object"),
-        ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: a document is missing; expected its URL"),
+        ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: a document is missing; expected its PMID"),
         ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 has no text"),
         ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'; expected a whole number"),
         ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True; expected a whole number"),
@@ -201,3 +201,22 @@ def test_reads_every_official_file() -> None:
     assert len(read_questions(data / "training.json")) == 5_049
     sections = {s.begin_section for q in questions for s in q.snippets or ()}
     assert sections == {"title", "abstract"}
+
+
+def test_synergy_s_feedback_names_documents_by_pmid_and_says_which_are_relevant(tmp_path: Path) -> None:
+    snippet = {"document": "34312178", "beginSection": "abstract", "endSection": "abstract", "text": "PCR tests"}
+    offsets = {"offsetInBeginSection": 0, "offsetInEndSection": 9}
+    feedback = {
+        "id": 12,
+        "body": "Which test is used?",
+        "answerReady": True,
+        "documents": [{"id": "34312178", "golden": True}, {"id": "26783383", "golden": False}, 7, "8"],
+        "snippets": [{**snippet, **offsets, "golden": golden} for golden in (True, False)],
+    }
+    path = tmp_path / "feedback_accompanying_round_1.json"
+    path.write_text(json.dumps({"questions": [feedback]}))
+    (question,) = read_questions(path)
+    assert (question.id, question.documents) == ("12", ("34312178", "7", "8"))
+    assert [snippet.document for snippet in question.snippets or ()] == ["34312178"]
+    path.write_text(json.dumps({"questions": [{"id": "1", "body": "Which?"}]}))
+    assert read_questions(path)[0].documents is None

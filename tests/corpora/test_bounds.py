@@ -9,7 +9,8 @@ import pytest
 
 from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.references import read_references
-from mpir.corpora.tripclick import read_documents, read_topics
+from mpir.corpora.topics import read_topics
+from mpir.corpora.tripclick import read_documents
 from mpir.errors import InputError
 
 RIS = "TY  - JOUR\nTI  - A title\nAB  - "

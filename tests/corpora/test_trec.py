@@ -118,3 +118,31 @@ def test_a_grade_that_is_not_an_integer_is_not_written(tmp_path):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(OutputError, match="cannot be written"):
         write_run(tmp_path, {"q": {"a": 1.0}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n",
+        "\ufeffquery_id\tcorpus_id\trelevance\r\n\r\nq1\td1\t1.0\r\nq1\td2\t0\r\n",
+        "topic iteration document grade\nq1 0 d1 1\nq1 0 d2 0\n",
+        "q1 0 d1 1\nq1 0 d2 0\n",
+    ],
+)
+def test_beir_s_qrels_have_three_columns_and_a_header(tmp_path, text):
+    assert read_qrels(file_of(tmp_path, text)) == {"q1": {"d1": 1, "d2": 0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query-id\tcorpus-id\tscore\nq1\td1\n", r":2: expected 3 columns 'query-id corpus-id score', found 2"),
+        ("q1\td1\t1\n", r":1: expected 4 columns 'query 0 document grade', found 3"),
+        ("query-id\tcorpus-id\tscore\n", "the file has no lines"),
+        ("q1 0 d1 score\n", "the grade is 'score'"),
+        ("q1 0 d1 1.5\n", "the grade is '1.5'"),
+    ],
+)
+def test_qrels_of_other_columns_are_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_qrels(file_of(tmp_path, text))

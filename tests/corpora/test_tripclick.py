@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.corpora import read_corpus
+from mpir.corpora.topics import read_topics
 from mpir.corpora.tripclick import (
     is_documents,
     read_documents,
-    read_topics,
     read_tuples,
 )
 from mpir.errors import InputError

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mpir.corpora.text_store import Texts, read_queries
+from mpir.corpora.queries import read_queries
+from mpir.corpora.text_store import Texts
 from mpir.corpora.triples import Triple, read_triples
 from mpir.errors import InputError
 
