@@ -82,6 +82,7 @@ wheel: .venv/ready  ## a wheel, installed in an empty environment and run there
 	rm -rf build/wheel build/empty
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	@test `cat build/wheel/*.whl | wc -c` -lt 100000000 || { echo "the wheel has 100 MB or more, which package indexes refuse" >&2; exit 1; }
+	$(BIN)/python -m twine check --strict build/wheel/*.whl
 	$(PYTHON) -m venv build/empty
 ifneq ($(TORCH_INDEX),)
 	build/empty/bin/python -m pip install --quiet --index-url $(TORCH_INDEX) --constraint constraints.txt torch
