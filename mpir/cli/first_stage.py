@@ -11,6 +11,7 @@ from mpir.cli.path_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.retrieve.feedback import Rm3
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
@@ -38,7 +39,37 @@ def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode
     )
     parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
     parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
+    parser.add_argument(
+        "--no-question-words", action="store_true", help='BM25 without words such as "which" and "list" of the query'
+    )
+    _add_feedback_options(parser)
     add_encoder_option(parser, "(default: the one that the index was made with)")
+
+
+def _add_feedback_options(parser: argparse.ArgumentParser) -> None:
+    """Add BM25's pseudo-relevance feedback."""
+    defaults = Rm3()
+    parser.add_argument("--rm3", action="store_true", help="BM25 once more with words of the best documents (RM3)")
+    parser.add_argument(
+        "--rm3-documents", type=int, metavar="N", help=f"documents that lend words (default: {defaults.documents})"
+    )
+    parser.add_argument("--rm3-terms", type=int, metavar="N", help=f"words that are added (default: {defaults.terms})")
+    parser.add_argument(
+        "--rm3-weight", type=float, metavar="W", help=f"share of the query's own words, 0 to 1 ({defaults.weight})"
+    )
+
+
+def feedback(arguments: argparse.Namespace) -> Rm3 | None:
+    """The feedback that the options ask for, or None.
+
+    Raises:
+        InputError: a number out of bounds, or numbers without --rm3.
+    """
+    options = {name: getattr(arguments, f"rm3_{name}", None) for name in ("documents", "terms", "weight")}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if chosen and not arguments.rm3:
+        raise InputError(f"--rm3-{min(chosen)} is for --rm3, which is not asked for; add it, or leave this out.")
+    return Rm3(**chosen) if getattr(arguments, "rm3", False) else None
 
 
 def open_first_stage(arguments: argparse.Namespace) -> Retriever:
@@ -53,7 +84,8 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     weight = dense_weight(arguments.dense_weight)
     if arguments.mode == "dense":
         return open_dense(arguments.index, arguments.encoder)
-    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b)
+    question_words, rm3 = not getattr(arguments, "no_question_words", False), feedback(arguments)
+    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b, rm3=rm3, question_words=question_words)
     if arguments.mode == "bm25":
         return lexical
     dense = open_dense(arguments.index, arguments.encoder)
@@ -104,7 +136,7 @@ def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dic
     """What candidates depend on besides the index and BM25's parameters, for what is kept between runs."""
     identity = dict(index.identity)
     if arguments.mode == "bm25":
-        return {"stop_words": identity["stop_words"]} if "stop_words" in identity else {}
+        return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
     return {"first_stage": identity}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from mpir.io.files import check_opening
 from mpir.io.paths import resolved
 from mpir.retrieve.analyzer import analyzer
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+from mpir.retrieve.feedback import Rm3
 from mpir.retrieve.java import java_class, java_error, reason
 from mpir.retrieve.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.retrieve.record import from_record
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
+from mpir.text.question_words import without_question_words
 from mpir.text.types import Document
 from mpir.types import F64
 from mpir.validation import whole_number
@@ -34,14 +37,23 @@ class LuceneIndex:
     """An index that `build_index` made, opened for search. Use it in a `with` block, or close it.
 
     Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
-    ones by document id and lowers each by one millionth per place, so a score alone reproduces the order.
+    ones by document id and lowers each by one millionth per place, so a score alone reproduces the order. With `rm3`
+    they are those of the expanded query.
     """
 
     name = "bm25"
     info: IndexInfo
 
-    def __init__(self, folder: str | Path, *, k1: float = DEFAULT_K1, b: float = DEFAULT_B) -> None:
-        """Open the index.
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        k1: float = DEFAULT_K1,
+        b: float = DEFAULT_B,
+        rm3: Rm3 | None = None,
+        question_words: bool = True,
+    ) -> None:
+        """Open the index. `rm3` expands queries; without `question_words`, words such as "which" are left out of them.
 
         Raises:
             ArtefactError: missing, half-built, damaged, or made by another version; or no Java to read it with.
@@ -51,15 +63,26 @@ class LuceneIndex:
         self.info = read_info(folder)
         self._folder = Path(folder)
         check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
-        self._searcher = _open(self._folder, self.info)
-        self._searcher.set_bm25(k1, b)
-        self._searcher.set_analyzer(analyzer(self.info.stop_words))
-        self.parameters = (k1, b)
+        self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
+        self._searcher = self._open()
+        # One that expands queries refuses those that are made of parts, which `scores_of` needs.
+        self._expander = self._searcher if rm3 is None else self._open()
+        if rm3 is not None:
+            self._expander.set_rm3("JsonCollection", rm3.terms, rm3.documents, rm3.weight)
+
+    def _open(self) -> Any:
+        """Anserini's searcher with BM25's parameters and the index's analyzer."""
+        searcher = _open(self._folder, self.info)
+        searcher.set_bm25(*self.parameters)
+        searcher.set_analyzer(analyzer(self.info.stop_words))
+        return searcher
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The corpus, BM25's parameters, and stop words other than the usual."""
-        unusual = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
+        """The corpus, BM25's parameters, and stop words and queries other than the usual."""
+        unusual: dict[str, Any] = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
+        unusual |= {} if self.rm3 is None else {"rm3": asdict(self.rm3)}
+        unusual |= {} if self.question_words else {"question_words": False}
         return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters), **unusual}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
@@ -68,7 +91,7 @@ class LuceneIndex:
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
         with _reading(self._folder):
-            return _documents(self._searcher.search(_read(query), self._at_most(k)))
+            return _documents(self._expander.search(self._read(query), self._at_most(k)))
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -79,18 +102,18 @@ class LuceneIndex:
         results: list[list[Document]] = []
         with bar:
             for start in range(0, len(queries), BATCH):
-                batch = [_read(query) for query in queries[start : start + BATCH]]
+                batch = [self._read(query) for query in queries[start : start + BATCH]]
                 with _reading(self._folder):
                     results.extend(self._search_together(batch, k, threads))
                 bar.update(len(batch))
         return results
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query."""
+        """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query, as it is searched."""
         if not ids:
             return np.zeros(0)
         with _reading(self._folder):
-            among = _among(_read(query), list(ids), self._searcher.get_analyzer())
+            among = _among(self._words(self._read(query)), list(ids))
             hits = self._searcher.search(among, len(ids))
             score_of = {str(hit.docid): _score(hit) for hit in hits}
         return np.array([score_of.get(without_surrogates(document_id), 0.0) for document_id in ids])
@@ -117,32 +140,50 @@ class LuceneIndex:
     def close(self) -> None:
         """Let go of the index's files."""
         self._searcher.close()
+        if self._expander is not self._searcher:
+            self._expander.close()
 
     def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
         """One call into Java for all queries: their threads run there, free of Python's lock."""
         strings = java_class("java.util.Arrays")
         keys = [str(number) for number in range(len(queries))]
-        hits = self._searcher.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
+        hits = self._expander.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
         return (_documents(hits.get(key)) for key in keys)
+
+    def _read(self, query: str) -> str:
+        """The query as it is searched: as texts are indexed, so that what is copied from print is legible, too."""
+        legible_query = without_surrogates(legible(query))
+        return legible_query if self.question_words else without_question_words(legible_query)
+
+    def _words(self, query: str) -> Any:
+        """Lucene's query for the terms of a query, or of its expansion."""
+        if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
+            words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+            return words.buildQuery("contents", self._searcher.get_analyzer(), query)
+        return _weighted({entry.getKey(): entry.getValue() for entry in weights.entrySet().toArray()})
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
 
 
-def _read(query: str) -> str:
-    """The query as texts are indexed: what is copied from a printed page has its ligatures and broken words too."""
-    return without_surrogates(legible(query))
+def _weighted(weights: Mapping[str, float]) -> Any:
+    """Lucene's query for weighted terms."""
+    occur, term = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("org.apache.lucene.index.Term")
+    term_query, boosted = (java_class(f"org.apache.lucene.search.{name}") for name in ("TermQuery", "BoostQuery"))
+    words = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    for name, weight in weights.items():
+        words.add(boosted(term_query(term("contents", name)), float(weight)), occur.SHOULD)
+    return words.build()
 
 
-def _among(query: str, ids: Sequence[str], read_by: Any) -> Any:
-    """Lucene's query for the terms, among the documents with these ids only."""
-    words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+def _among(words: Any, ids: Sequence[str]) -> Any:
+    """Lucene's query for the words, among the documents with these ids only."""
     occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
     bytes_of = java_class("org.apache.lucene.util.BytesRef")
     for document_id in ids:
         names.add(bytes_of(without_surrogates(document_id).encode()))
     both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
-    both.add(words.buildQuery("contents", read_by, query), occur.MUST)
+    both.add(words, occur.MUST)
     both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)
     return both.build()
 
