@@ -1,0 +1,63 @@
+"""Columns fused without weights: the mean of their z-scores, and reciprocal rank fusion.
+
+A document's columns are those of its level and its best sentence in each sentence column; a sentence's are its own, and
+its document's fused score, so that good documents' sentences come first, as the blend's context does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mpir.rank.cutoffs import TEN_EACH, Cutoffs
+from mpir.retrieve.fusion import RRF_K
+from mpir.tune.submissions import Pool, Submissions
+from mpir.types import F64, I64
+
+
+def mean_z_scores(pool: Pool, cutoffs: Cutoffs = TEN_EACH) -> Submissions:
+    """The mean of all columns' z-scores inside each question."""
+    return _fused(pool, _z_scores, cutoffs)
+
+
+def reciprocal_ranks(pool: Pool, cutoffs: Cutoffs = TEN_EACH) -> Submissions:
+    """The sum over all columns of 1 / (60 + rank) inside each question."""
+    return _fused(pool, _reciprocal, cutoffs)
+
+
+def _fused(pool: Pool, scale: Callable[[F64, I64], F64], cutoffs: Cutoffs) -> Submissions:
+    columns = pool.scored.columns
+    layout, of = columns.layout, columns.document_of
+    names = [name for name in layout.sentences if name not in layout.ordering]
+    best = [_best(columns.sentence(name), of, len(columns.documents)) for name in names]
+    levels = [np.asarray(columns.document(name)) for name in layout.documents]
+    documents = np.mean([scale(values, columns.question_of) for values in (*levels, *best)], axis=0)
+    question_of = columns.question_of[of]
+    own = [np.asarray(columns.sentence(name)) for name in names]
+    sentences = np.mean([scale(values, question_of) for values in (*own, documents[of])], axis=0)
+    table = np.append(sentences, -np.inf)[pool.sentences]
+    return Submissions(pool, documents, table, np.zeros(len(documents)), cutoffs=cutoffs)
+
+
+def _best(values: F64, owner: I64, count: int) -> F64:
+    """The highest value of each of so many owners; the lowest of all for one without any."""
+    best = np.full(count, np.min(values, initial=0.0))
+    np.maximum.at(best, owner, values)
+    return best
+
+
+def _z_scores(values: F64, group_of: I64) -> F64:
+    counts = np.maximum(np.bincount(group_of), 1)
+    means = np.bincount(group_of, values) / counts
+    spread = np.sqrt(np.bincount(group_of, (values - means[group_of]) ** 2) / counts)
+    return np.asarray((values - means[group_of]) / np.where(spread > 0, spread, 1.0)[group_of])
+
+
+def _reciprocal(values: F64, group_of: I64) -> F64:
+    order = np.lexsort((-values, group_of))
+    counts = np.bincount(group_of)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    ranks = np.empty(len(values))
+    ranks[order] = np.arange(len(values)) - first + 1
+    return 1.0 / (RRF_K + ranks)
