@@ -6,7 +6,7 @@ import re
 
 from mpir.text.background import pubmed
 from mpir.text.markup import without_markup
-from mpir.text.normalise import LIGATURES, without_surrogates
+from mpir.text.normalise import LIGATURES, composed, without_surrogates
 from mpir.text.terms import terms
 
 _PRINTED = str.maketrans({**LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # the latter have no width
@@ -18,16 +18,16 @@ _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_
 def legible(text: str) -> str:
     """The text with whole words and without tags: "effec-⏎tive" is effective, "ﬁrst" first.
 
-    Texts from PDF files and web pages are full of them, and neither encoders nor BM25 would know the words. Most texts
-    come back as they are. Offsets point into the given text, so that is what is shown. U+FFFD replaces half a surrogate
-    pair.
+    Texts from PDF files and web pages are full of them, and neither encoders nor BM25 would know the words. Letters
+    with accents are one code point each (NFC), so that equal words are equal. Most texts come back as they are. Offsets
+    point into the given text, so that is what is shown. U+FFFD replaces half a surrogate pair.
     """
     text = without_markup(text)
     if not text.isascii():
         text = without_surrogates(text)
         if _ANY_PRINTED.search(text):
             text = text.translate(_PRINTED)
-        text = _SOFT_HYPHEN.sub("", text)
+        text = composed(_SOFT_HYPHEN.sub("", text))
     return _BROKEN.sub(_joined, text) if "\n" in text else text
 
 

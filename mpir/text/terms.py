@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, get_args
 
+from mpir.text.normalise import composed
 from mpir.validation import check_choice
 
 StopWords = Literal["english", "not-no", "none"]
@@ -23,7 +24,7 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
         InputError: another name.
     """
     left_out = stop_words_of(stop_words)
-    return [_singular(word) for word in _WORD.findall(text.lower()) if word not in left_out]
+    return [_singular(word) for word in _WORD.findall(composed(text).lower()) if word not in left_out]
 
 
 @cache

@@ -1,3 +1,5 @@
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,3 +26,9 @@ def test_replacing_surrogates_keeps_every_offset(text: str) -> None:
     assert [new if old != "\ufffd" and new == "\ufffd" else old for old, new in zip(text, clean, strict=True)] == list(
         clean
     )
+
+
+def test_lucene_reads_composed_letters_and_gives_back_what_came() -> None:
+    document = Document("1", "Sjo\u0308gren", "Me\u0301nie\u0300re.")
+    assert json.loads(to_record(document))["contents"] == "Sjögren\nMénière.\n."
+    assert from_record(to_record(document)) == document

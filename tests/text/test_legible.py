@@ -1,8 +1,13 @@
+import time
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpir.retrieve.memory import MemoryIndex
 from mpir.text.legible import legible
+from mpir.text.normalise import composed
 
 
 @pytest.mark.parametrize(
@@ -16,6 +21,8 @@ from mpir.text.legible import legible
         ("<h4>Aim</h4>To ask <a href='x'>why</a>.<br/>It is &#945;&#x2013;.", " Aim To ask why. It is α–."),
         ("p<0.05, a<b and c>d, AT&T; &unknown; <unknown>", "p<0.05, a<b and c>d, AT&T; &unknown; <unknown>"),
         ("half \ud800 a pair", "half \ufffd a pair"),
+        ("Sjo\u0308gren, Guillain-Barre\u0301, 5 \u212b", "Sjögren, Guillain-Barré, 5 Å"),
+        ("Me\u0301ni-\ne\u0300re", "Ménière"),
     ],
 )
 def test_words_are_whole_and_without_markup(printed: str, read: str) -> None:
@@ -67,3 +74,22 @@ def test_no_letter_is_lost(text: str) -> None:
 )
 def test_time_is_linear(text: str) -> None:
     assert len(legible(text)) <= len(text)  # quadratic time would be hours
+
+
+@given(st.text(st.sampled_from("a\u00e9e\u0301\u0323\u0308\u1e69\uac00\u1100\u1161 \u212b"), max_size=60))
+def test_equal_characters_have_one_form(text: str) -> None:
+    assert composed(text) == unicodedata.normalize("NFC", text)
+
+
+def test_a_heap_of_accents_takes_no_time() -> None:
+    text = "a" + "\u0301\u0323" * 100_000
+    begin = time.perf_counter()
+    assert len(legible(text)) <= len(text)
+    assert time.perf_counter() - begin < 5  # sorted at once, they take minutes
+
+
+@pytest.mark.parametrize("query", ["Sj\u00f6gren", "Sjo\u0308gren"])
+def test_bm25_finds_either_form(query: str) -> None:
+    texts = ["Sjo\u0308gren syndrome in ten adults.", "Sj\u00f6gren syndrome in ten adults.", "Asthma in ten adults."]
+    decomposed, composed_score, other = MemoryIndex(texts).scores(query)
+    assert decomposed == composed_score > other == 0
