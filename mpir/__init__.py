@@ -52,6 +52,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "pubmed":  # so that `mpir.pubmed.search` needs no import of its own
+        return import_module("mpir.pubmed")
     if name not in _HOMES:
         raise AttributeError(f"module 'mpir' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

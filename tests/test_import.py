@@ -36,6 +36,10 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(mpir)
 
 
+def test_pubmed_is_there_without_an_import_of_its_own() -> None:
+    assert run("import mpir; print(mpir.pubmed.search.__name__)") == "search"
+
+
 def test_other_names_are_not() -> None:
     with pytest.raises(AttributeError, match="no attribute 'rerankk'"):
         mpir.rerankk  # noqa: B018

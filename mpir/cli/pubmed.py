@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from mpir.pubmed.results import SearchResult
 
 EPILOG = """\
-Your question leaves this machine by this command only: its words go to PubMed (NCBI) and to Europe PMC (EMBL-EBI),
-which answer with records. The ranking is made here. Every query that was sent is in --explain and in JSON.
+Your question leaves this machine: its words go to PubMed (NCBI) and to Europe PMC (EMBL-EBI), which answer with
+records. The ranking is made here. Every query that was sent is in --explain and in JSON. Nothing else that mpir does
+sends a question, but `mpir mcp` without --no-pubmed, and `mpir serve` and `mpir explain` with --pubmed.
 
 Several searches are sent, from strict (all telling words) to loose (any of them), until there are --k candidates. A
 question with [tags] or with AND, OR, NOT in capitals is sent as it is, and so is --query, while QUERY ranks.

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from mpir.errors import InputError, format_names
 from mpir.pubmed import europepmc, eutils
-from mpir.pubmed.errors import ServiceError
+from mpir.pubmed.errors import ServiceError, joined_error
 from mpir.pubmed.europepmc import EuropePMC
 from mpir.pubmed.eutils import MAX_IDS, PubMed
 from mpir.pubmed.join import fused, joined
@@ -120,27 +120,27 @@ def _sources(sources: Sequence[str] | None, own_query: str | None) -> tuple[list
     return list(SOURCES), []
 
 
-def _all_done(jobs: Mapping[str, Callable[[], SourceResult]]) -> tuple[dict[str, SourceResult], list[str]]:
-    """The results of jobs that run at the same time, and the sentences of those that failed.
+def _all_done(jobs: Mapping[str, Callable[[], SourceResult]]) -> tuple[dict[str, SourceResult], list[ServiceError]]:
+    """The results of jobs that run at the same time, and the errors of those that failed.
 
     Raises:
         ServiceError: all of them failed.
     """
     with ThreadPoolExecutor(len(jobs), "mpir-pubmed") as pool:
         futures = {name: pool.submit(job) for name, job in jobs.items()}
-    results, faults = dict[str, SourceResult](), list[str]()
+    results, faults = dict[str, SourceResult](), list[ServiceError]()
     for name, future in futures.items():
         try:
             results[name] = future.result()
         except ServiceError as error:
-            faults.append(str(error))
+            faults.append(error)
     if not results:
-        raise ServiceError(" ".join(faults))
+        raise joined_error(faults)
     return results, faults
 
 
 def _documents(
-    service: PubMed, results: dict[str, SourceResult], faults: list[str], k: int, report: Report
+    service: PubMed, results: dict[str, SourceResult], faults: list[ServiceError], k: int, report: Report
 ) -> list[Document]:
     """The k best documents of all sources. PubMed's records are fetched, or those of Europe PMC serve in their place.
 
@@ -157,7 +157,7 @@ def _documents(
         except ServiceError as error:
             if len(results) == 1:
                 raise
-            faults.append(str(error))
+            faults.append(error)
             results.pop("pubmed")
             return _documents(service, results, faults, k, report)
         by_source[eutils.NAME] = fetched
@@ -169,7 +169,7 @@ def _documents(
 def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> None:
     """Warn of PMIDs without a record. Raises ServiceError where no candidate has one."""
     if missing and len(missing) == number:
-        raise ServiceError(f"{eutils.NAME} named {number} records and delivered none of them; try again later.")
+        raise ServiceError(eutils.NAME, f"named {number} records and delivered none of them; try again later.")
     if missing:
         result.warnings.append(
             f"{eutils.NAME} named {len(missing)} records that it did not deliver, so they are left out: PMIDs "

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mpir.errors import MpirError
 
 
 class ServiceError(MpirError):
-    """A service that cannot be reached, refuses, or gives no usable answer, after every retry."""
+    """A service that cannot be reached, refuses, or gives no usable answer, after every retry.
+
+    `service` names it with its host, and `reason` is the rest of the sentence, which fits several services, too.
+    """
+
+    def __init__(self, service: str, reason: str) -> None:
+        super().__init__(f"{service} {reason}")
+        self.service, self.reason = service, reason
+
+
+def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
+    """Several services' errors as one: a sentence for each reason."""
+    services: dict[str, list[str]] = {}
+    for error in errors:
+        services.setdefault(error.reason, []).append(error.service)
+    sentences = [f"{' and '.join(names)} {reason}" for reason, names in services.items()]
+    first, *others = sentences
+    service, _, reason = first.partition(" ")
+    return ServiceError(service, " ".join([reason, *others]))
 
 
 class DamagedAnswerError(Exception):

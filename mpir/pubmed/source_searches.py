@@ -99,7 +99,7 @@ def _check_query(name: str, wish: Wish, message: str) -> None:
     if message and wish.own_query is not None:
         raise InputError(f"the query: {name} says: {message.rstrip('.')}. Correct it, quotes and brackets first.")
     if message:
-        raise ServiceError(f"{name} does not take a query of words; try again later, or give one with --query.")
+        raise ServiceError(name, "did not take a query of words; try again later, or give one with --query.")
 
 
 def _note_shortage(result: SourceResult, name: str, number: int, expected: int) -> None:

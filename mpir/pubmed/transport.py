@@ -56,6 +56,11 @@ class Service:
         """Its host and port."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
+    @property
+    def label(self) -> str:
+        """Its name with the host, for messages."""
+        return f"{self.name} ({self.host})"
+
 
 class Client:
     """Sends requests for one search. Use it in a ``with`` block; threads may share it."""
@@ -115,11 +120,11 @@ class Client:
                 return content, parse(content)
             except (httpx.HTTPError, DamagedAnswerError) as error:
                 if attempt == ATTEMPTS or (attempt > 1 and isinstance(error, httpx.ConnectError)):
-                    raise ServiceError(_sentence(service, error, self.settings.timeout)) from None
+                    raise ServiceError(service.label, _reason(error, self.settings.timeout)) from None
             except RefusedError as error:
                 _check_key(error)
                 if attempt == ATTEMPTS or not error.is_passing:
-                    raise ServiceError(_refused(service, error)) from None
+                    raise ServiceError(service.label, _refused(service, error)) from None
                 pause = max(pause, min(error.wait or 0.0, LONGEST_WAIT))
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -215,32 +220,28 @@ def _check_key(error: RefusedError) -> None:
 
 
 def _refused(service: Service, error: RefusedError) -> str:
-    where = f"{service.name} ({service.host})"
     if error.status == 429:
         hint = " or set $NCBI_API_KEY" if service.option == "--eutils" else ""
-        return f"{where} takes no more requests for now (status 429, {ATTEMPTS} attempts); wait a minute{hint}."
+        return f"took no more requests (status 429, {ATTEMPTS} attempts); wait a minute{hint}."
     if error.status >= 500:
-        return f"{where} fails (status {error.status}, {ATTEMPTS} attempts); try again later."
+        return f"failed (status {error.status}, {ATTEMPTS} attempts); try again later."
     if 300 <= error.status < 400:
-        return f"{where} has moved (status {error.status}), and mpir asks no other address; correct {service.option}."
-    return f"{where} does not take the request (status {error.status}); check {service.option} and the query."
+        return f"moved (status {error.status}), and mpir asks no other address; correct {service.option}."
+    return f"did not take the request (status {error.status}); check {service.option} and the query."
 
 
-def _sentence(service: Service, error: Exception, timeout: float) -> str:
+def _reason(error: Exception, timeout: float) -> str:
     import httpx
 
-    where = f"{service.name} ({service.host})"
     if isinstance(error, DamagedAnswerError):
-        return f"{where} gave no usable answer in {ATTEMPTS} attempts: {error}; try again later."
+        return f"gave no usable answer in {ATTEMPTS} attempts: {error}; try again later."
     if isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout):
         proxies = ", ".join(f"${name}" for name in _proxy_variables())
-        remedy = (
-            f"the network and the proxy in {proxies}" if proxies else "the network, or name a proxy in $HTTPS_PROXY"
-        )
-        return f"{where} cannot be reached{_cause(error)}; check {remedy}."
+        remedy = f" and the proxy in {proxies}" if proxies else ", or name a proxy in $HTTPS_PROXY"
+        return f"cannot be reached{_cause(error)}; check the network{remedy}."
     if isinstance(error, httpx.TimeoutException):
-        return f"{where} did not answer within {timeout:g} s in {ATTEMPTS} attempts; try again later."
-    return f"{where} ended the connection before its answer was complete, {ATTEMPTS} times; try again later."
+        return f"did not answer within {timeout:g} s in {ATTEMPTS} attempts; try again later."
+    return f"ended the connection before the answer was complete, {ATTEMPTS} times; try again later."
 
 
 def _cause(error: BaseException) -> str:

@@ -82,4 +82,4 @@ def test_a_mistake_is_one_sentence(
 def test_the_help_says_that_the_question_leaves(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["pubmed", "--help"])
-    assert "leaves this machine by this command only" in capsys.readouterr().out
+    assert "Your question leaves this machine" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from mpir.serve.app import create_app
 from mpir.serve.run import listen, url_of
 from mpir.serve.service import Service
 from mpir.serve.settings import Settings
+from mpir.tune.graded import read_graded
 from tests.explain.conftest import Arbitrary
 from tests.pubmed.conftest import records
 from tests.pubmed.stand_in import Server, serving
@@ -73,7 +73,7 @@ def test_a_service_that_fails_is_an_answer(url: str, stand_in: Server, caplog: p
     response = post(url, "/search", {"query": QUERY, "mode": "pubmed"})
     stand_in.faults.clear()
     assert response.status_code == 502
-    assert "fails (status 503, 4 attempts)" in response.json()["message"]
+    assert "failed (status 503, 4 attempts)" in response.json()["message"]
     assert "pulmonary" not in caplog.text
 
 
@@ -106,7 +106,9 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     assert (document.id, document.metadata["doi"]) == (document_id, f"10.1000/{int(document_id) - 1000}")
     rows = list(csv.DictReader(io.StringIO(saved(page, "Save as CSV").removeprefix("\ufeff"))))
     assert (len(rows), rows[0]["document"], rows[0]["grade"], rows[1]["grade"]) == (40, document_id, "3", "0")
-    (graded,) = map(json.loads, saved(page, "Save grades for mpir score").splitlines())
-    assert graded["query"] == QUERY
-    assert {item["id"]: item["grade"] for item in graded["documents"] if "grade" in item}[document_id] == 3
+    graded = tmp_path / "graded.jsonl"
+    graded.write_text(saved(page, "Save grades for mpir score"), encoding="utf-8")
+    (question,), candidates = read_graded([str(graded)])
+    assert (question.body, question.documents) == (QUERY, (document_id,))
+    assert len(candidates.search(QUERY)) == 40
     page.close()

@@ -147,7 +147,8 @@ def test_nothing_of_the_query_is_logged(server: Server, settings: Make, caplog: 
 
 def test_no_network_is_one_sentence(settings: Make) -> None:
     nowhere = "http://127.0.0.1:9"
-    with pytest.raises(ServiceError, match=r"PubMed \(127.0.0.1:9\) cannot be reached \(Connection refused\)"):
+    both = r"^PubMed \(127\S+\) and Europe PMC \(127\S+\) cannot be reached \(Connection refused\); check [^.]*\.$"
+    with pytest.raises(ServiceError, match=both):
         search(QUERY, settings=settings(eutils=nowhere, europepmc=nowhere))
 
 
