@@ -19,9 +19,9 @@ tune: .venv/ready  ## a small complete tuning on the sample questions: weights, 
 		--calls 20 --loops 2 --plots runs/sample/plots
 
 sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia.md
-	$(BIN)/python data_scripts/train_word_vectors.py mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors
+	$(BIN)/mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors
 	$(BIN)/python data_scripts/tiny_writer.py mpir/sample/documents.jsonl --output runs/sia/tiny-gpt2
-	$(BIN)/python data_scripts/generate_sia.py --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
+	$(BIN)/mpir data sia --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
 		--bioasq mpir/sample/questions.json --corpus mpir/sample/documents.jsonl \
 		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 \
 		--least-relevance 0 --least-grounded 0 --output runs/sia/data

@@ -1,58 +1,18 @@
-"""Train word vectors over a corpus, for the word swaps of generate_sia.py.
+"""Train word vectors over a corpus: the command `mpir data vectors` as a script, with the same options.
 
-    python data_scripts/train_word_vectors.py abstracts.jsonl --output runs/vectors --workers 2
-
-The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.bin
-(word2vec's format) and made_by.json. With one worker the same seed gives the same vectors.
+python data_scripts/train_word_vectors.py abstracts.jsonl --output runs/vectors --workers 2
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterable
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir import cli
 
 
 def main() -> int:
-    """Train, save, and say how large the vocabulary is."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
-    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder for the vectors")
-    parser.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")
-    parser.add_argument("--window", type=int, default=5, help="words on either side (%(default)s)")
-    parser.add_argument("--least", type=int, default=5, help="how often a word must occur (%(default)s)")
-    parser.add_argument("--epochs", type=int, default=5, help="passes over the corpus (%(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="threads (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
-    arguments = parser.parse_args()
-    return guarded("train_word_vectors", lambda: run(arguments))
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """The whole job, from arguments to exit status."""
-    from tqdm import tqdm
-
-    from mpir.io.read import read_json
-    from mpir.io.word_vectors import MADE_BY
-    from mpir.sia.vectors import train_vectors
-
-    def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
-        return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
-
-    names = ("size", "window", "epochs", "workers", "seed")
-    options = {name: getattr(arguments, name) for name in names}
-    train_vectors(arguments.corpus, arguments.output, min_count=arguments.least, progress=progress, **options)
-    provenance = read_json(arguments.output / MADE_BY)
-    print(
-        f"{arguments.output}: {provenance['vocabulary']:,} words of {provenance['words']:,} in "
-        f"{provenance['sentences']:,} sentences."
-    )
-    return 0
+    """Run the command with this script's arguments; the exit status."""
+    return cli.main(["data", "vectors", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

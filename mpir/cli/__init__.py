@@ -25,6 +25,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
+  mpir data sia --qasc FILE --output DIR           training data for semantic information availability
   mpir train --mixture M --output DIR              perspectives of your own
   mpir serve                                       the same over HTTP, for the clients of other rerankers
   mpir mcp                                         the same as tools of an agent
@@ -68,6 +69,7 @@ def make_parser() -> argparse.ArgumentParser:
         bioasq,
         bundle,
         completion,
+        data,
         doctor,
         evaluate,
         explain,
@@ -87,7 +89,21 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     documents = (index, search, rerank, pubmed, bioasq, annotate)
-    for command in (*documents, evaluate, score, merge, tune, train, bundle, serve, mcp, explain, doctor, completion):
+    for command in (
+        *documents,
+        evaluate,
+        score,
+        merge,
+        tune,
+        data,
+        train,
+        bundle,
+        serve,
+        mcp,
+        explain,
+        doctor,
+        completion,
+    ):
         command.add_parser(subparsers)
     return parser
 

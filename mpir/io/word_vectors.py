@@ -15,7 +15,7 @@ FILE, MADE_BY = "vectors.bin", "made_by.json"
 
 
 def vectors_file(path: str | Path) -> Path:
-    """The file itself, or that of a folder that data_scripts/train_word_vectors.py has written."""
+    """The file itself, or that of a folder that `mpir data vectors` has written."""
     return Path(path) / FILE if Path(path).is_dir() else Path(path)
 
 
@@ -33,9 +33,7 @@ def read_word_vectors(path: str | Path) -> Any:
 
     file = vectors_file(path)
     if not file.is_file():
-        raise ArtefactError(
-            f"{file}: there are no word vectors; make some with data_scripts/train_word_vectors.py, or give a file."
-        )
+        raise ArtefactError(f"{file}: there are no word vectors; make some with `mpir data vectors`, or give a file.")
     name = file.name.removesuffix(".gz")
     if not name.endswith((".bin", ".txt", ".vec")):
         raise ArtefactError(

@@ -19,7 +19,7 @@ from mpir.validation import whole_number
 
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
 WORD = r"[^\W_]+(?:-[^\W_]+)*"
-"""A word, as data_scripts/train_word_vectors.py sees it."""
+"""A word, as `mpir data vectors` sees it."""
 POSITIONS = 512
 
 

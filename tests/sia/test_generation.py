@@ -121,7 +121,7 @@ def test_a_mistake_is_one_sentence(
 ) -> None:
     assert generate(*arguments) == 2
     error = capsys.readouterr().err
-    assert error.startswith("generate_sia: ") and message in error and error.count("\n") == 1
+    assert error.startswith("mpir: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "out/train.jsonl").exists()
 
 
