@@ -23,6 +23,7 @@ from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path, text_path
 from mpir.evaluate import holm, randomisation_test
+from mpir.rank.blend import blend_queries
 from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import Weights
 from mpir.tasks.bioasq import added_up
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     dev = Dataset.load(arguments.dev)
     weights = Weights.load(arguments.weights).align_to(dev.columns.layout)
     uncut = tuned(dev, "snippet-f1", arguments, cut=())
+    report_rules(Objective(dev, "snippet-f1"), weights)
     systems = fit_systems(dev, weights, uncut, arguments)
     curves = {"weights that ship": weights, "weights tuned": uncut}
     for name, path in (("dev", arguments.dev), ("test", arguments.test)):
@@ -111,6 +113,28 @@ def report_shares(name: str, scored: Dataset, by_name: dict[str, Weights], versi
     print(f"\n{name}, by the share that a snippet must reach:\n")
     heads = ["", "share", "snippets", *MEASURES[1:]]
     print(tabulate(rows, heads, tablefmt="github", disable_numparse=True))
+
+
+def report_rules(objective: Objective, weights: Weights) -> None:
+    """Print the best cut-off of each rule on dev. A probability is a score by another name: its map is monotone."""
+    scores = np.quantile(_submitted_scores(objective, weights), np.linspace(0, 1, 51))
+    rules = {
+        "number": [Cutoff(maximum=number) for number in range(1, 11)],
+        "score": [Cutoff(score=float(score)) for score in scores],
+        "share": [Cutoff(share=float(share)) for share in SHARES],
+    }
+    rows = []
+    for name, cutoffs in rules.items():
+        choices = [replace(weights, cutoffs=Cutoffs(snippets=cutoff)) for cutoff in cutoffs]
+        values = [objective(choice) for choice in choices]
+        rows.append([name, str(cutoffs[int(np.argmax(values))]), f"{max(values):.4f}"])
+    print(tabulate(rows, ["rule", "best on dev", objective.name], tablefmt="github", disable_numparse=True))
+
+
+def _submitted_scores(objective: Objective, weights: Weights) -> F64:
+    """The blended scores of all snippets that the weights submit without a cut-off."""
+    chosen = objective.answers(replace(weights, cutoffs=None)).snippets
+    return blend_queries(objective.scored.columns, weights).sentences[chosen[chosen >= 0]]
 
 
 def best_cutoff(objective: Objective, weights: Weights) -> Cutoffs:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mpir.evaluate.bioasq import measure_snippets
 from mpir.rank.blend import blend_queries
-from mpir.rank.cutoffs import TEN_EACH, Cutoff
+from mpir.rank.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
 from mpir.rank.passages import ScoredSpan, join_adjacent
 from mpir.rank.weights import Weights
 from mpir.text import Question, Snippet
@@ -24,7 +24,7 @@ def joined_values(objective: Objective, weights: Weights, share: float) -> F64:
         return values
     scores = blend_queries(scored.columns, weights).sentences
     documents = objective.pool.blended(replace(weights, cutoffs=None)).documents
-    cutoff = (weights.cutoffs or TEN_EACH).snippets
+    cutoff = ((weights.cutoffs if objective.version >= FIRST_CUT else None) or TEN_EACH).snippets
     field = "f1" if objective.name == "snippet-f1" else "average_precision"
     for number in np.flatnonzero(~np.isnan(values)):
         gold = scored.questions[number]

@@ -1,0 +1,52 @@
+"""The comparison of submissions: joined sentences against the official code, and the tables from end to end."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
+from experiments.submissions.joined import joined_values
+from mpir.rank.cutoffs import Cutoff, Cutoffs
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+from tests.experiments.conftest import RunScript
+from tests.tune.conftest import random_pairs
+
+WEIGHTS = Weights({"a": 0.5, "b": 0.5}, cutoffs=Cutoffs(snippets=Cutoff(share=0.5, maximum=8)))
+
+
+@pytest.fixture
+def scored() -> Dataset:
+    return Dataset.collect(random_pairs(5, 12, touching=False), {"perspectives": {"a": "1", "b": "2"}})
+
+
+@pytest.mark.parametrize("measure", ["document-map", "snippet-map", "snippet-f1"])
+def test_a_share_that_joins_nothing_gives_the_measures_of_single_sentences(scored: Dataset, measure: str) -> None:
+    rng = np.random.default_rng(0)
+    columns = scored.columns
+    shuffled = rng.random(columns.sentences.shape)  # no two sums are equal
+    scored = replace(scored, columns=replace(columns, sentences=shuffled))
+    objective = Objective(scored, measure)
+    np.testing.assert_allclose(joined_values(objective, WEIGHTS, 1.0), objective.per_question(WEIGHTS), atol=1e-9)
+
+
+def test_fusions_rank_by_all_columns_alike(scored: Dataset) -> None:
+    pool = Objective(scored).pool
+    for fuse in (mean_z_scores, reciprocal_ranks):
+        whole, cut = fuse(pool), fuse(pool, Cutoffs(snippets=Cutoff(maximum=2)))
+        assert (cut.snippets[:, :2] == whole.snippets[:, :2]).all()
+        assert (cut.snippets[:, 2:] == -1).all()
+
+
+def test_the_tables_have_every_system(scored: Dataset, tmp_path: Path, run_script: RunScript) -> None:
+    scored.save(tmp_path / "dev")
+    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    sets = ["--dev", tmp_path / "dev", "--test", tmp_path / "dev", "--weights", tmp_path / "weights.json"]
+    result = run_script("experiments/submissions/compare.py", *sets, "--calls", "1", "--loops", "1")
+    assert result.returncode == 0, result.stderr
+    for name in ("BM25", "weights that ship, cut", "weights and cut-off tuned together", "mean of z-scores, cut"):
+        assert result.stdout.count(f"| {name} ") == 4, name  # of dev and test: measures, and changes
+    assert "dev: 12 questions, version 9" in result.stdout
