@@ -116,6 +116,7 @@ SCRIPTS = (
         "--annotated {data} --bundle fast --split dev",
         data=("scitail", "trecqa_wang", "healthver"),
     ),
+    Script("experiments.pubmed.recall", "--data {data} --pool abstracts --limit 1", data=("bioasq", "pubmed")),
     Script("experiments.radiology", "sample"),
     Script("experiments.radiology", "negation --data {data}/radiology", data=("radiology",), packages=("negspacy",)),
     Script(

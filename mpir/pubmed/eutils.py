@@ -62,7 +62,11 @@ class PubMed:
         )
 
     def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
-        """The documents by PMID, without those that PubMed does not deliver when asked twice. Raises ServiceError."""
+        """The documents by PMID, without those that PubMed does not deliver when asked twice. Raises ServiceError.
+
+        They are asked for by their ids and not from the history of a search: several searches share them, and an
+        answer is kept for longer than a history lasts.
+        """
         documents: dict[str, Document] = {}
         for start in range(0, len(pmids), BATCH):
             documents |= self._records(pmids[start : start + BATCH])

@@ -15,6 +15,7 @@ from mpir.pubmed.plan import Step, for_europepmc, for_pubmed
 from mpir.pubmed.results import SentQuery
 from mpir.text.types import Document
 
+_BRACKETS = {"round": "()", "square": "[]"}
 Report = Callable[[str, int, int], None]
 """Called with a service's name, how many candidates or records there are, and how many there are to be."""
 
@@ -49,6 +50,7 @@ def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
         _check_query(eutils.NAME, wish, hits.error)
         if wish.own_query is not None and not hits.ids:
             _check_query(eutils.NAME, wish, "; ".join(hits.messages))
+            _check_balance(wish.own_query)
         new = _added(result, hits.ids, wish.k)
         result.searches.append(
             SentQuery(source=eutils.NAME, query=sent, hits=hits.count, new=new, translation=hits.translation)
@@ -69,6 +71,8 @@ def search_europepmc(service: EuropePMC, wish: Wish, report: Report) -> SourceRe
         sent = limited_for_europepmc(query, wish.limits, preprints=wish.preprints)
         answer = service.search(sent, wish.k)
         _check_query(europepmc.NAME, wish, answer.error)
+        if wish.own_query is not None and not answer.documents:
+            _check_balance(wish.own_query)
         new = _added(result, [document.id for document in answer.documents], wish.k)
         result.documents |= {document.id: document for document in answer.documents}
         result.searches.append(SentQuery(source=europepmc.NAME, query=sent, hits=answer.count, new=new))
@@ -100,6 +104,14 @@ def _check_query(name: str, wish: Wish, message: str) -> None:
         raise InputError(f"the query: {name} says: {message.rstrip('.')}. Correct it, quotes and brackets first.")
     if message:
         raise ServiceError(name, "did not take a query of words; try again later, or give one with --query.")
+
+
+def _check_balance(query: str) -> None:
+    """Raise InputError for a query that finds nothing, and whose quotes or brackets have no partner."""
+    odd = [] if query.count('"') % 2 == 0 else ["quotation marks"]
+    odd += [f"{name} brackets" for name, pair in _BRACKETS.items() if query.count(pair[0]) != query.count(pair[1])]
+    if odd:
+        raise InputError(f"the query finds nothing, and its {' and '.join(odd)} are not balanced; correct it.")
 
 
 def _note_shortage(result: SourceResult, name: str, number: int, expected: int) -> None:

@@ -12,6 +12,7 @@ from mpir.errors import InputError
 from mpir.pubmed import Settings, europepmc, search
 from mpir.pubmed.errors import ServiceError
 from mpir.pubmed.eutils import PubMed
+from mpir.pubmed.kept_answers import KeptAnswers
 from mpir.pubmed.transport import Client
 from tests.pubmed.stand_in import Server
 
@@ -84,6 +85,15 @@ def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
         search(QUERY, own_query='"nintedanib[tiab]', settings=settings())
 
 
+@pytest.mark.parametrize(
+    ("own", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "round brackets and square")]
+)
+def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, own: str, odd: str) -> None:
+    server.faults = [("", "nothing")]
+    with pytest.raises(InputError, match=f"finds nothing, and its {odd}"):
+        search(QUERY, own_query=own, settings=settings())
+
+
 def test_requests_name_the_tool_and_the_address(server: Server, settings: Make) -> None:
     search(QUERY, 5, settings=settings(email="me@example.org", key="0123456789abcdef"))
     for name, values, _ in server.requests:
@@ -123,6 +133,16 @@ def test_answers_are_kept_for_a_day(server: Server, settings: Make, tmp_path: Pa
         os.utime(path, (time.time() - 90_000,) * 2)
     search(QUERY, 30, settings=settings())
     assert len(server.requests) == 4 * number
+
+
+def test_kept_answers_have_a_limit(tmp_path: Path) -> None:
+    answers = KeptAnswers(tmp_path / "answers", limit=250)
+    for number in range(5):
+        answers.keep(f"key{number}", bytes(60))
+        os.utime(tmp_path / f"answers/key{number}.answer", (time.time() - 10 + number,) * 2)
+    assert [answers.get(f"key{number}") is None for number in range(5)] == [True, True, True, False, False]
+    answers.keep("large", bytes(300))
+    assert answers.get("large") is None
 
 
 def test_too_many_requests_are_sent_again(server: Server, settings: Make) -> None:
