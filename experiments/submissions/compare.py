@@ -51,7 +51,13 @@ def main() -> int:
     )
     parser.add_argument("--dev", type=file_path, required=True, help="scored questions to choose on")
     parser.add_argument("--test", type=file_path, help="scored questions to report")
-    parser.add_argument("--weights", type=text_path, required=True, metavar="FILE", help="weights of the same bundle")
+    parser.add_argument(
+        "--weights",
+        type=text_path,
+        required=True,
+        metavar="FILE",
+        help="weights of the same bundle, without their cut-offs",
+    )
     parser.add_argument("--calls", type=positive, default=15, help="evaluations for each half and loop (%(default)s)")
     parser.add_argument("--loops", type=positive, default=3, help="loops (%(default)s)")
     parser.add_argument("--version", type=int, default=9, help="of the official measures (%(default)s)")
@@ -62,7 +68,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Fit on dev, then print a table of dev and one of test."""
     dev = Dataset.load(arguments.dev)
-    weights = Weights.load(arguments.weights).align_to(dev.columns.layout)
+    weights = replace(Weights.load(arguments.weights).align_to(dev.columns.layout), cutoffs=None)
     uncut = tuned(dev, "snippet-f1", arguments, cut=())
     report_rules(Objective(dev, "snippet-f1"), weights)
     systems = fit_systems(dev, weights, uncut, arguments)
