@@ -26,6 +26,10 @@ class ArtefactError(MpirError):
     """An index, bundle, cache or weights file that is missing, damaged, or made by something else."""
 
 
+class EndpointError(MpirError):
+    """A model behind HTTP that cannot be reached, refuses requests, or gives answers that are no scores."""
+
+
 class OutputError(MpirError):
     """A result that cannot be written; nothing is left half-written."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
+from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path, text_path
@@ -167,6 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_run(arguments.run_file, answers.run)
     write_submission(arguments.output, answers.submission)
     _report(arguments, answers, seconds, reranker.cache)
+    report_usage(reranker.perspectives)
     if gold is not None:
         _report_measures(gold, answers, arguments.version)
     return 0

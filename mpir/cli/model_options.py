@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.annotate import NOT_FOR_CLINICAL_USE, add_annotation_options
+from mpir.cli.llm_options import add_llm_options, check_llm_options, load_llm_option
 from mpir.cli.path_options import text_path
 from mpir.errors import InputError, OutputError, format_value
 from mpir.io.write import cache_folder
@@ -60,6 +61,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         "(without SHARE: %(const)s; default: score all)",
     )
     _add_lexicon_options(parser)
+    add_llm_options(parser)
 
 
 def add_named_model_options(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +180,7 @@ def check_options(arguments: argparse.Namespace) -> None:
     device_names(arguments.device)
     precision_name(arguments.precision)
     check_share(arguments.cascade)
+    check_llm_options(arguments)
 
 
 def load_reranker(arguments: argparse.Namespace) -> Reranker:
@@ -191,9 +194,11 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     chosen["model_options"] = dict(arguments.model_options)
     if betas := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(betas))
+    chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]
     if polarity := _load_negation(arguments):
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
-        chosen |= {"perspectives": [polarity], "splitting": "report"}
+        chosen["splitting"] = "report"
+        chosen["perspectives"].append(polarity)
     # Results come, and are kept, as often as the cache keeps scores.
     return Reranker(arguments.bundle, **chosen, cache=_open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
 

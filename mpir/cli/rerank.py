@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import text_path
 from mpir.cli.ranking_output import add_output_options, check_output_options, files_of, write_ranking
@@ -34,6 +35,8 @@ examples:
       --triggers negation hedges radiology --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
+  mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
+      --llm http://localhost:11434/v1 --llm-model qwen3:4b
 """
 
 
@@ -72,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     for identifier, query, documents in queries:
         ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
         write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
+    report_usage(reranker.perspectives)
     return 0
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
+from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError, format_paths, format_value
@@ -132,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{arguments.output}: {len(dataset.questions)} questions, {len(dataset.documents)} candidates, "
         f"{len(dataset.begin)} sentences, {len(dataset.columns.layout.sentences)} perspectives."
     )
+    report_usage(reranker.perspectives)
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.cli.first_stage import DENSE_FOLDER, open_dense
+from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import text_path
 from mpir.errors import InputError
@@ -106,7 +107,9 @@ def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
         address = listening.getsockname()[0]
         _check_exposure(arguments, key, address)
         hosts = _hosts(arguments, key, address)
-        run_server(_service(arguments, key, hosts), listening, grace=arguments.grace, started=started)
+        service = _service(arguments, key, hosts)
+        run_server(service, listening, grace=arguments.grace, started=started)
+        report_usage(service.reranker.perspectives)
     return 0
 
 

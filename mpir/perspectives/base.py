@@ -69,6 +69,8 @@ class Perspective(ABC):
     role: Role = "evidence"
     signed: bool = False
     default_weight: float | None = None
+    pairs_per_save: int = 4096
+    """Pairs that are scored before a cache keeps their scores: a few seconds' work, a minute's on a slow machine."""
 
     @property
     def column(self) -> Column:

@@ -17,8 +17,8 @@ from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
 from mpir.types import F32, F64, I64, Bool
 
-PAIRS_AT_ONCE = 4096
-"""Pairs that are scored before their scores are kept: a few seconds' work, a minute's on a slow machine."""
+PAIRS_AT_ONCE = Perspective.pairs_per_save
+"""Pairs that are scored before their scores are kept, where no perspective says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def score_pairs(
     table = _Table.look_up(perspectives, list(numbers), cache)
     for columns in _sharing(perspectives):
         missing = np.flatnonzero(~table.is_known[:, columns].all(axis=1))
-        size = PAIRS_AT_ONCE if cache else max(1, len(missing))
+        pairs_per_save = min(perspectives[column].pairs_per_save for column in columns)
+        size = pairs_per_save if cache else max(1, len(missing))
         for start in range(0, len(missing), size):
             table.fill(missing[start : start + size], columns, progress)
     forget()

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mpir.errors import InputError
+from mpir.errors import EndpointError, InputError
 from mpir.serve.body import Arriving, check_media_type, parse_body
 from mpir.serve.context import RequestContext, Work
 from mpir.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
@@ -129,8 +129,8 @@ async def _answered(service: Service, context: RequestContext, work: Work) -> Re
         return Response(status_code=GONE)
     except asyncio.CancelledError:  # by uvicorn, once the grace is over
         return context.error_response(STOPPING)
-    except InputError as error:
-        return context.error_response(ApiError(400, str(error)))
+    except (InputError, EndpointError) as error:
+        return context.error_response(ApiError(400 if isinstance(error, InputError) else 502, str(error)))
     except Exception:
         log.exception("id=%s failed", context.id)
         return context.error_response(FAILED)

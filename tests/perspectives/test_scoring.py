@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.models.encoder import Encoder
-from mpir.perspectives import Perspective, ScoreCache, score_pairs, scoring
+from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 
 
@@ -222,7 +222,7 @@ def test_a_job_that_breaks_off_keeps_the_parts_it_finished(tmp_path: Path, monke
                 raise KeyboardInterrupt
             return super().score(question, sentences)
 
-    monkeypatch.setattr(scoring, "PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(Identified, "pairs_per_save", 2)
     pairs = [("q", str(i)) for i in range(8)]
     with pytest.raises(KeyboardInterrupt):
         score_pairs([Dies()], pairs, cache=ScoreCache(tmp_path))
