@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mpir import moved
 from mpir.version import __version__
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ _HOMES = {
     "register": "mpir.perspectives.base",
     "rerank": "mpir.rank.api",
 }
+
+
+moved.install()
 
 
 def __getattr__(name: str) -> Any:

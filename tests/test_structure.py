@@ -58,7 +58,7 @@ def imports(module: str) -> set[str]:
 
 def subpackage(module: str) -> str | None:
     parts = module.split(".")
-    root_modules = ("errors", "extras", "types", "validation", "version", "__init__", "__main__")
+    root_modules = ("errors", "extras", "moved", "types", "validation", "version", "__init__", "__main__")
     return parts[1] if len(parts) > 1 and parts[1] not in root_modules else None
 
 
