@@ -1,8 +1,10 @@
-"""How much of a question is read: one that is far longer than a model reads would be read for minutes."""
+"""How a query is read: without a database's field syntax, and no longer than a model reads in reasonable time."""
 
 from __future__ import annotations
 
 import logging
+
+from mpir.text.field_syntax import is_field_search, plain_query, report_field_search
 
 log = logging.getLogger(__name__)
 LONGEST = 4_000
@@ -10,21 +12,35 @@ LONGEST = 4_000
 
 
 def as_read(question: str) -> str:
-    """What is read of a question: all of it or, where it has more than 4,000 characters, so many whole words of it."""
-    head = question[:LONGEST]
-    if head == question:
-        return question
+    """What is read of a question: its words (mpir/text/field_syntax.py), up to 4,000 characters of them.
+
+    A question without field syntax that is not longer comes back as it is.
+    """
+    return _cut(plain_query(question))
+
+
+def _cut(text: str) -> str:
+    head = text[:LONGEST]
+    if head == text:
+        return text
     end = max(head.rfind(space) for space in " \t\n")
     return head[:end] if end > LONGEST // 2 else head
 
 
 def unread(question: str) -> int:
-    """How many characters at the end of a question are not read."""
-    return len(question) - len(as_read(question))
+    """How many characters at the end of a question's words are not read."""
+    words = plain_query(question)
+    return len(words) - len(_cut(words))
 
 
 def report_unread(question: str) -> None:
-    """Say so if a question is not read to its end. The text itself is not said, as logs of a server have none."""
+    """Say so if a question is not read to its end, and once how field syntax is read.
+
+    The text itself is not said, as logs of a server have none.
+    """
+    if is_field_search(question):
+        report_field_search()
     if count := unread(question):
+        length = len(plain_query(question))
         message = "a question has %d characters, and only the first %d are read; shorten it to what it asks"
-        log.warning(message, len(question), len(question) - count)
+        log.warning(message, length, length - count)

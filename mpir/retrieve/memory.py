@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mpir.models.cancellation import raise_if_cancelled
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.text.background import Background
+from mpir.text.field_syntax import plain_query
 from mpir.text.legible import legible
 from mpir.text.terms import StopWords, terms
 
@@ -75,7 +76,7 @@ class MemoryIndex:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """Every text's score for the query, in the order of the texts: shape (N,), 0 where no term is shared."""
-        words = terms(legible(query), stop_words=self._stop_words)
+        words = terms(legible(plain_query(query)), stop_words=self._stop_words)
         if self._bm25 is None or not words:
             return np.zeros(self._size, dtype=np.float32)
         scores: NDArray[np.float32] = self._bm25.get_scores(words)

@@ -27,6 +27,7 @@ from mpir.rank import api as kept
 from mpir.rank.candidates import Candidates
 from mpir.rank.present import rank
 from mpir.rank.ranking import Ranking
+from mpir.text.field_syntax import report_field_search
 
 
 class Count(Perspective):
@@ -726,3 +727,17 @@ def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
     assert {sentence.text: sentence.scores["words"] for sentence in ranking[0].sentences}[
         "It is caused by CFTR."
     ] == 0.5 / 5
+
+
+def test_a_search_in_field_syntax_is_read_as_words_and_kept_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    report_field_search.cache_clear()
+    item = Asked("x")
+    reranker, search = Reranker(perspectives=[item]), '("heart failure"[mh] OR hfref[tiab]) AND sglt2*'
+    ranking = reranker.rerank(search, ["Of mh and tiab.", "Heart failure and SGLT2."])
+    assert (item.question, ranking.query, ranking.unread) == ("heart failure hfref sglt2", search, 0)
+    assert {document.text: document.scores["bm25"] > 0 for document in ranking.documents} == {
+        "Of mh and tiab.": False,
+        "Heart failure and SGLT2.": True,
+    }
+    reranker.rerank(search, ["Of mh."])
+    assert caplog.text.count("a query is in a database's field syntax") == 1

@@ -23,6 +23,7 @@ from mpir.retrieve.dense.id_lookup import DocumentLookup
 from mpir.retrieve.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.retrieve.dense.segment import IDS, MAPPED, NAME, OFFSETS, VECTORS, Hits, Segment, load
 from mpir.retrieve.dense.shards import Vectoriser, check_unique, has_words, write_shard
+from mpir.text.field_syntax import plain_query
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Document, Sentence
 from mpir.types import F32, F64, I64
@@ -315,7 +316,7 @@ class DenseIndex:
         read_queries = getattr(
             self.encoder, "query_vectors", self.encoder.vectors
         )  # with the prompt of queries, if any
-        vectors, query_of = read_queries(queries)
+        vectors, query_of = read_queries([plain_query(query) for query in queries])
         return vectors, query_of
 
     @contextmanager
