@@ -135,6 +135,12 @@ SCRIPTS = (
     Script(
         "experiments.ranking.few_candidates", "--scored {work}/scored --free {work}/free --counts 2", packages=(START,)
     ),
+    Script(
+        "experiments.ranking.model_weight",
+        "--data {data} --sets med --limit 2 --head 2 --bundle fast --model mpir/bundles/fast/model "
+        "--model-option output=0",
+        data=("med",),
+    ),
     Script("experiments.ranking.precision", "--data {data} --bundles fast", data=("bioasq", "pubmed")),
     Script("experiments.ranking.sentences", "--data {data} --bundle fast", data=("bioasq", "pubmed")),
     Script(

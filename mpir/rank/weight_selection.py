@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.perspectives import Perspective
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Derived
@@ -111,20 +111,18 @@ def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: b
 
 def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
     """Return the weights with those of models that they do not name: MODEL_WEIGHTS, on the scale of the others."""
-    for perspective in named:
-        if perspective.name in weights.alpha or perspective.name in weights.beta:
-            continue
-        if perspective.level == "document":
-            weight = MODEL_WEIGHTS["untuned" if weights.is_untuned else weights.normalise]
-            weights = replace(weights, beta={**weights.beta, perspective.name: weight})
-        else:
-            weight = sum(map(abs, weights.alpha.values())) / max(1, len(weights.alpha))
-            weights = replace(weights, alpha={perspective.name: weight, **weights.alpha})
-        if not weights.is_untuned:
-            log.warning(
-                "no weight is tuned for %s; it has %.4g (mpir tune finds a better one)", perspective.name, weight
-            )
-    return weights
+    added = [perspective for perspective in named if perspective.name not in {*weights.alpha, *weights.beta}]
+    document_weight = MODEL_WEIGHTS["untuned" if weights.is_untuned else weights.normalise]
+    sentence_weight = sum(map(abs, weights.alpha.values())) / max(1, len(weights.alpha))
+    documents = {item.name: document_weight for item in added if item.level == "document"}
+    sentences = {item.name: sentence_weight for item in added if item.level == "sentence"}
+    if added and not weights.is_untuned:
+        log.warning(
+            "no weight is tuned for %s; %s used (mpir score and mpir tune find better ones)",
+            format_names([item.name for item in added]),
+            " and ".join(f"{weight:.4g} is" for weight in {*documents.values(), *sentences.values()}),
+        )
+    return replace(weights, alpha={**sentences, **weights.alpha}, beta={**weights.beta, **documents})
 
 
 def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:

@@ -1,0 +1,123 @@
+"""The weight that an untuned model's document column has beside the default bundle: nDCG@10 of several weights.
+
+    python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --model-option output=0
+
+For each collection, BM25's best documents of a query are scored once by the bundle and by each model. Then documents
+are ordered by BM25, by the bundle, by the model alone, by BM25 and the model (z-scores, added up), and by the bundle
+with the model's column at each weight. p is of a paired randomisation test against the better of the model alone and
+BM25 with the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from experiments.common.test_sets import FOLDERS, READERS, TestSet
+from mpir.cli import guarded
+from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path
+from mpir.evaluate import evaluate_queries, randomisation_test
+from mpir.perspectives.normalization import zscores
+from mpir.rank.blend import blend
+from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
+from mpir.retrieve.memory import MemoryIndex
+from mpir.text import Document
+from mpir.types import F64
+
+MEASURE = "nDCG@10"
+WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
+SETS = ("scifact", "nfcorpus", "med")
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
+    parser.add_argument("--limit", type=positive, default=50, metavar="N", help="queries of each (%(default)s)")
+    parser.add_argument("--head", type=positive, default=20, metavar="N", help="documents of a query (%(default)s)")
+    add_model_options(parser)
+    arguments = parser.parse_args()
+    return guarded("model_weight", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure on each collection."""
+    reranker = load_reranker(arguments)
+    for name in arguments.sets:
+        collection = READERS[name](arguments.data / FOLDERS.get(name, name))
+        print(f"{collection.name}\n{measure(reranker, collection, arguments.limit, arguments.head)}\n", flush=True)
+    return 0
+
+
+def measure(reranker: Reranker, collection: TestSet, limit: int, head: int) -> str:
+    """Return a table of one collection: a row for each model, a column for each order of documents."""
+    queries = dict(islice(collection.queries.items(), limit))
+    scored = reranker.score(list(queries.values()), list(first_stage(collection, queries, head)))
+    qrels = {query: collection.qrels.get(query, {}) for query in queries}
+    names = [Path(model).resolve().parent.name for model in reranker.models]
+    columns = [column.name for column in reranker.layout.document_columns][-len(names) :]
+    rows = []
+    for label, column in zip(names, columns, strict=True):
+        figures = {
+            order: per_query(qrels, list(queries), scored, scores)
+            for order, scores in orders(reranker, scored, column).items()
+        }
+        better = max((figures["model"], figures["BM25 + model"]), key=np.mean)
+        for order, values in figures.items():
+            p = "" if values is better else f"{randomisation_test(values, better):.3f}"
+            rows.append([label, order, f"{np.mean(values):.4f}", p])
+    return tabulate(rows, ["model", "documents by", MEASURE, "p"], disable_numparse=True)
+
+
+def first_stage(collection: TestSet, queries: Mapping[str, str], head: int) -> Iterator[list[Document]]:
+    """Yield BM25's best documents of each query, with their scores."""
+    index = MemoryIndex([document.text for document in collection.documents])
+    for query in queries.values():
+        scores = index.scores(query)
+        best = np.argsort(-scores, kind="stable")[:head]
+        yield [replace(collection.documents[i], score=float(scores[i])) for i in best]
+
+
+def orders(reranker: Reranker, scored: Sequence[Candidates], column: str) -> dict[str, list[F64]]:
+    """Return the scores of each query's documents by each order."""
+    bm25 = [candidates.columns.document("bm25") for candidates in scored]
+    model = [candidates.columns.document(column) for candidates in scored]
+    both = [_scaled(first) + _scaled(second) for first, second in zip(bm25, model, strict=True)]
+    blends = {}
+    without = dict.fromkeys((name for name in reranker.weights.beta if name not in ("bm25", "dense")), 0.0)
+    for weight in WEIGHTS:
+        weights = replace(reranker.weights, beta={**reranker.weights.beta, **without, column: weight})
+        blends[f"bundle + {weight} model"] = [blend(candidates.columns, weights).documents for candidates in scored]
+    return {"BM25": bm25, "model": model, "BM25 + model": both, **blends}
+
+
+def _scaled(scores: F64) -> F64:
+    return zscores(scores[:, None], np.zeros(len(scores), np.int64))[:, 0]
+
+
+def per_query(
+    qrels: Mapping[str, Mapping[str, int]], queries: Sequence[str], scored: Sequence[Candidates], scores: list[F64]
+) -> F64:
+    """Return the measure (Q,) of each query."""
+    run = {
+        query: {document.id: float(score) for document, score in zip(candidates.documents, values, strict=True)}
+        for query, candidates, values in zip(queries, scored, scores, strict=True)
+    }
+    values = evaluate_queries(qrels, run, [MEASURE])[MEASURE]
+    return np.array([values.get(query, 0.0) for query in queries])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,22 @@
+"""The orders that the weight of a model's column is chosen by."""
+
+from pathlib import Path
+
+from experiments.common.test_sets import TestSet
+from experiments.ranking.model_weight import WEIGHTS, measure
+from mpir import Reranker
+from mpir.text import Document
+
+
+def test_each_order_has_its_figure(tiny_bundle: Path, tiny_checkpoint: Path) -> None:
+    documents = [
+        Document("a", "", "aspirin does thin blood ."),
+        Document("b", "", "the heart"),
+        Document("c", "", "a gene in a cell"),
+    ]
+    collection = TestSet("tiny", {"q": "does aspirin thin blood"}, documents, {"q": {"a": 1}})
+    reranker = Reranker(tiny_bundle, model=tiny_checkpoint, model_options={"output": 0}, device="cpu")
+    rows = [line.split("  ") for line in measure(reranker, collection, 5, 3).splitlines()[2:]]
+    orders = [next(text.strip() for text in row[1:] if text.strip()) for row in rows]
+    assert orders == ["BM25", "model", "BM25 + model", *(f"bundle + {weight} model" for weight in WEIGHTS)]
+    assert "1.0000" in "".join(rows[0])
