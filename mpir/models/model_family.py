@@ -20,6 +20,13 @@ DEFAULT_LENGTH = 1024
 """Most tokens of a pair by default, for models that read more. Longer texts are read in passages, so nothing is cut;
 rows of 8,192 tokens would need minutes each on a CPU. The option max_length raises it."""
 
+DECODERS = (
+    *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),
+    *("gptj", "granite", "llama", "mistral", "mixtral", "olmo", "olmo2", "opt", "phi", "phi3", "qwen2"),
+    *("qwen2_moe", "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2"),
+)
+"""Types of causal models. A classifier over one was trained on a template, without which its scores are near random."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFamily:
@@ -87,7 +94,9 @@ def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
 
 
 def is_classifier(files: ModelFiles) -> bool:
-    """Whether a model is a sequence classifier, with no modules behind it."""
+    """Whether a model is a sequence classifier over an encoder, with no modules behind it."""
+    if files.config.get("model_type") in DECODERS:
+        return False
     has_layers = files.module_types not in ((), ("Transformer",))
     return not has_layers and files.architecture.endswith("ForSequenceClassification")
 

@@ -134,12 +134,17 @@ def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, t
     unknown = tmp_path / "unknown"
     unknown.mkdir()
     (unknown / "config.json").write_text(json.dumps({"architectures": ["WhisperForAudioClassification"]}))
+    decoder = tmp_path / "decoder"
+    decoder.mkdir()
+    converted = {"architectures": ["Qwen3ForSequenceClassification"], "model_type": "qwen3"}
+    (decoder / "config.json").write_text(json.dumps(converted))
     embedding = tmp_path / "embedding"
     embedding.mkdir()
     (embedding / "config.json").write_text(json.dumps({"architectures": ["BertModel"]}))
     for name, error, message in (
         (tmp_path / "empty", ArtefactError, "has neither a config.json nor a modules.json"),
         (unknown, ArtefactError, "declare WhisperForAudioClassification.; expected one of sequence classification"),
+        (decoder, ArtefactError, "declare Qwen3ForSequenceClassification"),
         (embedding, InputError, "is an embedding model .BertModel.*--encoder"),
         ("./nowhere", ArtefactError, "no such folder"),
         ("org/never-fetched", ArtefactError, "neither a folder nor in the local cache"),
