@@ -87,12 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.query = arguments.query or arguments.own_query
     if not arguments.query:
         raise InputError('there is no query; give one, as in `mpir pubmed "Which gene causes cystic fibrosis?"`.')
+    reranker = load_reranker(arguments)  # before anything is sent: an option may be wrong
     result = _search(arguments)
     for warning in result.warnings:
         print(f"mpir: {warning}", file=sys.stderr)
     if not result.documents:
         print("mpir: no record matches; ask in other words, or with fewer limits.", file=sys.stderr)
-    reranker = load_reranker(arguments)
     documents = list(result.documents)
     ranking = reranker.rerank(arguments.query, documents, top_k=arguments.top_k)
     if arguments.explain:

@@ -62,7 +62,7 @@ def search(
         ServiceError: no service gives a usable answer. If only one of two fails, a warning of the result says so.
     """
     _check(query, own_query)
-    whole_number("--k", k, maximum=MAX_IDS)
+    k = whole_number("--k", k, maximum=MAX_IDS)
     limits = read_limits(start, end, types)
     settings = Settings.from_environment() if settings is None else settings
     text = own_query or (query if has_syntax(query) else None)

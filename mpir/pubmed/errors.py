@@ -24,9 +24,8 @@ def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
     for error in errors:
         services.setdefault(error.reason, []).append(error.service)
     sentences = [f"{' and '.join(names)} {reason}" for reason, names in services.items()]
-    first, *others = sentences
-    service, _, reason = first.partition(" ")
-    return ServiceError(service, " ".join([reason, *others]))
+    service, _, reason = " ".join(sentences).partition(" ")
+    return ServiceError(service, reason)
 
 
 class DamagedAnswerError(Exception):

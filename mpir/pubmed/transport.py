@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +21,6 @@ from mpir.pubmed.settings import Settings
 from mpir.version import __version__
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 Answer = TypeVar("Answer")
@@ -164,8 +163,9 @@ def _make_client(timeout: float) -> httpx.Client:
 
     _hide_queries()
     headers = {"User-Agent": f"mpir/{__version__}"}
+    certificates = _certificates()
     with _naming_proxy():
-        return httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, verify=_certificates())
+        return httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, verify=certificates)
 
 
 @cache
@@ -173,7 +173,13 @@ def _certificates() -> ssl.SSLContext:
     """The certificates that are trusted, read once: that takes longer than many an answer."""
     import httpx
 
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:  # what the environment names is missing, or holds no certificate
+        reason = "none is in it" if isinstance(error, ssl.SSLError) else error.strerror
+        raise InputError(
+            f"$SSL_CERT_FILE or $SSL_CERT_DIR: no certificate can be read ({reason}); correct it."
+        ) from None
 
 
 @contextmanager

@@ -42,10 +42,10 @@ def test_explain_shows_every_query_and_files_are_written(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     page, table = tmp_path / "page.html", tmp_path / "table.csv"
-    own = "nintedanib[tiab] AND fibrosis[tiab]"
-    assert run(QUERY, "--query", own, "--explain", "--html", str(page), "--csv", str(table)) == 0
+    tagged = "nintedanib[tiab] AND fibrosis[tiab]"
+    assert run(QUERY, "--query", tagged, "--explain", "--html", str(page), "--csv", str(table)) == 0
     output = capsys.readouterr()
-    assert own in output.out
+    assert tagged in output.out
     assert "PubMed understood:" in output.out
     assert "Europe PMC was not asked" in output.err
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

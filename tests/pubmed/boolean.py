@@ -56,20 +56,20 @@ class Reader:
         return documents
 
     def factor(self) -> Docs:
-        kind, text = self.tokens.pop(0) if self.tokens else ("end", "")
-        if kind == "open":
+        token_type, text = self.tokens.pop(0) if self.tokens else ("end", "")
+        if token_type == "open":
             documents = self.disjunction()
             if self.peek()[0] != "close":
                 raise SyntaxProblemError("Unbalanced parenthesis in the query")
             self.tokens.pop(0)
             return documents
-        if kind == "range" or (kind == "phrase" and "Date" in text) or "[Publication Type]" in text:
+        if token_type == "range" or (token_type == "phrase" and "Date" in text) or "[Publication Type]" in text:
             return self.limit(text)
-        if kind == "field":
+        if token_type == "field":
             if text in ("PUB_TYPE:", "SRC:"):
                 return self.limit(text + self.tokens.pop(0)[1])
             return self.factor()
-        if kind in ("word", "phrase"):
+        if token_type in ("word", "phrase"):
             content = terms(re.sub(r"\[[^\]]*\]$", "", text), stop_words="english")
             self.words += content
             return self.lookup(content) if content else self.universe

@@ -19,7 +19,7 @@ class Library:
     def __init__(self, documents: Sequence[Document], synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
         self.documents = list(documents)
         self.number_of = {document.id: number for number, document in enumerate(self.documents)}
-        self.synonyms = {word: list(others) for word, others in (synonyms or {}).items()}
+        self.synonyms = {word: list(variants) for word, variants in (synonyms or {}).items()}
         self.postings: dict[str, dict[int, int]] = defaultdict(dict)
         self.lengths = []
         for number, document in enumerate(self.documents):

@@ -95,9 +95,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send(status, body, location="http://127.0.0.1:9/" if status == 302 else "")
 
     def damage(self, body: str, fault: str) -> None:
-        nothing = {"esearchresult": {"count": "0", "idlist": []}, "hitCount": 0, "resultList": {"result": []}}
+        no_hits = {"esearchresult": {"count": "0", "idlist": []}, "hitCount": 0, "resultList": {"result": []}}
         html = "<!DOCTYPE html><html><body>Maintenance</body></html>"
-        content = {"nothing": json.dumps(nothing), "empty": "", "html": html, "wrong form": "[1, 2]"}
+        content = {"nothing": json.dumps(no_hits), "empty": "", "html": html, "wrong form": "[1, 2]"}
         body = content.get(fault, body)
         if fault == "truncated":
             body = body[: len(body) * 2 // 3]

@@ -69,9 +69,9 @@ def test_both_services_down_is_one_error(server: Server, settings: Make) -> None
 
 
 def test_records_that_do_not_come_are_named(server: Server, settings: Make) -> None:
-    own = "fibrosis[tiab]"
+    tagged = "fibrosis[tiab]"
     server.faults = [("esearch.fcgi", "missing ids")]
-    result = search(QUERY, 20, own_query=own, settings=settings(cache=False))
+    result = search(QUERY, 20, own_query=tagged, settings=settings(cache=False))
     assert len(result) == 10
     assert any("named 10 records that it did not deliver" in warning for warning in result.warnings)
 

@@ -42,13 +42,16 @@ def test_a_query_without_a_word_has_no_plan() -> None:
     assert make_plan("?!") == []
 
 
-@pytest.mark.parametrize("query", ["asthma[mh]", "asthma AND child", "asthma NOT (child)", 'TITLE:"asthma"'])
+TAGGED = ["asthma[mh]", "asthma[MeSH Terms:noexp]", "asthma[Title/Abstract]", "2020[dp]"]
+SYNTAX = [*TAGGED, "asthma AND child", "asthma NOT (child)", 'TITLE:"asthma"']
+WORDS = ["Is asthma or COPD worse?", "ratio 1:2", "What is [3H]-thymidine?", "NOTCH1 and AND1", "[Ca2+]i in muscle"]
+
+
+@pytest.mark.parametrize("query", SYNTAX)
 def test_syntax_is_recognised(query: str) -> None:
     assert has_syntax(query)
 
 
-@pytest.mark.parametrize(
-    "query", ["Is asthma or COPD worse?", "ratio 1:2", "What is [3H]-thymidine?", "NOTCH1 and AND1"]
-)
+@pytest.mark.parametrize("query", WORDS)
 def test_words_are_no_syntax(query: str) -> None:
     assert not has_syntax(query)

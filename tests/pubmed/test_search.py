@@ -13,7 +13,7 @@ from mpir.pubmed import Settings, europepmc, search
 from mpir.pubmed.errors import ServiceError
 from mpir.pubmed.eutils import PubMed
 from mpir.pubmed.kept_answers import KeptAnswers
-from mpir.pubmed.transport import Client
+from mpir.pubmed.transport import Client, _certificates
 from tests.pubmed.stand_in import Server
 
 QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
@@ -48,12 +48,12 @@ def test_text_of_europe_pmc_has_no_markup(settings: Make) -> None:
 
 def test_pages_of_europe_pmc_follow_each_other(server: Server, settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(europepmc, "PAGE", 15)
-    own = "TITLE_ABS:fibrosis"
-    whole = search(QUERY, 40, own_query=own, settings=settings())
-    assert len({document.id for document in whole}) == 40
+    tagged = "TITLE_ABS:fibrosis"
+    complete = search(QUERY, 40, own_query=tagged, settings=settings())
+    assert len({document.id for document in complete}) == 40
     assert len([name for name, _, _ in server.requests if name == "search"]) >= 3
     server.faults = [("search", "")] * (len(server.requests) - 1) + [("search", "duplicates")]  # the last page
-    cut = search(QUERY, 40, own_query=own, settings=settings(cache=False))
+    cut = search(QUERY, 40, own_query=tagged, settings=settings(cache=False))
     assert len(cut) == 30
     assert "Europe PMC named 30 of the 40 records that it counts for a search." in cut.warnings
 
@@ -62,8 +62,8 @@ def test_preprints_are_a_choice(settings: Make) -> None:
     without = search("nintedanib mice", 50, settings=settings())
     preprints = search("nintedanib mice", 50, preprints=True, settings=settings())
     assert "PPR7" not in {document.id for document in without}
-    found = next(document for document in preprints if document.id == "PPR7")
-    assert found.metadata["url"] == "https://europepmc.org/article/PPR/PPR7"
+    preprint = next(document for document in preprints if document.id == "PPR7")
+    assert preprint.metadata["url"] == "https://europepmc.org/article/PPR/PPR7"
 
 
 def test_limits_reach_both_services(settings: Make) -> None:
@@ -72,9 +72,9 @@ def test_limits_reach_both_services(settings: Make) -> None:
 
 
 def test_a_query_in_syntax_goes_as_it_is_to_the_service_that_reads_it(server: Server, settings: Make) -> None:
-    own = "nintedanib[tiab] AND fibrosis[tiab]"
-    result = search(QUERY, 50, own_query=own, settings=settings())
-    assert {values["term"] for name, values, _ in server.requests if name == "esearch.fcgi"} == {own}
+    tagged = "nintedanib[tiab] AND fibrosis[tiab]"
+    result = search(QUERY, 50, own_query=tagged, settings=settings())
+    assert {values["term"] for name, values, _ in server.requests if name == "esearch.fcgi"} == {tagged}
     assert "search" not in {name for name, _, _ in server.requests}
     assert any("Europe PMC was not asked" in warning for warning in result.warnings)
     assert len(result) == 8
@@ -86,12 +86,12 @@ def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "round brackets and square")]
+    ("tagged", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "round brackets and square")]
 )
-def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, own: str, odd: str) -> None:
+def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, tagged: str, odd: str) -> None:
     server.faults = [("", "nothing")]
     with pytest.raises(InputError, match=f"finds nothing, and its {odd}"):
-        search(QUERY, own_query=own, settings=settings())
+        search(QUERY, own_query=tagged, settings=settings())
 
 
 def test_requests_name_the_tool_and_the_address(server: Server, settings: Make) -> None:
@@ -170,6 +170,15 @@ def test_no_network_is_one_sentence(settings: Make) -> None:
     both = r"^PubMed \(127\S+\) and Europe PMC \(127\S+\) cannot be reached \(Connection refused\); check [^.]*\.$"
     with pytest.raises(ServiceError, match=both):
         search(QUERY, settings=settings(eutils=nowhere, europepmc=nowhere))
+
+
+def test_certificates_that_cannot_be_read(settings: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    _certificates.cache_clear()
+    (tmp_path / "none.pem").write_text("no certificate", encoding="utf-8")
+    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate can be read"):
+        search(QUERY, settings=settings())
+    _certificates.cache_clear()
 
 
 def test_an_unreachable_proxy_is_named(settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
