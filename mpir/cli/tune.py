@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 EXIT_NOT_ADOPTED = 1
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
+CUTOFFS = "cutoffs"
+"""The method that searches cut-offs alone."""
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
 EPILOG = """\
 Weights are tuned for what they were shown: --also adds other situations, such as candidates about other topics, and
@@ -40,12 +42,15 @@ snippets may come out much worse; for weights that rank both, give --measure doc
 
 With document-f1 and snippet-f1, the search goes on to cut-offs: how many documents or snippets a submission takes, by
 the share of the best score and a greatest number. They are written with the weights, and `mpir bioasq` uses them.
+--method cutoffs leaves the weights of --against (or OUTPUT) as they are and finds the cut-offs alone, which needs fewer
+questions.
 
 Every trial is logged; interrupted, the same command goes on where it stopped.
 
 examples:
   mpir tune scored --output weights.json --measure document-sentence-map --plots plots
   mpir tune scored --output weights.json --measure snippet-f1
+  mpir tune scored --output weights.json --measure snippet-f1 --method cutoffs --against mine.json
   mpir tune scored extra-perspective --output weights.json --context fixpoint --bounds context 0 0.5
 """
 
@@ -109,7 +114,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", choices=[*METHODS], default="alternating", help="how to search (%(default)s)")
+    parser.add_argument(
+        "--method", choices=[*METHODS, CUTOFFS], default="alternating", help="how to search (%(default)s)"
+    )
     parser.add_argument("--calls", type=int, default=25, help="evaluations for each half and loop (%(default)s)")
     parser.add_argument("--loops", type=int, default=3, help="most times through both halves (%(default)s)")
     parser.add_argument("--initial", type=int, default=8, help="of the calls, points before the model (%(default)s)")
@@ -140,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)
     old, name = _in_place(arguments, objective)
+    if arguments.method == CUTOFFS:
+        return _tune_cutoffs(arguments, objective, old, name)
     forms = {
         "context": arguments.context,
         "normalise": arguments.normalise,
@@ -187,6 +196,40 @@ def _log_beside(output: Path) -> Path:
     inside = (output.parent / "bundle.json").is_file()
     target = resolved(output.parent) if inside else output
     return target.with_name(f"{target.name}.trials.jsonl")
+
+
+def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weights, name: str) -> int:
+    """Find and report cut-offs for the weights in place; the exit status."""
+    from mpir.tune.cross_validation import adopt
+    from mpir.tune.cutoffs import tune_cutoffs
+
+    levels = _cut(arguments)
+    if not levels or arguments.plots or arguments.bounds:
+        raise InputError(
+            "--method cutoffs is for --measure document-f1 or snippet-f1 of version 9, without --plots, --bounds and "
+            "--no-cutoffs; only there a shorter list can be better."
+        )
+    options = {"folds": arguments.folds, "level": arguments.level, "seed": arguments.seed}
+    tuned, evidence = tune_cutoffs(objective, old, levels, **options)
+    written = adopt(arguments.output, tuned, evidence)
+    cutoffs, value = {level: getattr(tuned.cutoffs, level) for level in levels}, objective(tuned)
+    if arguments.json:
+        facts = {"written": written, "value": value, "held_out": evidence.to_dict(), "against": name}
+        print(json.dumps({**facts, "cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}}))
+    else:
+        for level, cutoff in cutoffs.items():
+            print(f"Cut-off of {level}: {cutoff}.\n\n{arguments.measure} {value:.4f} on the tuned questions.")
+        _report_evidence(arguments, evidence, name=name, written=written, noun="cut-offs")
+    return 0 if written else EXIT_NOT_ADOPTED
+
+
+def _report_evidence(
+    arguments: argparse.Namespace, evidence: Comparison, *, name: str, written: bool, noun: str = "weights"
+) -> None:
+    print(f"Tuned {arguments.measure} against {name}: {evidence}.")
+    verdict = "are better" if evidence.better else "are not shown to be better"
+    action = "written to" if written else "not written; kept"
+    print(f"At level {arguments.level:g} the new {noun} {verdict}: {action} {arguments.output}.")
 
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -268,10 +311,7 @@ def _report(
     for level, cutoff in cutoffs.items():
         print(f"Cut-off of {level}: {cutoff}.")
     print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
-    print(f"Tuned {arguments.measure} against {name}: {evidence}.")
-    verdict = "are better" if evidence.better else "are not shown to be better"
-    action = "written to" if written else "not written; kept"
-    print(f"At level {arguments.level:g} the new weights {verdict}: {action} {arguments.output}.")
+    _report_evidence(arguments, evidence, name=name, written=written)
 
 
 def _calibration(arguments: argparse.Namespace) -> str:

@@ -84,6 +84,24 @@ def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
         assert Weights.load(tmp_path / f"{extra[0]}.json").cutoffs is None
 
 
+def test_cut_offs_alone_leave_the_weights_as_they_are(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = Dataset.load(work / "scored").columns.layout
+    mine = Weights.equal(layout.sentences, layout.documents)
+    mine.save(tmp_path / "mine.json")
+    command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--folds", "2"]
+    command += ["--method", "cutoffs", "--against", str(tmp_path / "mine.json")]
+    assert main([*command, "--measure", "snippet-f1"]) == 0
+    tuned = Weights.load(tmp_path / "weights.json")
+    assert tuned.cutoffs is not None
+    assert replace(tuned, cutoffs=None) == mine
+    assert f"Cut-off of snippets: {tuned.cutoffs.snippets}." in capsys.readouterr().out
+    assert tuned.made_by["cutoffs"]["measure"] == ["snippet-f1", 9]
+    assert main([*command, "--measure", "snippet-map"]) == 2
+    assert "--method cutoffs is for --measure document-f1 or snippet-f1" in capsys.readouterr().err
+
+
 def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
     scored = Dataset.load(work / "scored")
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
