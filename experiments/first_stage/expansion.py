@@ -30,7 +30,9 @@ Qrels = dict[str, dict[str, int]]
 
 def main() -> int:
     """Search and print; 0 is the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="index of `mpir index`")
     parser.add_argument(
         "--questions", type=text_path, required=True, nargs="+", metavar="FILE", help="BioASQ's golden files"

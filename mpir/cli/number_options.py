@@ -25,3 +25,11 @@ def at_least(minimum: int) -> Callable[[str], int]:
 
 positive = at_least(1)
 not_negative = at_least(0)
+
+
+def probability(text: str) -> float:
+    """A number from 0 to 1, for argparse."""
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{format_value(text)} is given; expected a number from 0 to 1")

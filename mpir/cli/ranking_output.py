@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from mpir.cli.number_options import probability
 from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.io.output_checks import Named, check_files, check_replaceable_file
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 FILES: dict[str, Callable[[bytes], bool]] = {
     "html": lambda head: head.lower().startswith(b"<!doctype html>") and b"<title>mpir" in head.lower(),
     "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
+    "ris": lambda head: head.startswith(b"TY  - JOUR\nKW  - mpir rank "),
+    "nbib": lambda head: head.partition(b"\n")[2].startswith(b"OT  - mpir rank "),
 }
 """Options that name a file for the one query, and whether a file that begins so was written by them."""
+
+
+FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
+_OF_ONE = ("json", "csv", "html")
+"""Formats that hold a single query."""
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +41,15 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
     form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    form.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="of standard output: ris and nbib are references for Zotero, EndNote and Rayyan, md is Markdown "
+        "(default: table at a terminal, jsonl in a pipe)",
+    )
+    parser.add_argument(
+        "--min-probability", type=probability, metavar="P", help="show only documents of at least this probability"
+    )
     parser.add_argument(
         "--join",
         type=float,
@@ -45,6 +62,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", type=text_path, metavar="FILE", help="also write the table of the one query, for a spreadsheet"
     )
+    for name in ("ris", "nbib"):
+        parser.add_argument(
+            f"--{name}",
+            type=text_path,
+            metavar="FILE",
+            help=f"also write its documents as references ({name})",
+        )
 
 
 def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
@@ -60,6 +84,11 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
         check_share("--join", arguments.join)
         if arguments.explain or arguments.trec or arguments.html:
             raise InputError("--join is for lists of sentences; leave --explain, --trec and --html out.")
+    as_page = arguments.html or arguments.format == "html"
+    if as_page and arguments.min_probability is not None:
+        raise InputError("a page shows all documents, since each of them may move up; leave --min-probability out.")
+    if arguments.format == "html" and arguments.top_k is not None:
+        raise InputError("--format html shows all documents, since each of them may move up; leave --top-k out.")
     if arguments.html and arguments.top_k is not None:
         raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
     check_files(
@@ -76,7 +105,8 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
 
 def files_of(arguments: argparse.Namespace) -> list[str]:
     """The names of the options that name a file for the one query."""
-    return [name for name in FILES if getattr(arguments, name)]
+    of_one = [f"format {arguments.format}"] if arguments.format in _OF_ONE else []
+    return [name for name in FILES if getattr(arguments, name)] + of_one
 
 
 def write_ranking(
@@ -92,7 +122,13 @@ def write_ranking(
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     if arguments.join is not None:
         ranking = ranking.joined(arguments.join)
+    if arguments.min_probability is not None:
+        ranking = ranking.above(arguments.min_probability)
     _write_files(arguments, ranking, documents)
+    if arguments.format not in (None, "table", "jsonl", "trec"):
+        shown = {"id": identifier, **(details or {})}
+        sys.stdout.write(_formatted(arguments.format, ranking, documents=documents, details=shown))
+        return
     _print(arguments, identifier, ranking, width=width, details=details or {})
     if arguments.explain and ranking.documents:
         from mpir.rank.render.text import reasons
@@ -111,14 +147,36 @@ def _print(
     details: Mapping[str, Any],
 ) -> None:
     """The ranking in the form of the options: of a table, `width` is None where no terminal shows it."""
-    if arguments.trec:
+    from mpir.rank.stopping import reading_advice
+
+    if arguments.trec or arguments.format == "trec":
         sys.stdout.write(ranking.to_trec(identifier))
     elif arguments.sentences:
         print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
-    elif (arguments.json or width is None) and not arguments.explain:
+    elif _is_json(arguments, width):
         print(json.dumps({"id": identifier, **ranking.to_dict(), **details}, ensure_ascii=False))
     else:
-        print(ranking.table(width), end="\n\n")
+        advice = reading_advice(ranking)
+        print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
+
+
+def _is_json(arguments: argparse.Namespace, width: int | None) -> bool:
+    """Whether a line of JSON is written: where an option says so or, without any, where no terminal shows a table."""
+    if arguments.format is not None:
+        return bool(arguments.format == "jsonl")
+    return (arguments.json or width is None) and not arguments.explain
+
+
+def _formatted(name: str, ranking: Ranking, *, documents: Sequence[Document], details: Mapping[str, Any]) -> str:
+    """The ranking as a text of a format."""
+    if name == "html":
+        from mpir.explain.page import page_data, page_with
+
+        return page_with(page_data(ranking, documents))
+    if name == "json":
+        return json.dumps({**details, **ranking.to_dict()}, ensure_ascii=False, indent=1) + "\n"
+    render = {"csv": ranking.to_csv, "ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}
+    return render[name]()
 
 
 def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Sequence[Document]) -> None:
@@ -134,3 +192,7 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Seq
 
         with atomic_write(arguments.csv) as stream:
             stream.write(spreadsheet(ranking, arguments.sentences))
+    for name, render in (("ris", ranking.to_ris), ("nbib", ranking.to_nbib)):
+        if getattr(arguments, name):
+            with atomic_write(getattr(arguments, name)) as stream:
+                stream.write(render())

@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+from mpir.corpora.bibliography import bibliography
 from mpir.corpora.identifiers import names_of
 from mpir.corpora.xml import read_elements, text_of, white_normal
 from mpir.text.types import Document
 
 PAPERS = ("article", "articles", "pmc-articleset")
 _ARTICLE = ("article",)
+_META = "front/article-meta"
 _IDS = {"pmid": "", "pmcid": "PMC", "pmc": "PMC", "doi": ""}
 """Kinds of ids, the best first, and what their values begin with here."""
 _OTHER_ABSTRACTS = ("graphical", "toc", "teaser", "summary", "plain-language-summary", "key-points", "precis")
@@ -50,14 +53,31 @@ def read_papers(path: str | Path) -> Iterator[Document]:
         InputError: malformed XML (file, line and column are named), or other XML.
     """
     for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
-        meta = article.find("front/article-meta")
+        meta = article.find(_META)
+        known = _bibliography(article)
         ids = _ids(meta)
         identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
         blocks = _abstract(meta) + [
             text for section_tag in ("body", "floats-group") for text in _blocks(article.find(section_tag))
         ]
         names = names_of(ids.get("pmid", ""), [ids.get("doi", "")])
-        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=names)
+        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata={**names, **known})
+
+
+def _bibliography(article: ET.Element) -> dict[str, Any]:
+    types = [article.get("article-type", "").replace("-", " "), *map(text_of, article.findall(f"{_META}//subject"))]
+    return bibliography(
+        dates=map(text_of, article.findall(f"{_META}/pub-date/year")),
+        journals=map(text_of, article.findall("front/journal-meta//journal-title")),
+        types=types,
+        authors=map(_author, article.findall(f"{_META}/contrib-group/contrib[@contrib-type='author']")),
+    )
+
+
+def _author(contributor: ET.Element) -> str:
+    """A person as "Doe, Jane", or a group by its name."""
+    names = [text_of(contributor.find(f"name/{part}")) for part in ("surname", "given-names")]
+    return ", ".join(filter(None, names)) or text_of(contributor.find("collab"))
 
 
 def _ids(meta: ET.Element | None) -> dict[str, str]:

@@ -12,8 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+from mpir.corpora.bibliography import bibliography
 from mpir.corpora.identifiers import names_of
 from mpir.corpora.placeholders import says_nothing
 from mpir.corpora.xml import read_elements, text_of
@@ -125,7 +127,30 @@ def _document(key: _Key, record: ET.Element) -> Document:
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
     dois = map(text_of, article.findall("ELocationID[@EIdType='doi']"))
-    return Document(str(key[0]), title, _abstract(article, record), metadata=names_of(str(key[0]), dois))
+    metadata = {**names_of(str(key[0]), dois), **_bibliography(article, record)}
+    return Document(str(key[0]), title, _abstract(article, record), metadata=metadata)
+
+
+def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, Any]:
+    dates = [
+        " ".join(date.itertext())
+        for path in ("Journal/JournalIssue/PubDate", "ArticleDate", "Book/PubDate", "ContributionDate")
+        for date in article.findall(path)
+    ]
+    journals = [article.find("Journal/Title"), record.find("MedlineJournalInfo/MedlineTA")]
+    types = article.findall("PublicationTypeList/PublicationType") + article.findall("PublicationType")
+    return bibliography(
+        dates=dates,
+        journals=map(text_of, journals),
+        types=map(text_of, types),
+        authors=map(_author, article.findall("AuthorList/Author")),
+    )
+
+
+def _author(author: ET.Element) -> str:
+    """A person as "Doe, Jane", or a group by its name."""
+    names = [text_of(author.find("LastName")), text_of(author.find("ForeName")) or text_of(author.find("Initials"))]
+    return ", ".join(filter(None, names)) or text_of(author.find("CollectiveName"))
 
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:

@@ -16,8 +16,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from mpir.corpora.bibliography import bibliography
 from mpir.corpora.fields import document_of
 from mpir.corpora.placeholders import says_nothing
 from mpir.corpora.unread import report_unread
@@ -33,6 +36,10 @@ _NAMES = {"ID": "referenceid"}
 _DOIS = ("DO", "LID", "AID")
 _TITLES = ("TI", "T1", "TT", "BTI")
 _ABSTRACTS = ("AB", "N2", "OAB")
+_DATES = ("DP", "PY", "Y1", "DA")
+_JOURNALS = ("JT", "JF", "JO", "T2", "TA", "JA")
+_TYPES = ("PT", "M3")
+_AUTHORS = ("FAU", "AU", "A1", "CN")
 _Lines = defaultdict[str, list[list[str]]]
 _Fields = dict[str, list[str]]
 
@@ -64,7 +71,15 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[s
     for line, fields in _references(path):
         values = {_NAMES.get(tag) or tag.lower(): _text(tag, texts) for tag, texts in fields.items()}
         dois = (text for tag in _DOIS for text in fields.get(tag, ()))
-        yield document_of(values, f"{Path(path).name}:{line}", dois), fields
+        document = document_of(values, f"{Path(path).name}:{line}", dois)
+        yield replace(document, metadata={**document.metadata, **_bibliography(fields)}), fields
+
+
+def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What tags say of year, journal, types of publication and authors."""
+    dates, journals = ([value for tag in tags for value in fields.get(tag, ())] for tags in (_DATES, _JOURNALS))
+    types, authors = (next((fields[tag] for tag in tags if fields.get(tag)), ()) for tags in (_TYPES, _AUTHORS))
+    return bibliography(dates=dates, journals=journals, types=types, authors=authors)
 
 
 def _text(tag: str, texts: Sequence[str]) -> str:

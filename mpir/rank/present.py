@@ -6,6 +6,7 @@ import numpy as np
 
 from mpir.errors import InputError
 from mpir.rank.blend import Blend, blend, document_order
+from mpir.rank.calibration import Relevance
 from mpir.rank.candidates import Candidates
 from mpir.rank.ranking import Ranking
 from mpir.rank.results import CONTEXT, RankedDocument, RankedSentence
@@ -13,8 +14,13 @@ from mpir.rank.sentence_lists import as_sentence_list, lists_of
 from mpir.rank.weights import Weights
 
 
-def rank(candidates: Candidates, weights: Weights, *, top_k: int | None = None) -> Ranking:
+def rank(
+    candidates: Candidates, weights: Weights, *, top_k: int | None = None, relevance: Relevance | None = None
+) -> Ranking:
     """Blend a query's scored candidates into a ranking of the `top_k` best documents (all of them by default).
+
+    `relevance` holds the maps of scores to probabilities that were fitted with these weights; None for no
+    probabilities.
 
     Raises:
         InputError: the weights belong to other columns, or are so great that a float cannot hold the scores.
@@ -28,7 +34,8 @@ def rank(candidates: Candidates, weights: Weights, *, top_k: int | None = None) 
         blended = blend(columns, blend_weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
         raise InputError("the weights and scores are so great that no number can hold their sums; lower the weights.")
-    presenter = _Presenter(candidates, blended, blend_weights)
+    relevance = None if is_list else relevance  # the maps were fitted on documents of several sentences
+    presenter = _Presenter(candidates, blended, blend_weights, relevance)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
     return Ranking(
         query=candidates.query,
@@ -39,14 +46,15 @@ def rank(candidates: Candidates, weights: Weights, *, top_k: int | None = None) 
         ordering=columns.layout.ordering,
         signed=columns.layout.signed,
         sentence_list=is_list,
+        expected_relevant=None if relevance is None else sum(map(relevance.document, blended.documents.tolist())),
     )
 
 
 class _Presenter:
     """Plain values of blended candidates, document by document."""
 
-    def __init__(self, candidates: Candidates, blended: Blend, weights: Weights) -> None:
-        self.candidates, self.blended, self.weights = candidates, blended, weights
+    def __init__(self, candidates: Candidates, blended: Blend, weights: Weights, relevance: Relevance | None) -> None:
+        self.candidates, self.blended, self.weights, self.relevance = candidates, blended, weights, relevance
         counts = range(len(candidates.documents) + 1)
         self.first = candidates.columns.document_of.searchsorted(counts).tolist()
 
@@ -60,11 +68,13 @@ class _Presenter:
         summands = (*names, *(f"sentence {rank}" for rank in range(1, 1 + len(best))))
         ranks = 1 + (values > values[number]).sum(axis=0)
         document_id = document.id if document.key is None else document.key
+        score = float(blended.documents[number])
         return RankedDocument(
             id=document_id,
             index=number,
             title=document.title,
-            score=float(blended.documents[number]),
+            score=score,
+            probability=None if self.relevance is None else self.relevance.document(score),
             scores=dict(zip(names, values[number].tolist(), strict=True)),
             ranks=dict(zip(names, ranks.tolist(), strict=True)),
             shares=dict(zip(summands, blended.document_shares[number, : len(summands)].tolist(), strict=True)),
@@ -80,6 +90,7 @@ class _Presenter:
         sentence, columns, blended = self.candidates.sentences[row], self.candidates.columns, self.blended
         names, values = columns.layout.sentences, blended.columns.sentences[row].tolist()
         shares = {name: self.weights.alpha[name] * value for name, value in zip(names, values, strict=True)}
+        score = float(blended.sentences[row])
         shares[CONTEXT] = self.weights.alpha_context * float(blended.context[number])
         return RankedSentence(
             document=document_id,
@@ -87,7 +98,8 @@ class _Presenter:
             section=sentence.section,
             begin=sentence.begin,
             end=sentence.end,
-            score=float(blended.sentences[row]),
+            score=score,
+            probability=None if self.relevance is None else self.relevance.sentence(score),
             scores=dict(zip(names, columns.sentences[row].tolist(), strict=True)),
             shares=shares,
             in_passages=bool(self.candidates.in_passages[row]),

@@ -11,21 +11,26 @@ from typing import TYPE_CHECKING, Any, Literal
 from mpir.corpora.trec import run_line
 from mpir.errors import InputError, format_value
 from mpir.rank.passages import with_passages
+from mpir.rank.render.markup import to_html, to_markdown
+from mpir.rank.render.references import to_nbib, to_ris
+from mpir.rank.render.spreadsheet import spreadsheet
 from mpir.rank.render.tables import document_table, sentence_table
 from mpir.rank.render.text import explain
 from mpir.rank.results import RankedDocument, RankedList, RankedSentence
+from mpir.rank.stopping import check_probable
 from mpir.rank.weights import Weights
 from mpir.text.normalise import without_surrogates
-from mpir.validation import check_choice, is_finite, whole_number
+from mpir.validation import check_choice, is_finite, optional_whole_number, real_number, whole_number
 
 if TYPE_CHECKING:
     import pandas
+    import polars
 
 DEEPEST = 100
 """Levels of containers that `plain` converts: encoders of JSON recurse, as does every reader of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ranking(RankedList):
     """The best documents for a query, best first: see `RankedList` for its fields."""
 
@@ -47,6 +52,16 @@ class Ranking(RankedList):
             InputError: a share outside 0 to 1.
         """
         return replace(self, documents=tuple(with_passages(document, share) for document in self.documents))
+
+    def above(self, probability: float) -> Ranking:
+        """The ranking of the documents of at least this probability only.
+
+        Raises:
+            InputError: no number from 0 to 1, or a ranking without probabilities.
+        """
+        least = real_number("probability", probability, "a number from 0 to 1", lambda value: 0 <= value <= 1)
+        check_probable(self)
+        return replace(self, documents=tuple(d for d in self.documents if (d.probability or 0.0) >= least))
 
     def __str__(self) -> str:
         return self.table()
@@ -75,6 +90,7 @@ class Ranking(RankedList):
             "ordering": sorted(self.ordering),
             "signed": sorted(self.signed),
             "sentence_list": self.sentence_list,
+            "expected_relevant": self.expected_relevant,
         }
 
     @classmethod
@@ -90,6 +106,7 @@ class Ranking(RankedList):
                 ordering=frozenset(values["ordering"]),
                 signed=frozenset(values.get("signed", ())),
                 sentence_list=bool(values.get("sentence_list", values.get("single", False))),  # 0.1 called it single
+                expected_relevant=values.get("expected_relevant"),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"ranking: not the form that to_dict gives ({format_value(str(error))}).") from error
@@ -101,26 +118,72 @@ class Ranking(RankedList):
     def to_pandas(self, level: Literal["documents", "sentences"] = "documents") -> pandas.DataFrame:
         """A data frame with a row for each document or sentence, best first. Needs the pandas package.
 
+        Documents have their probability, and their best sentence with its reading (such as `relevance`).
+
         Raises:
             InputError: another level.
         """
         import pandas
 
+        return pandas.DataFrame(self._columns(level))
+
+    def to_polars(self, level: Literal["documents", "sentences"] = "documents") -> polars.DataFrame:
+        """`to_pandas` as a data frame of polars, which it needs. Raises InputError for another level."""
+        import polars
+
+        columns = self._columns(level)
+        ids = {"id", "document"} & columns.keys()  # the caller's own, of any type
+        return polars.DataFrame({**columns, **{name: list(map(_text, columns[name])) for name in ids}})
+
+    def _columns(self, level: str) -> dict[str, list[Any]]:
+        """The columns of a data frame by name."""
         check_choice("level", level, ("documents", "sentences"))
         if level == "documents":
-            names = list(self.documents[0].scores) if self.documents else []
-            heads = ["rank", "id", "index", "title", "score", *names]
-            rows: list[list[Any]] = [
-                [rank, d.id, d.index, d.title, d.score, *d.scores.values()] for rank, d in enumerate(self.documents, 1)
+            names, reading = list(self.documents[0].scores) if self.documents else [], self.shown_columns
+            heads = ["rank", "id", "index", "title", "probability", "score", *names, *reading, "best_sentence"]
+            rows = [
+                [rank, d.id, d.index, d.title, d.probability, d.score, *d.scores.values(), *_of_best(d, reading)]
+                for rank, d in enumerate(self.documents, 1)
             ]
-            return pandas.DataFrame(_writable(rows), columns=pandas.Index(heads))
-        names = list(self.weights.alpha)
-        heads = ["rank", "document", "section", "begin", "end", "text", "score", *names]
-        rows = [
-            [rank, s.document, s.section, s.begin, s.end, s.text, s.score, *(s.scores[name] for name in names)]
-            for rank, s in enumerate(self.sentences, 1)
-        ]
-        return pandas.DataFrame(_writable(rows), columns=pandas.Index(heads))
+        else:
+            names = list(self.weights.alpha)
+            heads = ["rank", "document", "section", "begin", "end", "text", "probability", "score", *names]
+            rows = [
+                [rank, s.document, s.section, s.begin, s.end, s.text, s.probability, s.score]
+                + [s.scores[name] for name in names]
+                for rank, s in enumerate(self.sentences, 1)
+            ]
+        columns = zip(*_writable(rows), strict=True) if rows else ([] for _ in heads)
+        return dict(zip(heads, map(list, columns), strict=True))
+
+    def to_html(self) -> str:
+        """A compact table in HTML, for a notebook, page or mail: no scripts, legible on light and dark grounds.
+
+        The page with sliders is `mpir rerank --html FILE`.
+        """
+        return to_html(self)
+
+    _repr_html_ = to_html
+
+    def to_csv(self, sentences: int | None = None) -> str:
+        """The documents as a CSV file's text for spreadsheets, or the best `sentences` of all of them.
+
+        Raises:
+            InputError: `sentences` is no whole number of at least 1.
+        """
+        return spreadsheet(self, optional_whole_number("sentences", sentences))
+
+    def to_ris(self) -> str:
+        """The documents as RIS, for Zotero, EndNote and Rayyan: rank and probability are keywords and a note."""
+        return to_ris(self)
+
+    def to_nbib(self) -> str:
+        """The documents in PubMed's format: rank and probability are keywords (OT) and a note (GN)."""
+        return to_nbib(self)
+
+    def to_markdown(self) -> str:
+        """The query as a heading, and the documents as a table in Markdown."""
+        return to_markdown(self)
 
     def to_trec(self, query_id: str | int = "1", tag: str = "mpir") -> str:
         """The documents as lines of a TREC run: query, Q0, document, rank, score, tag.
@@ -140,6 +203,12 @@ class Ranking(RankedList):
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))
+
+
+def _of_best(document: RankedDocument, reading: list[str]) -> list[Any]:
+    """These scores of the best sentence, and its text."""
+    best = document.best_sentence
+    return [None] * (len(reading) + 1) if best is None else [*(best.scores[name] for name in reading), best.text]
 
 
 def _writable(rows: list[list[Any]]) -> list[list[Any]]:

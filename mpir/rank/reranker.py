@@ -303,7 +303,8 @@ class Reranker:
     ) -> Iterator[Ranking]:
         """The pipeline: prepare, score, derive, blend, present."""
         scored = self._score(map(self._check_weighted, self._prepare(queries, documents)), progress=progress)
-        return (rank(candidates, self.weights, top_k=top_k) for candidates in scored)
+        relevance = self.relevance if self.relevance.fitted else None
+        return (rank(candidates, self.weights, top_k=top_k, relevance=relevance) for candidates in scored)
 
     def _prepare(self, queries: Iterable[str], documents: Iterable[Sequence[Document]]) -> Iterator[Candidates]:
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):
@@ -311,6 +312,8 @@ class Reranker:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
             if not isinstance(query, str):
                 raise InputError(f"query {number} is {format_value(query)}; expected a string.")
+            if not query.strip():
+                raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
             yield prepare(query, docs, cascade=self.cascade, splitting=self.splitting)
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:

@@ -9,17 +9,24 @@ from typing import Any, overload
 from mpir.errors import format_value
 from mpir.rank.query_truncation import unread
 from mpir.rank.weights import Weights
+from mpir.text.types import TITLE
 
 CONTEXT = "context"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+ANSWERS = 0.02
+"""The least probability of a sentence that counts as evidence: about the share of judged candidates' sentences that
+belong to an answer (0.017 where the default bundle was calibrated), below which it says less than chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedSentence:
     """A sentence with the summands of its score: ``section_text[begin:end] == text``.
 
     `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name; `shares`
     what each column adds to `score`, its weight included; `in_passages` marks a pair that was longer than some model
-    reads, and whose score is that of its best passage.
+    reads, and whose score is that of its best passage. `probability` is the calibrated probability that the sentence
+    belongs to an answer, None where the weights have no calibration.
     """
 
     document: Any
@@ -31,15 +38,23 @@ class RankedSentence:
     scores: Mapping[str, float] = field(hash=False)
     shares: Mapping[str, float] = field(hash=False)
     in_passages: bool
+    probability: float | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RankedSentence(document={format_value(self.document)}, section={format_value(self.section)}, "
+            f"{_measure(self)}, text={format_value(self.text)})"
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedDocument:
     """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
 
-    `score` is a weighted sum on no absolute scale. It compares the documents of one query under one set of weights;
-    it does not compare queries, and no threshold on it has a meaning (`Reranker.relevance` maps it to a probability,
-    where a bundle has fitted one).
+    `score` is the blended score, a weighted sum on no absolute scale. It compares the documents of one query under one
+    set of weights; it does not compare queries, and no threshold on it has a meaning. `probability` is what it means:
+    the calibrated probability that the document is relevant. It is None where the bundle has no calibration for these
+    weights, and for single sentences, whose scores are on another scale.
 
     `scores` are the document columns' raw scores by name, the first stage's first; `ranks` its rank by each of them
     among all candidates (from 1; equal scores share one). `shares` says what each document column and each of the best
@@ -63,6 +78,13 @@ class RankedDocument:
     in_passages: bool = False
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    probability: float | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RankedDocument(id={format_value(self.id)}, {_measure(self)}, title={format_value(self.title)}, "
+            f"sentences={len(self.sentences)})"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name == "metadata" or name.startswith("__") or name not in self.metadata:
@@ -70,12 +92,25 @@ class RankedDocument:
         return self.metadata[name]
 
     @property
+    def best_sentence(self) -> RankedSentence | None:
+        """The sentence to show as evidence: the body's best, as a title names a subject and answers nothing.
+
+        The title comes first only where the body has no sentence, or none that probably answers (`ANSWERS`).
+        """
+        body, title = (
+            next((s for s in self.sentences if (s.section == TITLE) is in_title), None) for in_title in (False, True)
+        )
+        if body is None or title is None or title.probability is None or body.probability is None:
+            return body or title
+        return title if body.probability < ANSWERS <= title.probability else body
+
+    @property
     def bm25(self) -> float | None:
         """Its BM25, for short; None where there is no column of that name."""
         return self.scores.get("bm25")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedList:
     """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
 
@@ -83,7 +118,8 @@ class RankedList:
     the one of that id. `left_out` counts the sentences of all candidates that the first pass left out: no document's
     `sentences` holds them. `ordering` names the columns that only order sentences, `signed` those that are never
     rescaled. `sentence_list` marks candidates that are single sentences, ranked by `Weights.sentence_list_beta`: all
-    sentence columns are evidence then, and there is no context.
+    sentence columns are evidence then, and there is no context. `expected_relevant` is the sum of the probabilities of
+    all candidates, and so the number of relevant ones to expect among them; None where there is no calibration.
     """
 
     query: str
@@ -94,6 +130,11 @@ class RankedList:
     ordering: frozenset[str] = frozenset()
     signed: frozenset[str] = frozenset()
     sentence_list: bool = False
+    expected_relevant: float | None = None
+
+    def __repr__(self) -> str:
+        best = f", best={format_value(self.documents[0].id)}, {_measure(self.documents[0])}" if self.documents else ""
+        return f"Ranking(query={format_value(self.query)}, documents={len(self)} of {self.candidates}{best})"
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -109,7 +150,10 @@ class RankedList:
 
     def __getitem__(self, key: int | slice | str) -> RankedDocument | tuple[RankedDocument, ...]:
         if not isinstance(key, str):
-            return self.documents[key]
+            try:
+                return self.documents[key]
+            except IndexError:
+                raise IndexError(f"there is no document {key}; the ranking has {len(self)}, from 0.") from None
         for document in self.documents:
             if str(document.id) == key:
                 return document
@@ -134,3 +178,9 @@ class RankedList:
     def shown_columns(self) -> list[str]:
         """The perspective to show next to blended scores, which alone do not say whether a document is relevant."""
         return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]
+
+
+def _measure(ranked: RankedSentence | RankedDocument) -> str:
+    """The score, behind the probability where there is one."""
+    probability = "" if ranked.probability is None else f"probability={ranked.probability:.3f}, "
+    return f"{probability}score={ranked.score:.4f}"

@@ -170,11 +170,11 @@ def test_the_best_sentences_of_all_documents(
     assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "2"]) == 0
     query, _, heads, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert query == "does aspirin thin blood"
-    assert heads.split() == ["rank", "document", "place", "score", "relevance", "sentence"]
+    assert heads.split() == ["rank", "blended", "score", "document", "place", "sentence"]
     ranking = mpir.Reranker(tiny_bundle).rerank(query, DOCUMENTS)
     assert len(rows) == 2
     for row, best in zip(rows, ranking.sentences, strict=False):
-        assert row.split()[1:4] == [best.document, best.section, f"{best.begin}-{best.end}"]
+        assert row.split()[2:5] == [best.document, best.section, f"{best.begin}-{best.end}"]
         assert row.endswith(best.text)
     assert ranking.sentence_table(1).splitlines()[-1].split() == rows[0].split()
     assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "0"]) == 2
@@ -202,6 +202,49 @@ def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match="2"):
         main(["rerank", "aspirin", *forms])
     assert "not allowed with argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("form", "beginning"),
+    [
+        ("table", "does aspirin thin blood\n\nrank "),
+        ("json", '{\n "id": "q7"'),
+        ("jsonl", '{"id": "q7"'),
+        ("csv", "\ufeffrank,document,title,"),
+        ("trec", "q7 Q0 "),
+        ("ris", "TY  - JOUR\nKW  - mpir rank 0001\n"),
+        ("nbib", "PMID- \nOT  - mpir rank 0001\n"),
+        ("html", "<!doctype html>"),
+        ("md", "## does aspirin thin blood\n"),
+    ],
+)
+def test_every_format_is_written_to_a_pipe(
+    form: str, beginning: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == 0
+    assert capsys.readouterr().out.startswith(beginning)
+    pipe(f"{LINE}\n{LINE}")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == (
+        2 if form in ("json", "csv", "html") else 0
+    )
+    if form in ("json", "csv", "html"):
+        assert f"--format {form} shows the ranking of one query" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("probability", ["2", "half"])
+def test_a_probability_that_cannot_be_is_refused(probability: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", "aspirin", "--docs", "none.jsonl", "--min-probability", probability])
+    assert "expected a number from 0 to 1" in capsys.readouterr().err
+
+
+def test_a_threshold_without_a_calibration_is_refused(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--min-probability", "0.5"]) == 2
+    assert "its weights have no calibration" in capsys.readouterr().err
 
 
 def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
@@ -364,7 +407,7 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
     assert "nothing of the lexicon" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--html", "--csv"])
+@pytest.mark.parametrize("option", ["--html", "--csv", "--ris", "--nbib"])
 def test_only_what_the_option_wrote_is_replaced(
     tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
@@ -373,7 +416,13 @@ def test_only_what_the_option_wrote_is_replaced(
     command = ["rerank", "blood", "--docs", str(tmp_path / "a.jsonl"), "--bundle", str(tiny_bundle)]
     for _ in range(2):
         assert main([*command, option, str(tmp_path / "new")]) == 0
-    for content in ("a thesis", "<!doctype html><title>My page</title>", "rank,document\n"):
+    for content in (
+        "a thesis",
+        "<!doctype html><title>My page</title>",
+        "rank,document\n",
+        "TY  - JOUR\nTI  - A",
+        "PMID- 7\nTI  - A",
+    ):
         (tmp_path / "other").write_text(content)
         assert main([*command, option, str(tmp_path / "other")]) == 2
         assert f"other: exists and is nothing that {option} has written, so it is not" in capsys.readouterr().err

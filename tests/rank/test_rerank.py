@@ -382,11 +382,13 @@ def test_forms_of_the_result(reranker: Reranker) -> None:
     assert frame["text"].tolist() == [sentence.text for sentence in ranking.sentences]
     assert frame["x"].tolist() == [sentence.scores["x"] for sentence in ranking.sentences]
     assert ranking.to_pandas()["id"].tolist() == ["a", "b"]
-    heads, _, first, second = str(ranking).splitlines()[2:]
-    assert heads.split() == ["rank", "document", "score", "bm25", "x", "best", "sentence"]
-    assert first.split()[4:] == ["1.000", "An", "x."] and second.split()[4:] == ["0.000", "Nothing."]
+    heads, _, first, evidence, second = str(ranking).splitlines()[2:]
+    assert heads.split() == ["rank", "blended", "score", "document", "title", ">", "best", "sentence"]
+    assert first.split()[2:] == ["a", "T"]
+    assert evidence.split() == [">", "An", "x."]
+    assert second.split()[2:] == ["b", "Nothing."]
     title = reranker.rerank("q", [Document("a", " ")])
-    assert str(title).splitlines()[-1].split() == ["1", "a", "0.0000", "0.000"]  # no sentence, and nothing read of one
+    assert str(title).splitlines()[-1].split() == ["1", "0.0000", "a"]  # no sentence, and nothing read of one
     with pytest.raises(InputError, match="level is 'sentence'; choose from documents, sentences"):
         ranking.to_pandas("sentence")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'PMID 7' cannot stand in a TREC file"):

@@ -47,7 +47,7 @@ def test_documents_have_titles_names_and_best_sentences(tiny_bundle: Path, tmp_p
     best = {row["document"]: row["best sentence"] for row in rows}
     assert best["7"] in REFERENCES
     assert (best["8"], best["9"]) == ("Heart", "")
-    assert all(float(row["score"]) < 99 and row["bm25"] for row in rows)
+    assert all(float(row["blended score"]) < 99 and row["bm25"] for row in rows)
     assert (tmp_path / "a.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel reads β as two other characters
 
 

@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tabulate import tabulate
 
+from mpir.corpora.bibliography import JOURNAL, YEAR
 from mpir.rank.results import RankedDocument, RankedList, RankedSentence
 
-ID_WIDTH, NARROWEST, WIDEST = 24, 24, 72
-"""Characters of the columns of ids and of sentences."""
+WIDTHS = {"document": 24, JOURNAL: 20}
+"""The most characters in a line of a column."""
+NARROWEST, WIDEST = 24, 88
+"""Characters of the last column, of titles and sentences."""
+PROBABILITY, SCORE = "probability", "blended score"
+
+
+def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | RankedSentence], str]]:
+    """Return the name of the number that people see first, the probability where there is one, and how to write it."""
+    if ranking.expected_relevant is None:
+        return SCORE, lambda ranked: f"{ranked.score:.4f}"
+    return PROBABILITY, lambda ranked: "" if ranked.probability is None else f"{ranked.probability:.3f}"
+
+
+def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
+    """Return the keys of metadata, of these, that any of the ranked documents has."""
+    return [name for name in names if any(document.metadata.get(name) for document in ranking)]
 
 
 def document_table(ranking: RankedList, width: int | None) -> str:
-    """The query and the documents, best first, for so many characters in a line, or as wide as the table likes."""
-    columns, reading = list(ranking[0].scores) if ranking.documents else [], ranking.shown_columns
+    """Return the query and the documents, best first, for so many characters in a line, or as wide as needed.
+
+    Each document has its title and, in the next line, its best sentence.
+    """
+    name, measure = measure_of(ranking)
+    known, titled = said_of(ranking, (YEAR, JOURNAL)), any(document.title for document in ranking)
+    heads = ("rank", name, "document", *known, "title > best sentence" if titled else "best sentence")
     rows = [
-        (rank, d.id, f"{d.score:.4f}", *_decimals(d.scores, columns), *_of_best(d, reading), _headline(d))
+        (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d))
         for rank, d in enumerate(ranking, 1)
     ]
-    heads = ("rank", "document", "score", *columns, *reading, "best sentence")
     return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}"
 
 
 def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
-    """The query and the k best sentences of all documents, in such a table."""
-    reading = ranking.shown_columns
+    """Return the query and the k best sentences of all documents, in such a table."""
+    name, measure = measure_of(ranking)
     rows = [
-        (rank, s.document, _location(s), f"{s.score:.4f}", *_decimals(s.scores, reading), " ".join(s.text.split()))
+        (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
         for rank, s in enumerate(ranking.sentences[:k], 1)
     ]
-    heads = ("rank", "document", "place", "score", *reading, "sentence")
+    heads = ("rank", name, "document", "place", "sentence")
     return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}"
 
 
 def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
-    """A table of so many characters in width, if its last column, of sentences, can be narrow enough for that."""
+    """A table of so many characters in width, if its last column can be narrow enough for that."""
 
     def drawn(last: int) -> str:
-        widths = [None, ID_WIDTH, *(None for _ in heads[2:-1]), last]
+        widths = [*(WIDTHS.get(head) for head in heads[:-1]), last]
         return tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
 
     table = drawn(WIDEST)
@@ -49,18 +69,13 @@ def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | Non
     return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
 
 
-def _decimals(scores: Mapping[str, float], names: Sequence[str]) -> list[str]:
-    return [f"{scores[name]:.3f}" for name in names]
-
-
-def _of_best(document: RankedDocument, names: Sequence[str]) -> list[str]:
-    """These scores of the document's best sentence."""
-    return _decimals(document.sentences[0].scores, names) if document.sentences else [""] * len(names)
-
-
 def _location(sentence: RankedSentence) -> str:
     return f"{sentence.section} {sentence.begin}-{sentence.end}"
 
 
 def _headline(document: RankedDocument) -> str:
-    return document.sentences[0].text if document.sentences else document.title
+    """The title and, in the next line, the best sentence, unless that is the title."""
+    best = document.best_sentence
+    title, sentence = (" ".join(text.split()) for text in (document.title, best.text if best else ""))
+    lines = [title, f"> {sentence}"] if title and sentence and title != sentence else [title or sentence]
+    return "\n".join(lines)
