@@ -31,6 +31,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path, tiny_che
     folder = tmp_path_factory.mktemp("inputs")
     shutil.copytree(tiny_bundle, folder / "bundle")
     shutil.copytree(tiny_checkpoint, folder / "checkpoint")
+    encoder = shutil.copytree(tiny_checkpoint, folder / "encoder")
+    config = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
+    (encoder / "config.json").write_text(json.dumps({**config, "architectures": ["BertModel"]}), encoding="utf-8")
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines()[:40]
     (folder / "docs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = [
@@ -51,7 +54,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path, tiny_che
 SCORE = f"score --questions {SAMPLE / 'questions.json'} --index index --candidates 5 --bundle ./bundle --no-cache"
 COMMANDS = {
     "index": "index docs.jsonl --index {out}",
-    "index --dense": "index docs.jsonl --index {out} --dense --encoder ./checkpoint",
+    "index --dense": "index docs.jsonl --index {out} --dense --encoder ./encoder",
     "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle --no-cache --device cpu "
     "--html {out}/page.html --csv {out}/table.csv",
     "score": f"{SCORE} --device cpu --output {{out}}",
