@@ -54,9 +54,12 @@ def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless Chromium of the system's; tests that want one are skipped where there is none."""
+    """A headless Chromium of the system's; tests that want one are skipped where there is none.
+
+    Playwright's event loop runs until the fixture ends, and no test could use asyncio.run beside it.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     program = shutil.which("chromium")
     if program is None:
