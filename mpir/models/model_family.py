@@ -14,6 +14,7 @@ from typing import Any, Literal
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
 from mpir.models.model_files import ModelFiles
+from mpir.models.prompt_template import CHAT, known_templates, template_of
 
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024
@@ -63,6 +64,7 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
         ArtefactError: no family matches; the message says what the files declare and what is supported.
         InputError: the model is for the other task; the message names the option for it.
     """
+    check_pointwise(files)
     family = next((family for family in FAMILIES if family.matches(files)), None)
     if family is None:
         raise ArtefactError(
@@ -91,6 +93,45 @@ def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
         f"{files.name}: is a reranker ({describe(files)}), which scores pairs and makes no vectors; use it with "
         "--model in `mpir rerank`, or name an embedding model with --encoder."
     )
+
+
+LISTWISE = frozenset({"JinaForRanking"})
+
+
+def check_pointwise(files: ModelFiles) -> None:
+    """Raise ArtefactError for a listwise reranker."""
+    if files.architecture in LISTWISE:
+        raise ArtefactError(
+            f"{files.name}: is a listwise reranker ({files.architecture}), whose score of a document depends on the "
+            "other documents, so it can be neither cached, blended nor tuned. Give a model that scores pairs."
+        )
+
+
+def is_language_model(files: ModelFiles) -> bool:
+    """Whether a model answers by tokens at the end of a prompt, or has a layer of scores there."""
+    if files.module_types not in ((), ("Transformer",), ("Transformer", "LogitScore")):
+        return False
+    is_decoder = files.config.get("model_type") in DECODERS
+    converted = is_decoder and files.architecture.endswith("ForSequenceClassification")
+    return converted or files.architecture.endswith(("ForCausalLM", "T5ForConditionalGeneration"))
+
+
+def language_model_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the options of a language model: its template, tokens and scale; a template may have to be named.
+
+    sentence-transformers' LogitScore module goes with the tokenizer's chat template. The known templates go with exact
+    hub names, and monoT5's with its architecture.
+    """
+    if files.architecture.endswith("T5ForConditionalGeneration"):
+        return {"template": "monot5", "scale": "probability", **length_option(files)}
+    if module := files.module("LogitScore"):
+        tokens = {key: module.config.get(f"{key}_id") for key in ("true_token", "false_token")}
+        return {"template": CHAT, **tokens, "scale": declared_scale(files), **length_option(files)}
+    template = template_of(files.name)
+    if template is None:
+        return length_option(files)
+    has_contrast = known_templates()[template]["false_token"] is not None
+    return {"template": template, "scale": "probability" if has_contrast else "logit", **length_option(files)}
 
 
 def is_classifier(files: ModelFiles) -> bool:
@@ -183,6 +224,13 @@ FAMILIES: list[ModelFamily] = [
         perspective_type="cross-encoder",
         matches=is_module_chain,
         options=chain_options,
+    ),
+    ModelFamily(
+        name="language model that answers yes or no",
+        task="reranking",
+        perspective_type="language-model",
+        matches=is_language_model,
+        options=language_model_options,
     ),
     ModelFamily(
         name="bi-encoder",

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.models.hub import find_model
 from mpir.models.model_family import RecognisedModel, Task, recognise
 from mpir.models.model_files import read_model_files
+from mpir.models.prompt_template import CHAT, known_templates
 from mpir.perspectives.base import Loading, Perspective, build
 from mpir.perspectives.registration import register_perspectives
 from mpir.validation import check_choice
@@ -119,6 +120,12 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
     options = {**recognised.options, **chosen}
     if "output" in chosen and "against" not in chosen:
         options.pop("against", None)
+    if recognised.family.perspective_type == "language-model" and "template" not in options:
+        raise InputError(
+            f"{recognised.files.name}: is a language model ({recognised.files.architecture}) without a LogitScore "
+            f"module, and its scores would be near random without the prompt that it was trained with; name that by "
+            f"--model-option template=NAME (one of {format_names((CHAT, *known_templates()))})."
+        )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
         labels = recognised.files.config.get("id2label")
         raise InputError(

@@ -1,0 +1,124 @@
+"""The words around a query and a document that a language model judges: a model's chat template, or a known one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from mpir.errors import ArtefactError, InputError, format_value
+from mpir.validation import check_choice
+
+FILE = Path(__file__).with_name("prompt_templates.json")
+CHAT = "chat"
+"""The name of the template that comes with a model's tokenizer."""
+
+
+class PromptTemplate(Protocol):
+    """Makes the text that a model reads."""
+
+    def render(self, query: str, document: str) -> str:
+        """Return the prompt of a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTemplate:
+    """A known template: text with slots for ``{query}``, ``{document}`` and, unless it is empty, the instruction."""
+
+    text: str
+    instruction: str = ""
+
+    def render(self, query: str, document: str) -> str:
+        """Return the prompt of a pair; braces in its texts stay."""
+        head, _, tail = self.text.replace("{instruction}", self.instruction).partition("{document}")
+        return head.replace("{query}", query) + document + tail
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """The chat template of a tokenizer with messages of the roles ``query`` and ``document``, as sentence-transformers.
+
+    The instruction is a message of the role ``system`` before them, where there is one.
+    """
+
+    tokenizer: Any
+    instruction: str = ""
+
+    def render(self, query: str, document: str) -> str:
+        """Return the prompt of a pair."""
+        messages = [{"role": "query", "content": query}, {"role": "document", "content": document}]
+        if self.instruction:
+            messages.insert(0, {"role": "system", "content": self.instruction})
+        rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False)
+        return rendered
+
+
+@cache
+def known_templates() -> dict[str, dict[str, Any]]:
+    """Return the known templates by name: text, default instruction, tokens, and exact hub names of their models."""
+    templates: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return templates
+
+
+def template_of(name: str) -> str | None:
+    """Return the name of the known template that belongs to a hub name, or None."""
+    return next((key for key, entry in known_templates().items() if name in entry["models"]), None)
+
+
+def make_template(name: str, tokenizer: Any, instruction: str | None, checkpoint: str) -> PromptTemplate:
+    """Return a template by name, with the instruction in its place.
+
+    Raises:
+        InputError: an unknown name, or an instruction for a template that has no slot for one.
+        ArtefactError: the tokenizer has no chat template, or one that leaves out the query or the document.
+    """
+    if instruction is not None and not isinstance(instruction, str):
+        raise InputError(f"{checkpoint}: instruction is {format_value(instruction)} (expected a string).")
+    check_choice(f"{checkpoint}: template", name, (CHAT, *known_templates()))
+    template = _chat(tokenizer, instruction, checkpoint) if name == CHAT else _known(name, instruction, checkpoint)
+    _check_slots(template, checkpoint)
+    return template
+
+
+def _known(name: str, instruction: str | None, checkpoint: str) -> TextTemplate:
+    entry: Mapping[str, Any] = known_templates()[name]
+    if instruction is not None and entry["instruction"] is None:
+        raise InputError(f"{checkpoint}: the template {name} has no slot for an instruction. Leave it out.")
+    words = (entry["instruction"] or "") if instruction is None else instruction
+    form = entry.get("instruction_form", "{instruction}")
+    return TextTemplate(entry["text"], form.replace("{instruction}", words) if words else "")
+
+
+def _chat(tokenizer: Any, instruction: str | None, checkpoint: str) -> ChatTemplate:
+    if not getattr(tokenizer, "chat_template", None):
+        raise ArtefactError(
+            f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as --model-option "
+            "template=qwen3-reranker."
+        )
+    template = ChatTemplate(tokenizer, instruction or "")
+    if instruction and _render(template, checkpoint) == _render(ChatTemplate(tokenizer), checkpoint):
+        raise InputError(f"{checkpoint}: its chat template has no slot for an instruction (a system message).")
+    return template
+
+
+def _check_slots(template: PromptTemplate, checkpoint: str) -> None:
+    base = _render(template, checkpoint)
+    for slot, pair in (("query", ("b", "a")), ("document", ("a", "b"))):
+        if _render(template, checkpoint, *pair) == base:
+            raise ArtefactError(
+                f"{checkpoint}: its chat template leaves out the {slot} (expected messages of the roles query and "
+                "document). Name a known template, such as --model-option template=qwen3-reranker."
+            )
+
+
+def _render(template: PromptTemplate, checkpoint: str, query: str = "a", document: str = "a") -> str:
+    try:
+        return template.render(query, document)
+    except Exception as error:  # of Jinja, or raised by the template
+        raise ArtefactError(
+            f"{checkpoint}: its chat template takes no query and document ({type(error).__name__}: {error}). Name a "
+            "known template, such as --model-option template=qwen3-reranker."
+        ) from error
