@@ -202,7 +202,7 @@ def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None
         document_of=np.repeat(np.arange(3), 2),
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
-    by_first = System("first", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0))
+    by_first = System("first", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none"))
     by_number = Cutoffs(documents=Cutoff(maximum=2), snippets=Cutoff(maximum=3))
     result = answer(Question("q", "?"), scored, replace(by_first, cutoffs=by_number))
     assert result.documents == ("b", "a")
