@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.number_options import positive
+from mpir.cli.progress import shows_progress, stage
 from mpir.cli.ranking_output import add_output_options, check_output_options, write_ranking
 from mpir.cli.search import query_text
 from mpir.errors import InputError
-from mpir.io.read import at_terminal
 
 if TYPE_CHECKING:
     from mpir.pubmed.results import SearchResult
@@ -94,7 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not result.documents:
         print("mpir: no record matches; ask in other words, or with fewer limits.", file=sys.stderr)
     documents = list(result.documents)
-    ranking = reranker.rerank(arguments.query, documents, top_k=arguments.top_k)
+    shown = shows_progress(arguments)
+    with stage("splitting", shown=shown):  # scoring has a bar of its own
+        (ranking,) = reranker.rerank_batch([arguments.query], [documents], top_k=arguments.top_k, progress=shown)
     if arguments.explain:
         print(_searches_table(result), end="\n\n")
     write_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=result.to_dict())
@@ -112,7 +114,7 @@ def _search(arguments: argparse.Namespace) -> SearchResult:
         refresh=arguments.refresh,
         cache=False if arguments.no_cache else None,
     )
-    with _progress() as bar:
+    with _progress(shown=shows_progress(arguments)) as bar:
         return search(
             arguments.query,
             arguments.k,
@@ -127,9 +129,9 @@ def _search(arguments: argparse.Namespace) -> SearchResult:
         )
 
 
-def _progress() -> Any:
-    """A progress bar on a terminal, and nothing elsewhere."""
-    if not at_terminal(sys.stderr):
+def _progress(*, shown: bool) -> Any:
+    """A progress bar where one is shown, and nothing elsewhere."""
+    if not shown:
         return nullcontext()
     from tqdm import tqdm
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.number_options import probability
 from mpir.cli.path_options import text_path
+from mpir.cli.progress import add_quiet_option
 from mpir.errors import InputError
 from mpir.io.output_checks import Named, check_files, check_replaceable_file
 
@@ -56,6 +57,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="join neighbouring sentences of which the second scores at least this share of the first, such as 0.8",
     )
+    add_quiet_option(parser)
     parser.add_argument(
         "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import text_path
+from mpir.cli.progress import shows_progress, stage
 from mpir.cli.ranking_output import add_output_options, check_output_options, files_of, write_ranking
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
@@ -70,10 +71,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
-    queries = _queries(arguments)
-    reranker = load_reranker(arguments)
+    shown = shows_progress(arguments)
+    with stage("reading", shown=shown):
+        queries = _queries(arguments)
+        reranker = load_reranker(arguments)
     for identifier, query, documents in queries:
-        ranking = reranker.rerank(query, documents, top_k=arguments.top_k)
+        with stage("splitting", shown=shown):  # scoring has a bar of its own
+            (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
         write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
     report_usage(reranker.perspectives)
     return 0
