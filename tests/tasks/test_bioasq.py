@@ -229,7 +229,7 @@ def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None
         document_of=np.arange(2),
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(2))
-    weights = Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0)
+    weights = Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none")
     none_reach = Cutoffs(documents=Cutoff(score=9.0), snippets=Cutoff(score=9.0))
     selection = select(scored, System("blend", weights, none_reach))
     assert (selection.documents.tolist(), selection.snippets) == ([1], [[1]])
@@ -255,7 +255,7 @@ def test_joined_snippets_span_the_text_between_their_sentences() -> None:
         document_of=np.zeros(3, int),
     )
     scored = Candidates.of("?", [document], sentences=sentences, columns=columns, lexical=np.zeros(3))
-    system = System("blend", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0), join=0.7)
+    system = System("blend", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none"), join=0.7)
     result = answer(Question("q", "?"), scored, system).snippets or ()
     assert [(item.begin, item.end, item.text) for item in result] == [(0, 10, "One.  Two."), (11, 17, "Three.")]
     result = answer(Question("q", "?"), scored, replace(system, join=0.8)).snippets or ()
