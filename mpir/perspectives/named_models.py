@@ -120,6 +120,11 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
     options = {**recognised.options, **chosen}
     if "output" in chosen and "against" not in chosen:
         options.pop("against", None)
+    if recognised.family.perspective_type != "language-model" and "instruction" in options:
+        raise InputError(
+            f"{recognised.files.name}: takes no instruction ({recognised.family.name}). Leave it out, or name a "
+            "language model."
+        )
     if recognised.family.perspective_type == "language-model" and "template" not in options:
         raise InputError(
             f"{recognised.files.name}: is a language model ({recognised.files.architecture}) without a LogitScore "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mpir.errors import InputError
+from mpir.errors import InputError, format_value
 from mpir.models.options import device_names, precision_name
 from mpir.perspectives import Perspective, open_bundle
 from mpir.perspectives.agreement import Agreement
@@ -65,6 +65,26 @@ class LoadedModels:
     def perspectives(self) -> tuple[Perspective, ...]:
         """All of them: the bundle's first."""
         return (*self.of_bundle, *self.named, *self.callers)
+
+
+def chat_models(
+    url: str | None, name: str | None, instruction: str | None, *, has_models: bool
+) -> tuple[Perspective, ...]:
+    """Return the chat model that the user names, if any.
+
+    Raises:
+        InputError: a name without a URL, or an instruction for nothing.
+        EndpointError: several models at the URL, none of which is named.
+    """
+    if url is None:
+        if name is not None:
+            raise InputError(f"llm_model is {format_value(name)}, but there is no endpoint. Name its URL as llm.")
+        if instruction is not None and not has_models:
+            raise InputError("instruction is for a model or llm, but none is named. Name one, or leave it out.")
+        return ()
+    from mpir.perspectives.llm import open_llm
+
+    return (open_llm(url, name or "", instruction=instruction or ""),)
 
 
 def load_models(

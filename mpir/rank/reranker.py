@@ -16,7 +16,7 @@ from mpir.rank.candidates import Candidates
 from mpir.rank.cascade import check_share
 from mpir.rank.columns import Layout
 from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
-from mpir.rank.models import ModelOptions, derived_columns, load_models
+from mpir.rank.models import ModelOptions, chat_models, derived_columns, load_models
 from mpir.rank.prepare import BM25, prepare
 from mpir.rank.present import rank
 from mpir.rank.ranking import Ranking
@@ -59,6 +59,9 @@ class Reranker:
         revision: str | None = None,
         trust_remote_code: bool = False,
         model_options: Mapping[str, Any] | None = None,
+        instruction: str | None = None,
+        llm: str | None = None,
+        llm_model: str | None = None,
         perspectives: Sequence[Perspective] = (),
         weights: WeightsLike = None,
         context: str | None = None,
@@ -81,7 +84,9 @@ class Reranker:
         `model` (or several `models`) is a reranker's hub name or folder. It joins the bundle's columns, or with
         `only_model` orders documents alone. `level` is what it reads: each ``document``, each ``sentence``, or
         ``both``. `revision` pins a hub's commit, `trust_remote_code` lets the model's own Python code run, and
-        `model_options` replace what its files declare (``output``, ``max_length``, ``scale`` …).
+        `model_options` replace what its files declare (``output``, ``max_length``, ``scale`` …). `llm` is the URL of an
+        OpenAI-compatible interface and `llm_model` a chat model there, whose judgement is a document column
+        (perspectives/llm.py). `instruction` is a sentence about the task, for it and for a language model.
 
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones. A perspective that the weights do not name has its `default_weight`; added to a bundle without one,
@@ -111,13 +116,19 @@ class Reranker:
         options = ModelOptions(
             device=device, precision=precision, tokens_per_batch=tokens_per_batch, trust_code=trust_code
         )
+        names = as_model_names(model, models)
+        judges = chat_models(llm, llm_model, instruction, has_models=bool(names))
+        if judges and bundle is None and not perspectives:
+            bundle = "default"
+        perspectives = [*perspectives, *judges]
+        slots = {} if instruction is None or not names else {"instruction": instruction}
         choice = ModelChoice(
-            names=as_model_names(model, models),
+            names=names,
             only=only_model,
             level=level,
             revision=revision,
             trust_remote_code=trust_remote_code,
-            options={} if model_options is None else model_options,
+            options=slots if model_options is None else model_options if not slots else {**model_options, **slots},
         )
         loaded = load_models(bundle, perspectives, options, choice)
         opened, self.perspectives = loaded.bundle, loaded.perspectives

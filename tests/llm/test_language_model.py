@@ -172,8 +172,9 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
     folder = str(make("Qwen3", head))
     with pytest.raises(InputError, match=r"near random without the prompt .*template=NAME \(one of chat, qwen3"):
         Reranker(tiny_bundle, model=folder)
-    options = {"template": "chat", "instruction": "trial patients", "max_length": 64}
-    reranker = Reranker(tiny_bundle, model=folder, model_options=options, device="cpu")
+    options = {"template": "chat", "max_length": 64}
+    instruction = "trial patients"
+    reranker = Reranker(tiny_bundle, model=folder, model_options=options, instruction=instruction, device="cpu")
     ranking = reranker.rerank("does aspirin thin blood", DOCUMENTS[:2])
     assert 0 < ranking[0].scores[Path(folder).name] < 1
 

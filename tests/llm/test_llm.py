@@ -222,3 +222,14 @@ def test_scores_do_not_depend_on_concurrency(chat_url: str) -> None:
     texts = [f"Text {number} of platelets" if number % 3 else f"Text {number}" for number in range(40)]
     several, single = (open_llm(chat_url, "logprobs", concurrency=number).score(QUERY, texts) for number in (16, 1))
     assert np.array_equal(several, single)
+
+
+def test_the_reranker_takes_it_by_url(chat_url: str, tiny_bundle: Path) -> None:
+    reranker = Reranker(tiny_bundle, llm=chat_url, llm_model="logprobs", instruction="Prefer trials.")
+    scores = {document.text: document.scores["llm"] for document in reranker.rerank(QUERY, TEXTS).documents}
+    assert scores == pytest.approx(dict(zip(TEXTS, [0.8, 0.1], strict=True)))
+    assert Reranker(llm=chat_url, llm_model="logprobs").layout.documents[:2] == ("bm25", "dense")
+    with pytest.raises(InputError, match="no endpoint"):
+        Reranker(tiny_bundle, llm_model="logprobs")
+    with pytest.raises(InputError, match="instruction is for a model or llm, but none is named"):
+        Reranker(tiny_bundle, instruction="Prefer trials.")
