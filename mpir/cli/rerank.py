@@ -115,7 +115,8 @@ def _single_query(query: str, paths: list[str] | None) -> Iterator[Query]:
         documents = as_documents(without_copies(corpus_documents))
     if copies := len(corpus_documents) - len(documents):
         print(
-            f"mpir: {copies} of {len(corpus_documents)} documents are copies of others, and left out", file=sys.stderr
+            f"mpir: note: each paper counts once; {copies} of {len(corpus_documents)} documents are copies",
+            file=sys.stderr,
         )
     yield "1", query, documents
 

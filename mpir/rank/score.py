@@ -161,5 +161,5 @@ def check_cosines(candidates: Sequence[Candidates], perspectives: Sequence[Persp
 def report_passages(in_passages: Bool, noun: str) -> None:
     """Log how many texts were read in passages, if any were."""
     if in_passages.any():
-        message = "%d of %d %s were too long for a model, alone or with the question, and count with their best passage"
+        message = "note: %d of %d %s are longer than a model reads at once, and count with their best passage"
         log.warning(message, in_passages.sum(), len(in_passages), noun)

@@ -96,7 +96,7 @@ def test_exports_of_one_search_are_merged(
     (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
     assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle)]) == 0
     printed = capsys.readouterr()
-    assert "mpir: 2 of 4 documents are copies of others, and left out" in printed.err
+    assert "mpir: note: each paper counts once; 2 of 4 documents are copies" in printed.err
     assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
 
 
