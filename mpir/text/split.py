@@ -23,7 +23,11 @@ _END = (
     r"""|(?=[\[\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
     r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
     r"""|(?<=[.!?)\]%])(?=(?:[A-Z][A-Z/&,\ -]{3,40}+|"""  # a structured heading glued on: "in rats.RESULTS: "
-    r"""Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?):\ )"""
+    r"""Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?):\ """
+    # the same without its colon, as Web of Science joins them, or any word of a sentence: "at night.MethodsWe asked"
+    r"""|(?:Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?)"""
+    r"""[A-Z][a-z]*+\ )"""
+    r"""|(?<=[.!?])(?=(?:A|[A-Z][a-z]++)\ )(?:(?<=[a-z]{3}.)|(?<=[)\]%].))"""
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
 # In reports, also: sentences and list numbers without a space before them (XXXX stands where names were removed), and
@@ -52,14 +56,23 @@ _ABBREVIATION = re.compile(
     _BEFORE
     + r"""(?:
         (?i:vs|e\.g|i\.e|et\ al|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
-        |u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|b\.i\.d|q\.d|t\.i\.d|i\.c\.v|i\.pl)
+        |suppl?|natl|u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|b\.i\.d|q\.d|t\.i\.d|i\.c\.v|i\.pl)
         |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
+        |(?<!the\ )U\.K|M\.D|Ph\.D
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
 _ABBREVIATION_OF_NUMBER = re.compile(
-    _BEFORE + r"(?:(?i:c\.i|pp?|vols?|tabs?|max)|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec)$"
+    _BEFORE + r"(?:(?i:c\.i|s\.d|s\.e|s\.e\.m|pp?|vols?|tabs?|max)"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec|J|Biol|Soc)$"
 )
+# And before a bracket or a number, where a company's seat, a group or a dose follows: "Sigma Inc. (St. Louis)", "20 mg
+# b.d. (n = 90)". Before a word these end a sentence more often than not.
+_ABBREVIATION_OF_BRACKET = re.compile(
+    _BEFORE + r"(?:(?i:[bo]\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|Inc|Ltd|Corp|Co|nov)$"
+)
+_BRACKET = re.compile(r"[\[\d]|\((?!\d{1,2}\)\s)")
+_COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "Co$"), re.compile(r"(?:Ltd|Inc|KG|LLC)\b")
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12
@@ -112,7 +125,10 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
     if not before.endswith("."):
         return False
-    known = [_ABBREVIATION, _ABBREVIATION_OF_NUMBER] if text[match.end()].isdigit() else [_ABBREVIATION]
+    known = [_ABBREVIATION]
+    known += [_ABBREVIATION_OF_NUMBER] if text[match.end()].isdigit() else []
+    known += [_ABBREVIATION_OF_BRACKET] if _BRACKET.match(text, match.end()) else []
+    known += [_COMPANY] if _COMPANY_FORM.match(text, match.end()) else []
     return any(abbreviation.search(before[:-1]) for abbreviation in known)
 
 

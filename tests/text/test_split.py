@@ -94,7 +94,7 @@ def test_splits_as_a_reader_would(expected: list[str]) -> None:
         ("It is rare.METHODS: We looked.", ["It is rare.", "METHODS: We looked."]),
         (
             "Drugs were used.Methods: We looked (twice)Results: It was.Methods of old: none.",
-            ["Drugs were used.", "Methods: We looked (twice)", "Results: It was.Methods of old: none."],
+            ["Drugs were used.", "Methods: We looked (twice)", "Results: It was.", "Methods of old: none."],
         ),
         ("A heading\n\nits text", ["A heading", "its text"]),
         ("A heading\r\n \r\nIts text", ["A heading", "Its text"]),
@@ -210,5 +210,42 @@ def test_reports_are_split_where_a_reader_would(join: str, expected: list[str]) 
 
 
 def test_an_abstract_knows_nothing_of_reports() -> None:
-    text = "Scar in the apex.There is none. 1. One\n- two"
-    assert pieces(text) == ["Scar in the apex.There is none.", "1. One\n- two"]
+    text = "XXXX is.XXXX are in the apex. 1. One\n- two"
+    assert pieces(text) == ["XXXX is.XXXX are in the apex.", "1. One\n- two"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Media came from Sigma Inc. (St. Louis, MO) and Takara Co. Ltd. (Shiga, Japan).",
+        "Data of U.K. Biobank participants were used.",
+        "Patients of the M.D. Anderson Cancer Center took part.",
+        "All primers are in Suppl. Table S1.",
+        "They had 20 mg b.d. (n = 90) or 30 mg t.d.s. [group B] for 9 days.",
+        "The mean age was 54 years (S.D. 12) or 51 (s.e.m. 3).",
+        "As told before in Mol Biol. 109, 317, cells divide.",
+    ],
+)
+def test_abbreviations_by_what_follows_them(text: str) -> None:
+    assert split(text) == [(0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("They had 20 mg b.d.", " Half of them recovered."),
+        ("She works for Sigma Inc.", " He does not."),
+        ("It was done in the U.K.", " A total of 20 took part."),
+        ("Light harms birds at night.", "MethodsWe searched two databases."),
+        ("We included 5 (25%).", "In conclusion, it works."),
+        ("Death was rare.", "A patient recovered."),
+    ],
+)
+def test_ends_behind_abbreviations_and_without_white_space(first: str, second: str) -> None:
+    text = first + second
+    assert [text[begin:end] for begin, end in split(text)] == [first, second.strip()]
+
+
+@pytest.mark.parametrize("text", ["We used Node.js and R.", "See www.Example.com for it.", "The e.g.The is odd."])
+def test_full_stops_inside_names_are_no_ends(text: str) -> None:
+    assert len(split(text)) == 1
