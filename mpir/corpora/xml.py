@@ -16,7 +16,7 @@ from mpir.io.read import open_bytes
 
 _PullParser: TypeAlias = "ET.XMLPullParser[Any]"
 _BLOCK = 2**16
-_DEEPEST = 200
+_DEEPEST = 50_000
 """Elements inside each other; JATS has some 30. Time would grow with the square of what is nested more deeply."""
 _ANNOTATIONS = ("annotation", "annotation-xml")
 _BEHIND_ROOT = {
@@ -139,7 +139,7 @@ class _Parser:
             self.depth += 1 if event == "start" else -1
             if self.depth > _DEEPEST:
                 message = (
-                    f"{self._path}: the XML's elements are nested more than {_DEEPEST} deep; fetch the file again."
+                    f"{self._path}: the XML's elements are nested more than {_DEEPEST:,} deep; fetch the file again."
                 )
                 raise InputError(message)
             if element.tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it

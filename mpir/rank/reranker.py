@@ -26,6 +26,7 @@ from mpir.rank.validation import (
     as_list,
     as_model_names,
     as_pair,
+    as_perspectives,
     check_columns,
     check_is_list,
     check_same_length,
@@ -120,7 +121,7 @@ class Reranker:
         judges = chat_models(llm, llm_model, instruction, has_models=bool(names))
         if judges and bundle is None and not perspectives:
             bundle = "default"
-        perspectives = [*perspectives, *judges]
+        perspectives = [*as_perspectives(perspectives), *judges]
         slots = {} if instruction is None or not names else {"instruction": instruction}
         choice = ModelChoice(
             names=names,

@@ -87,7 +87,7 @@ def test_a_record_without_end_is_refused(
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_nesting_is_refused(tmp_path: Path, closed: bool) -> None:
     nested = "<sup>" * 100_000 + ("</sup>" * 100_000 if closed else "")
-    with pytest.raises(InputError, match="elements are nested more than 200 deep"):
+    with pytest.raises(InputError, match="elements are nested more than 50,000 deep"):
         _read(tmp_path, "a.xml", _articles([(1, nested)]), lambda path: read_pubmed([path]))
 
 
