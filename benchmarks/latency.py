@@ -44,7 +44,9 @@ Call = Callable[[str, Sequence[str], bool], float]
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--documents", type=positive, nargs="+", default=[100, 10], help="(100 and 10)")
     parser.add_argument("--questions", type=positive, default=5, help="rounds, as far as time allows (%(default)s)")

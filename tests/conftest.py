@@ -59,6 +59,15 @@ def make_checkpoint(folder: Path, *, outputs: int, seed: int) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_encoder(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny checkpoint as an embedding model's, which indexes take."""
+    folder = shutil.copytree(tiny_checkpoint, tmp_path_factory.mktemp("encoder") / "tiny")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": ["BertModel"]}), encoding="utf-8")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
 def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sealed bundle of three perspectives that share the tiny checkpoint."""
     from mpir.perspectives.bundle import seal

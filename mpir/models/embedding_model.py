@@ -51,7 +51,7 @@ def open_embedding_model(
     recognise(files, "embedding")
     settings = read_embedding_settings(files, chosen)
     if not files.modules and not {"pooling"} & ({*chosen} | {*known_settings(name)}):
-        log.warning("%s declares no pooling; the mean of its tokens is used (--encoder-option pooling=cls)", name)
+        log.warning("%s declares no pooling; the mean of its tokens is used", name)
     loading: dict[str, Any] = {
         "device": device,
         "precision": precision,

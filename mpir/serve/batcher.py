@@ -125,8 +125,9 @@ class Scoring:
     def _replace(self, error: BaseException, jobs: Sequence[Job]) -> None:
         """Answer the requests over which the thread died, and go on in another one."""
         self.fault = _fault(error)
-        self._thread = self._new_thread()
-        self._thread.start()
+        thread = self._new_thread()
+        thread.start()
+        self._thread = thread  # once it runs: who stops the service waits for it at once
         for job in jobs:
             if not job.future.done():
                 job.future.set_exception(ScoringError(_fault(error)))
@@ -182,9 +183,9 @@ class Scoring:
                 else:
                     self._answer_each(jobs)
                 return
+        self.fault = ""  # before a client can ask
         for job, ranking in zip(jobs, rankings, strict=True):
             job.future.set_result(ranking)
-        self.fault = ""
 
     def _passes(self, job: Job) -> bool:
         try:

@@ -26,14 +26,14 @@ UNSTABLE = {"write.lock", "log.jsonl", "state.pt"}
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path, tiny_checkpoint: Path) -> Path:
+def inputs(
+    tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path, tiny_checkpoint: Path, tiny_encoder: Path
+) -> Path:
     """A folder with what the commands read: documents, questions, a bundle, an index and a scored set."""
     folder = tmp_path_factory.mktemp("inputs")
     shutil.copytree(tiny_bundle, folder / "bundle")
     shutil.copytree(tiny_checkpoint, folder / "checkpoint")
-    encoder = shutil.copytree(tiny_checkpoint, folder / "encoder")
-    config = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
-    (encoder / "config.json").write_text(json.dumps({**config, "architectures": ["BertModel"]}), encoding="utf-8")
+    shutil.copytree(tiny_encoder, folder / "encoder")
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines()[:40]
     (folder / "docs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = [

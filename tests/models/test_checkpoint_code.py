@@ -91,7 +91,14 @@ def check_refused(done: subprocess.CompletedProcess[str], marker: Path) -> None:
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    assert "needs Python code of its own, which mpir never runs; give a checkpoint" in message
+    assert "needs Python code of its own, which mpir never runs unasked; give a checkpoint" in message
+
+
+def as_encoder(folder: Path) -> Path:
+    """The same checkpoint as one of an embedding model."""
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": ["BertModel"]}))
+    return folder
 
 
 def rerank(tmp_path: Path, corpus: Path, custom: Path, **_: Any) -> list[object]:
@@ -102,7 +109,7 @@ def rerank(tmp_path: Path, corpus: Path, custom: Path, **_: Any) -> list[object]
 def search_dense(tmp_path: Path, corpus: Path, tiny_checkpoint: Path, marker: Path, **_: Any) -> list[object]:
     """The manifest of the index names the encoder."""
     pytest.importorskip("faiss")
-    encoder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "encoder"))
+    encoder = as_encoder(Path(shutil.copytree(tiny_checkpoint, tmp_path / "encoder")))
     index = tmp_path / "index"
     assert main(["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(encoder)]) == 0
     add_code(encoder, marker)
@@ -111,6 +118,7 @@ def search_dense(tmp_path: Path, corpus: Path, tiny_checkpoint: Path, marker: Pa
 
 def index_dense(tmp_path: Path, corpus: Path, custom: Path, **_: Any) -> list[object]:
     pytest.importorskip("faiss")
+    as_encoder(custom)
     return ["-m", "mpir", "index", corpus, "--index", tmp_path / "index", "--dense", "--encoder", custom]
 
 

@@ -146,7 +146,7 @@ def test_the_script_and_what_cannot_be(
     assert not (tmp_path / "two").exists()
     with pytest.raises(InputError, match="heads is 0; expected a whole number of at least 1"):
         make_tk(vectors, tmp_path / "two", heads=0)
-    with pytest.raises(ArtefactError, match=r"there are no word vectors; make some with .*train_word_vectors"):
+    with pytest.raises(ArtefactError, match=r"there are no word vectors; make some with `mpir data vectors`"):
         make_tk(tmp_path / "none.bin", tmp_path / "two")
     config = json.loads((tk / "config.json").read_text())
     (tmp_path / "one/config.json").write_text(json.dumps(config | {"hidden_size": 2 * WIDTH}))

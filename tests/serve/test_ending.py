@@ -47,7 +47,7 @@ class Slow:
         time.sleep(60)
 
 with listen("127.0.0.1", 0) as listening:
-    service = Service(Reranker(perspectives=[Zeros()]), Settings("m"), {"bm25": Slow()})
+    service = Service(Reranker(perspectives=[Zeros()]), Settings(name="m"), {"bm25": Slow()})
     run_server(service, listening, grace=0.1, started=lambda url: print(url, flush=True))
 """
 

@@ -44,7 +44,7 @@ def test_every_problem_is_a_sentence_of_its_own(tmp_path: Path) -> None:
     path = write(tmp_path, many, unreadable, question("q4", ["1", "1"], snippet("9"), *[snippet()] * 10))
     _, problems = check_submission(path)
     expected = [
-        "question 2 (q3): a document is 'pubmed 3'; expected its URL",
+        "question 2 (q3): a document is 'pubmed 3'; expected its PMID, or its URL",
         "question q1: there are 11 documents; Phase A takes at most 10",
         "question q1, snippet 1: 1's abstract reads 'Zinc rises' at 12 to 22",
         "question q1, snippet 2: its begin is -1 and its end is 23",
