@@ -249,6 +249,7 @@ class Fixed:
     documents: npt.NDArray[np.float64]
     sentences: npt.NDArray[np.float64]
     cutoffs: Cutoffs = TEN_EACH
+    join: float | None = None
 
     def scores(self, scored: Candidates) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The scores."""

@@ -106,6 +106,8 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     *((f"benchmarks/{name}.py", []) for name in ("end_to_end", "first_stage", "late_interaction")),
     *((f"benchmarks/{name}.py", []) for name in ("objective", "scoring", "serve", "startup", "training", "triples")),
     ("benchmarks/bundles.py", ["nowhere"]),
+    ("benchmarks/latency.py", []),
+    ("experiments/pubmed/recall.py", ["--data", "data"]),
     ("benchmarks/encoding.py", ["--checkpoint", "nowhere"]),
     ("benchmarks/sia.py", ["--vectors", "nowhere"]),
     ("benchmarks/vector_growth.py", ["--indexes", "nowhere"]),

@@ -48,11 +48,11 @@ def test_cranfield_is_read_as_its_readme_says(script: dict[str, Any], data: Path
 def test_a_row_for_every_first_stage(
     script: dict[str, Any],
     data: Path,
-    tiny_checkpoint: Path,
+    tiny_encoder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["--encoder", str(tiny_checkpoint), "--indexes", str(data / "indexes"), "--sets", "cranfield"]
+    options = ["--encoder", str(tiny_encoder), "--indexes", str(data / "indexes"), "--sets", "cranfield"]
     monkeypatch.setattr(sys, "argv", ["dense.py", "--data", str(data), *options])
     assert script["main"]() == 0
     rows = [line.split("|")[2].strip() for line in capsys.readouterr().out.splitlines()[2:]]

@@ -135,12 +135,12 @@ def test_a_grid_trains_searches_and_is_kept(
     script: Callable[..., Any],
     bioasq: Path,
     *,
-    tiny_checkpoint: Path,
+    tiny_encoder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    where = ["--data", bioasq, "--output", tmp_path / "out", "--encoder", tiny_checkpoint, "--device", "cpu"]
+    where = ["--data", bioasq, "--output", tmp_path / "out", "--encoder", tiny_encoder, "--device", "cpu"]
     loaded = script("grids", *where, "--steps", 2, "--documents", 6, "--grids", "negatives")
     loaded["GRIDS"]["negatives"] = {
         f"{n} negatives": loaded["Cell"](length=32, negatives=n) for n in ("random", "BM25")

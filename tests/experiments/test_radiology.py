@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker
+from mpir import Document, Perspective, Reranker, Weights
 from mpir.annotate import Lexicon, NegEx
 from mpir.errors import InputError
 from mpir.perspectives.negation import NegationPerspective
@@ -113,7 +113,7 @@ def test_folds_are_compared_and_resumed(
 
 def test_sentences_that_differ_in_spaces_alone_keep_their_order(folds: ModuleType) -> None:
     texts = [f"no{' ' * number}edema" for number in range(1, 17)]
-    entries = [folds.Example("no edema", "no edema", text, 1.0) for text in texts]
+    entries = [folds.Example(group="no edema", question="no edema", sentence=text, label=1.0) for text in texts]
     order = np.random.default_rng(0).permutation(16)[:10]
     assert folds.texts_of(entries, 10) == [sorted(texts)[i] for i in order]
 
@@ -145,7 +145,8 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     documents = [Document(str(number), abstract=text) for number, text in enumerate(texts)]
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
     encoders = {systems.START: free.Start(tiny_checkpoint)}
-    reranker = Reranker(perspectives=[Count()], splitting="report")
+    plain = replace(Weights.equal([Count.name]), normalise="none")
+    reranker = Reranker(perspectives=[Count()], splitting="report", weights=plain)
     result, candidates = systems.scored(half, reranker, encoders)
     assert {values.shape for values in result.values()} == {(2, 3)}
     assert result[systems.BM25][1].argmax() == 2
