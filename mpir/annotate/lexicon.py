@@ -60,8 +60,7 @@ class Lexicon:
                     f"{entry.location}: the phrase {format_value(entry.phrase)} stands under "
                     f"{format_value(entry.concept)}, "
                     f"and at {earlier.location} under {format_value(earlier.concept)}; a phrase names one concept, so "
-                    "remove one of "
-                    "the lines."
+                    "remove one of the lines."
                 )
 
     @classmethod

@@ -176,8 +176,6 @@ def _check(phrase: str, trigger_type: str, location: str) -> TriggerType:
     if trigger_type not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
         raise InputError(
             f"{location}: the trigger {format_value(phrase)} is of the kind {format_value(trigger_type)}; expected "
-            "words, and a "
-            "kind from "
-            f"{', '.join(known)}."
+            f"words, and a kind from {', '.join(known)}."
         )
     return known[trigger_type]

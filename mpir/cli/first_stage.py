@@ -167,8 +167,7 @@ def open_encoder(which: str) -> Vectoriser:
             return perspective.texts
     raise ArtefactError(
         f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with "
-        "--encoder, "
-        "such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
+        "--encoder, such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
     )
 
 

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tasks.shards import merge
     from mpir.tune.dataset import SCORED
 
-    check_folders([("--output", arguments.output)], [("PART", part) for part in arguments.parts])
+    check_folders([("--output", arguments.output)], [("PART", folder) for folder in arguments.parts])
     SCORED.check_replaceable(arguments.output)
     dataset = merge(arguments.parts).save(arguments.output)
     print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.parts)} parts.")

@@ -11,7 +11,7 @@ from mpir.corpora.placeholders import says_nothing
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
 """Keys of a document's metadata, where its record says it."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-_MOST = 500
+_MAX_AUTHORS = 500
 """Authors that are kept: some papers of physics name thousands."""
 
 
@@ -28,7 +28,7 @@ def bibliography(
     """
     year = next((int(match[0]) for date in dates if (match := _YEAR.search(date))), None)
     metadata = {YEAR: year, JOURNAL: next(iter(_telling(journals)), ""), TYPES: _telling(types)}
-    metadata[AUTHORS] = _telling(authors)[:_MOST]
+    metadata[AUTHORS] = _telling(authors)[:_MAX_AUTHORS]
     return {key: value for key, value in metadata.items() if value}
 
 

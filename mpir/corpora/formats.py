@@ -105,9 +105,9 @@ def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None
 
 def _json_format(text: str, by_name: Format | None) -> Format | None:
     """JSON lines, or one JSON value with documents; None for one that holds something else."""
-    first, _, rest = text.partition("\n")
+    first, _, remainder = text.partition("\n")
     value = _parsed(first)
-    if isinstance(value, dict) and not (any(is_list_name(key) for key in value) and not rest.strip()):
+    if isinstance(value, dict) and not (any(is_list_name(key) for key in value) and not remainder.strip()):
         return "jsonl" if by_name == "jsonl" or _has_text(value) else "json" if _has_text(flattened(value)) else None
     if by_name == "jsonl" and not isinstance(value, list) and text[0] == "{":
         return "jsonl"

@@ -76,7 +76,7 @@ def _bibliography(article: ET.Element) -> dict[str, Any]:
 
 def _author(contributor: ET.Element) -> str:
     """A person as "Doe, Jane", or a group by its name."""
-    names = [text_of(contributor.find(f"name/{part}")) for part in ("surname", "given-names")]
+    names = [text_of(contributor.find(f"name/{element_name}")) for element_name in ("surname", "given-names")]
     return ", ".join(filter(None, names)) or text_of(contributor.find("collab"))
 
 

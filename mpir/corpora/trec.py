@@ -125,8 +125,7 @@ def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location
     if fields[2] in values:
         raise InputError(
             f"{location}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one "
-            "of "
-            "the lines."
+            "of the lines."
         )
     values[fields[2]] = value
 

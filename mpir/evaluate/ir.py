@@ -82,8 +82,7 @@ def _check(name: str, table: Mapping[str, Mapping[str, Any]], expected: str, fit
             if odd := [identifier for identifier in (query, document) if not isinstance(identifier, str)]:
                 raise InputError(
                     f"query {format_value(query)}, document {format_value(document)}: an id is no string; expected "
-                    "one, such as "
-                    f"{format_value(str(odd[0]))}."
+                    f"one, such as {format_value(str(odd[0]))}."
                 )
             if not fits(value):
                 raise InputError(

@@ -35,7 +35,7 @@ class JsonStream:
         while True:
             while self._position < len(self._text) and self._text[self._position] in _WHITE:
                 self._position += 1
-            if self._position < len(self._text) or not self._more():
+            if self._position < len(self._text) or not self._read_more():
                 return self._text[self._position : self._position + 1]
 
     def elements(self) -> Iterator[tuple[Any, int]]:
@@ -72,13 +72,13 @@ class JsonStream:
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text)
-                if end < len(self._text) or not self._more():
+                if end < len(self._text) or not self._read_more():
                     self._check_characters(value, self._text[:end])
                     self._position = end
                     return value, line
             except json.JSONDecodeError as error:
                 unfinished = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _NEAR
-                if not unfinished or not self._more(length):
+                if not unfinished or not self._read_more(length):
                     raise self._error(error.msg, error.pos) from error
                 length *= 2
             except RecursionError as error:
@@ -122,7 +122,7 @@ class JsonStream:
         self._column = self._position - last_end - 1 if newlines else self._column + self._position
         self._text, self._position = self._text[self._position :], 0
 
-    def _more(self, length: int = _BLOCK) -> bool:
+    def _read_more(self, length: int = _BLOCK) -> bool:
         """Read on, by so many characters at least; whether there were any."""
         if self._position:
             self._drop()

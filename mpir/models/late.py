@@ -155,8 +155,7 @@ def _token(tokenizer: Any, name: str) -> int:
     if number in (None, tokenizer.unk_token_id):
         raise InputError(
             f"{tokenizer.name_or_path}: the marker {format_value(name)} is no token of it; set markers to two of its "
-            "own, or "
-            "null."
+            "own, or null."
         )
     return int(number)
 

@@ -19,7 +19,7 @@ from mpir.models.prompt_template import CHAT, known_templates, template_of
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024
 """Most tokens of a pair by default, for models that read more. Longer texts are read in passages, so nothing is cut;
-rows of 8,192 tokens would need minutes each on a CPU. The option max_length raises it."""
+rows of 8,192 tokens take much time and memory. The option max_length raises it."""
 
 DECODERS = (
     *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),

@@ -26,8 +26,7 @@ def device_names(device: Any) -> str:
         if not _DEVICE.fullmatch(name.strip()):
             raise InputError(
                 f"device {format_value(name)} cannot be used (there is no such kind); choose auto, cpu, a GPU that "
-                "is there "
-                "such as cuda:0, or a list of those with commas between them."
+                "is there such as cuda:0, or a list of those with commas between them."
             )
     return names
 

@@ -41,8 +41,7 @@ def make_tk(
     if word_vectors.vector_size % heads:
         raise ArtefactError(
             f"{vectors}: the vectors are {word_vectors.vector_size} wide, which {heads} heads cannot share; give "
-            "vectors of "
-            "another width, or another number of heads."
+            "vectors of another width, or another number of heads."
         )
     torch.manual_seed(seed)
     words = [word for word in word_vectors.index_to_key if word not in (PADDING, UNKNOWN)]

@@ -148,8 +148,7 @@ class Perspective(ABC):
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"perspective {format_value(self.name)} has the identity {format_value(identity)}; expected what "
-                "JSON can hold "
-                f"({shortened(str(error))})."
+                f"JSON can hold ({shortened(str(error))})."
             ) from error
 
 
@@ -168,8 +167,7 @@ def as_numbers(name: str, values: Any) -> F64:
     except (TypeError, ValueError, RuntimeError) as error:  # the last is torch's, for a tensor with a gradient
         raise InputError(
             f"perspective {format_value(name)} gave {format_value(values)}; expected an array of one number for each "
-            "text "
-            f"({shortened(str(error))})."
+            f"text ({shortened(str(error))})."
         ) from error
 
 
@@ -178,8 +176,7 @@ def check_shape(name: str, values: F64, count: int) -> None:
     if values.shape != (count,):
         raise InputError(
             f"perspective {format_value(name)} gave scores of shape {values.shape} for {count} sentences; expected "
-            "one score "
-            "for each sentence."
+            "one score for each sentence."
         )
 
 
@@ -249,15 +246,12 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
     if ":" in type_name:
         raise InputError(
             f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, say "
-            "so "
-            "with "
-            "trust_code=True (--trust-code)."
+            "so with trust_code=True (--trust-code)."
         )
     known = format_names(sorted(_factories))
     raise InputError(
         f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
-        f"{ENTRY_POINTS!r}, "
-        "or module:attribute."
+        f"{ENTRY_POINTS!r}, or module:attribute."
     )
 
 

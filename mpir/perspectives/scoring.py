@@ -141,8 +141,7 @@ def _two(perspective: Perspective, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise InputError(
             f"perspective {format_value(perspective.name)} gave {shortened(repr(result))}; expected scores, and which "
-            "texts "
-            "were read in passages."
+            "texts were read in passages."
         )
     return result[0], result[1]
 

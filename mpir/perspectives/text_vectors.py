@@ -36,12 +36,12 @@ class TextVectors:
         vectors = self._recent.look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         key = self._key() if cache and missing else ""
-        kept = cache.look_up_vectors(key, missing) if cache and missing else {}
-        fresh = self._encode([text for text in missing if text not in kept], progress)
+        cached = cache.look_up_vectors(key, missing) if cache and missing else {}
+        fresh = self._encode([text for text in missing if text not in cached], progress)
         if cache and fresh:
             cache.keep_vectors(key, fresh)
-        self._recent.store(kept | fresh)
-        vectors |= kept | fresh
+        self._recent.store(cached | fresh)
+        vectors |= cached | fresh
         return [vectors[text] for text in texts]
 
     def _key(self) -> str:

@@ -93,23 +93,22 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
     keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
     number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
-        text = id_text(f"docs[{number}]: the id", _whole(key))
+        text = id_text(f"docs[{number}]: the id", _integral(key))
         if not is_missing(key) and number_of.setdefault(text, number) != number:
             raise RepeatedIdError(
                 text,
-                f"docs[{number}] and docs[{number_of[text]}] have the id {format_value(key)}; give every "
-                "document an "
+                f"docs[{number}] and docs[{number_of[text]}] have the id {format_value(key)}; give every document an "
                 "id of its own, or leave all of them out.",
             )
     return [
         replace(document, id=_free(number, number_of), key=None)
         if is_missing(key)
-        else replace(document, id=str(_whole(key)).strip(), key=key)
+        else replace(document, id=str(_integral(key)).strip(), key=key)
         for number, (document, key) in enumerate(zip(documents, keys, strict=True))
     ]
 
 
-def _whole(key: Any) -> Any:
+def _integral(key: Any) -> Any:
     """An id; of a whole number that pandas made a float, because others are missing, the whole number."""
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
@@ -175,8 +174,7 @@ def _from_object(doc: Any, location: str) -> Document:
     if not isinstance(text, str):
         raise InputError(
             f"{location} is {_type_text(doc)}; expected a string, a dictionary, a Document, or an object with a text "
-            "under one "
-            f"of {', '.join(OBJECT_TEXTS)}."
+            f"under one of {', '.join(OBJECT_TEXTS)}."
         )
     metadata = _first(node, OBJECT_METADATA)
     extra = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -215,14 +213,12 @@ def _check_even_scores(documents: Sequence[Document]) -> None:
             lacks = number if odd[0] not in document.scores else 0
             raise InputError(
                 f"docs[{lacks}] (id {format_value(documents[lacks].id)}) has no score {format_value(odd[0])} though "
-                "others have one; "
-                "give every document the same scores."
+                "others have one; give every document the same scores."
             )
     scored = [document.score is not None for document in documents]
     if any(scored) and not all(scored):
         number = scored.index(False)
         raise InputError(
             f"docs[{number}] (id {format_value(documents[number].id)}) has no first-stage score though others have "
-            "one; give "
-            "every document a score, or none and mpir computes BM25 itself."
+            "one; give every document a score, or none and mpir computes BM25 itself."
         )

@@ -59,9 +59,9 @@ class Ranking(RankedList):
         Raises:
             InputError: no number from 0 to 1, or a ranking without probabilities.
         """
-        least = real_number("probability", probability, "a number from 0 to 1", lambda value: 0 <= value <= 1)
+        threshold = real_number("probability", probability, "a number from 0 to 1", lambda value: 0 <= value <= 1)
         check_probable(self)
-        return replace(self, documents=tuple(d for d in self.documents if (d.probability or 0.0) >= least))
+        return replace(self, documents=tuple(d for d in self.documents if (d.probability or 0.0) >= threshold))
 
     def __str__(self) -> str:
         return self.table()

@@ -122,14 +122,16 @@ class Reranker:
         if judges and bundle is None and not perspectives:
             bundle = "default"
         perspectives = [*as_perspectives(perspectives), *judges]
-        slots = {} if instruction is None or not names else {"instruction": instruction}
+        chosen_options = {} if model_options is None else model_options
+        if instruction is not None and names:
+            chosen_options = {**chosen_options, "instruction": instruction}
         choice = ModelChoice(
             names=names,
             only=only_model,
             level=level,
             revision=revision,
             trust_remote_code=trust_remote_code,
-            options=slots if model_options is None else model_options if not slots else {**model_options, **slots},
+            options=chosen_options,
         )
         loaded = load_models(bundle, perspectives, options, choice)
         opened, self.perspectives = loaded.bundle, loaded.perspectives

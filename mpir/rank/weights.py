@@ -194,8 +194,7 @@ class Weights:
             name = sorted(weighted - expected)[0]
             raise InputError(
                 f"{source}: {format_value(name)} has the weight {self.alpha[name]:.4g}, but the scores have no such "
-                "column; "
-                "score with a bundle that has it, or use the weights that belong to this one."
+                "column; score with a bundle that has it, or use the weights that belong to this one."
             )
         if expected != weighted:
             raise InputError(

@@ -178,8 +178,7 @@ def _check(lucene: Path, count: int, target: Path) -> None:
             raise RepeatedIdError(
                 name,
                 f"the document id {format_value(name)} occurs more than once in the corpus ({count - terms.size()} "
-                "documents "
-                "too many); every document needs an id of its own.",
+                "documents too many); every document needs an id of its own.",
             )
     finally:
         reader.close()

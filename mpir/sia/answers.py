@@ -48,8 +48,7 @@ def _answer(record: dict[str, Any], path: str | Path) -> Answer:
     if value is not None and not _is_answer(value):
         raise InputError(
             f"{path}: question {format_value(record['id'])}: exact_answer is {format_value(value)}; expected a "
-            "string, or a list of "
-            "strings or of lists of strings."
+            "string, or a list of strings or of lists of strings."
         )
     if isinstance(value, str):
         synonyms = [synonym.strip() for synonym in value.split(", ")]

@@ -80,18 +80,18 @@ def merge(folders: Sequence[str | Path]) -> Dataset:
         ArtefactError: a folder holds no scored questions, or is damaged.
         InputError: a part is missing, doubled, or of another job.
     """
-    parts = [(str(folder), Dataset.load(folder)) for folder in folders]
-    for folder, dataset in parts:
+    datasets = [(str(folder), Dataset.load(folder)) for folder in folders]
+    for folder, dataset in datasets:
         if KEY not in dataset.made_by:
             raise InputError(f"{folder}: is no part but a complete set; give folders that --shard i/n made.")
     by_number: dict[int, tuple[str, Dataset]] = {}
-    for folder, dataset in parts:
-        _check_company(folder, dataset, *parts[0])
+    for folder, dataset in datasets:
+        _check_company(folder, dataset, *datasets[0])
         number = dataset.made_by[KEY]["number"]
         if number in by_number:
             raise InputError(f"{folder}: is part {number}, as {by_number[number][0]} is; give each part once.")
         by_number[number] = folder, dataset
-    count = parts[0][1].made_by[KEY]["count"]
+    count = datasets[0][1].made_by[KEY]["count"]
     if missing := [f"{number}/{count}" for number in range(1, count + 1) if number not in by_number]:
         raise InputError(f"parts are missing: {format_names(missing)}; make them with --shard, and give all of them.")
     return _joined([by_number[number][1] for number in range(1, count + 1)])

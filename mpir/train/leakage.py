@@ -26,6 +26,5 @@ class EvaluationQuestions:
         if self.holds(identifier, text):
             raise InputError(
                 f"question {format_value(identifier)}: {format_value(text)} is kept for evaluation and may not be "
-                "trained on; "
-                "remove it from the training data."
+                "trained on; remove it from the training data."
             )

@@ -54,6 +54,7 @@ class Loss:
 
 
 _MAP, _COSINES = mean_average_precision, (("temperature", 0.05),)
+_two_tower = partial(Loss, scale="cosine", metric=_MAP, two_tower=True)
 LOSSES = {
     loss.name: loss
     for loss in (
@@ -86,60 +87,14 @@ LOSSES = {
             top=5.0,
             two_tower=True,
         ),
-        Loss(
-            name="triplet",
-            function=functions.triplet_margin,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            ranking=True,
-            parameters=(("margin", 1.0),),
+        _two_tower(name="triplet", function=functions.triplet_margin, ranking=True, parameters=(("margin", 1.0),)),
+        _two_tower(name="ranknet", function=functions.pairwise_logistic, ranking=True, parameters=_COSINES),
+        _two_tower(name="softmax", function=functions.listwise_softmax, ranking=True, parameters=_COSINES),
+        _two_tower(name="in-batch", function=functions.listwise_softmax, in_batch=True, parameters=_COSINES),
+        _two_tower(
+            name="apart-margin-mse", function=functions.margin_squared_error, distilled=True, parameters=_COSINES
         ),
-        Loss(
-            name="ranknet",
-            function=functions.pairwise_logistic,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            ranking=True,
-            parameters=_COSINES,
-        ),
-        Loss(
-            name="softmax",
-            function=functions.listwise_softmax,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            ranking=True,
-            parameters=_COSINES,
-        ),
-        Loss(
-            name="in-batch",
-            function=functions.listwise_softmax,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            in_batch=True,
-            parameters=_COSINES,
-        ),
-        Loss(
-            name="apart-margin-mse",
-            function=functions.margin_squared_error,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            distilled=True,
-            parameters=_COSINES,
-        ),
-        Loss(
-            name="apart-kl",
-            function=functions.divergence,
-            scale="cosine",
-            metric=_MAP,
-            two_tower=True,
-            distilled=True,
-            parameters=_COSINES,
-        ),
+        _two_tower(name="apart-kl", function=functions.divergence, distilled=True, parameters=_COSINES),
     )
 }
 """Every loss by its name. A temperature divides the scores: 0.05 is for cosines, 1 for products of longer vectors."""

@@ -231,8 +231,7 @@ def _check_choice(tasks: Sequence[Task], location: str) -> None:
         return
     message = (
         f"{location}: the dev rows of {format_names(blind)} give every checkpoint the same figure, so none is chosen "
-        "by "
-        "them; add rows of other labels, in a ranking to the same questions."
+        "by them; add rows of other labels, in a ranking to the same questions."
     )
     if len(blind) == len(tasks):
         raise InputError(message)
@@ -297,8 +296,7 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], location: str) -> 
     if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].two_tower:
         raise InputError(
             f'{location}: sampling is {format_value(declared)}; expected {{"negatives": "hard", "among": 128}}, for a '
-            "loss that "
-            "reads texts apart."
+            "loss that reads texts apart."
         )
     with error_context(location):
         return Sampling(**declared)
@@ -315,8 +313,7 @@ def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], location
             lacks = "negative" if group[0].label > 0 else "positive"
             raise InputError(
                 f"{location}: the question {format_value(group[0].group)} has no {lacks} row, which a ranking loss "
-                "needs; "
-                "add one, leave the question out, or use bce alone."
+                "needs; add one, leave the question out, or use bce alone."
             )
 
 

@@ -57,8 +57,7 @@ class Retrieval:
         if unknown or absent:
             raise InputError(
                 f"{location}: dev is {format_value(dict(declared))}; expected questions and corpus, and perhaps qrels "
-                "and a "
-                "sample."
+                "and a sample."
             )
         size = whole_number(f"{location}: dev: sample", declared.get("sample", SAMPLE))
         questions_path = folder / one_path(f"{location}: dev: questions", declared["questions"])

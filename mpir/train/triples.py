@@ -143,8 +143,7 @@ class TripleFile:
                 fault = "has no text" if identifier in texts_of else "is none of its ids"
                 raise InputError(
                     f"{self.path}:{line}: the {key} {format_value(identifier)} {fault} in {texts.source}; correct "
-                    "the line, "
-                    "or name the files that the ids are of."
+                    "the line, or name the files that the ids are of."
                 )
         return texts_of
 

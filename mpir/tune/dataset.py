@@ -270,8 +270,7 @@ class Dataset:
         if odd := sorted(name for name in shared if not self._same_documents(added, name)):
             raise InputError(
                 f"both sets have the document column {format_value(odd[0])}, by other models or with other values; "
-                "give each "
-                "column once."
+                "give each column once."
             )
 
     def _same_documents(self, added: Dataset, name: str) -> bool:

@@ -89,6 +89,5 @@ def _check_columns(scored: Dataset) -> None:
             question = scored.questions[owner[wrong[0]]].id
             raise InputError(
                 f"the column {format_value(name)} holds {values[wrong[0]]} for question {question}; expected finite "
-                "scores, "
-                "so score the questions again."
+                "scores, so score the questions again."
             )

@@ -186,11 +186,11 @@ def _check_supported(objective: Objective) -> None:
     counts = judgements.golden_documents if noun == "document" else judgements.golden_snippets
     if objective.name in MEASURES and not counts.any():
         usable = "" if noun == "document" else " with usable offsets"
-        other = "document-map" if noun == "snippet" else "snippet-map"
+        alternative = "document-map" if noun == "snippet" else "snippet-map"
         raise InputError(
             f"the measure {objective.name} needs golden {noun}s{usable}, but none of the "
-            f"{len(objective.scored.questions)} questions has any; choose another measure, such as {other}, or score "
-            "questions that have them."
+            f"{len(objective.scored.questions)} questions has any; choose another measure, such as {alternative}, or "
+            "score questions that have them."
         )
 
 

@@ -176,8 +176,7 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
         if units[name] < 1e-9:
             raise InputError(
                 f"the column {format_value(name)} is constant inside every question, so no weight of it changes a "
-                "ranking; "
-                "leave it out or score it again."
+                "ranking; leave it out or score it again."
             )
     return units
 

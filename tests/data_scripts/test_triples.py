@@ -227,11 +227,11 @@ def test_parts_of_a_corpus_that_has_changed_are_not_taken_up(
 
 
 def test_negatives_of_a_search_by_words_and_by_vectors(
-    searched: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+    searched: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss")
     index = str(searched / "index")
-    made_by = ["--dense", "--encoder", str(tiny_checkpoint), "--quiet"]
+    made_by = ["--dense", "--encoder", str(tiny_encoder), "--quiet"]
     assert cli(["index", str(searched / "docs.jsonl"), "--index", index, *made_by]) == 0
     by_words = searches(searched, monkeypatch, "--index", index, "--negatives", "9")
     assert sorted(by_words) == [[f"{word}?", f"{word}1", f"{word}{i}"] for word in ("gene", "heart") for i in (0, 2)]

@@ -125,8 +125,7 @@ def _check_same(shard: Path, names: Sequence[str]) -> None:
     if not np.array_equal(load(shard / IDS), encoded(names)):
         raise InputError(
             f"{shard.parent}: the documents from {format_value(names[0])} on are not those that the interrupted "
-            "build began "
-            "with; what it made is removed, so run this again to build the index anew."
+            "build began with; what it made is removed, so run this again to build the index anew."
         )
 
 
