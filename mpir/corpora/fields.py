@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -35,11 +35,13 @@ BODIES = (
     *("detaileddescription", "fulltext", "bodytext", "passage", "sentences"),
     *("originalnonenglishabstract", "originalabstract"),
 )
-KNOWN = frozenset((*IDS, *TITLES, *BODIES))
+TEXTS = frozenset((*TITLES, *BODIES))
+KNOWN = frozenset((*IDS, *TEXTS))
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "an", "accessionnumber", "accessionnum"))
 """Names under which a small number is a place in a list: reference managers count from 1."""
 _ALWAYS_LOCAL = frozenset(("citationkey", "referenceid", "recnumber"))
 _SMALL_NUMBER = re.compile(r"\d{1,6}")
+_FEW = 64
 _PUNCTUATION = re.compile(r"[\W_]+")
 
 
@@ -60,38 +62,54 @@ def document_of(values: Mapping[str, str], fallback_id: str, dois: Iterable[str]
         fallback_id: the id of a record without one, such as its file and line.
         dois: further texts that may hold a DOI, but are no ids.
     """
-    name = next((name for name in IDS if name in values and not says_nothing(values[name])), "")
-    identity = clean_id(values[name], is_pmid=name in PMIDS) if name else fallback_id
+    name = best_name(values, _ranks(IDS))
+    title, body = (values.get(best_name(values, ranks), "") for ranks in (_ranks(TITLES), _ranks(BODIES)))
+    text = values.get(name, "")
+    pmid = next(filter(None, (pmid_of(values[name]) for name in PMIDS if name in values)), "")
+    pmid = pmid or pmid_of(text, prefixed=True)
+    identity = (pmid if name in PMIDS else "") or (clean_id(text) if name else fallback_id)
     if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
         identity = ListId(identity)
-    names = names_of(pmid_in(values, name), chain((values[name] for name in DOIS if name in values), dois))
-    return Document(identity, first_text(values, TITLES), first_text(values, BODIES), metadata=names)
+    names = names_of(pmid, chain((values[name] for name in DOIS if name in values), dois))
+    return Document(identity, title, body, metadata=names)
 
 
-def first_text(values: Mapping[str, str], names: Sequence[str]) -> str:
-    """The first text under one of these names that says something, or ""."""
-    for name in names:
-        if name in values and not says_nothing(values[name]):
-            return values[name]
-    return ""
+def best_name(values: Mapping[str, str], ranks: Mapping[str, int]) -> str:
+    """The name of the lowest rank under which a record says something, or ""."""
+    best, best_rank = "", len(ranks)
+    for name, text in values.items():
+        rank = ranks.get(name, best_rank)
+        if rank < best_rank and not says_nothing(text):
+            best, best_rank = name, rank
+    return best
 
 
-def pmid_in(values: Mapping[str, str], id_name: str) -> str:
-    """The PMID of a record: under one of its names, or with its prefix under the name of the record's id."""
-    return pmid_of(first_text(values, PMIDS)) or pmid_of(values.get(id_name, ""), prefixed=True)
-
-
-def telling_key(record: Mapping[Any, Any], names: Sequence[str]) -> Any:
+def telling_key(record: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
     """The key of a record that has one of these names, in any case, and says something.
 
     Of several the first name counts. Where none says something, it is the first that is there; None where none is.
     """
-    keys: dict[str, list[Any]] = {}
-    for key, value in record.items():
-        if value is not None and isinstance(key, str):
-            keys.setdefault(field_name(key), []).append(key)
-    present = [key for name in names for key in keys.get(name, ())]
-    return next((key for key in present if not _is_blank(record[key])), present[0] if present else None)
+    keys = _named_keys(tuple(record), names) if len(record) <= _FEW else _named_keys.__wrapped__(tuple(record), names)
+    present = [key for key in keys if record[key] is not None]
+    if len(present) < 2:
+        return present[0] if present else None
+    return next((key for key in present if not _is_blank(record[key])), present[0])
+
+
+@lru_cache(maxsize=2**8)  # the records of a file have few sets of keys
+def _named_keys(keys: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
+    """The keys that have one of these names, in the order of the names."""
+    ranks = _ranks(names)
+    return tuple(sorted((key for key in keys if _name(key) in ranks), key=lambda key: ranks[_name(key)]))
+
+
+def _name(key: Any) -> str:
+    return field_name(key) if isinstance(key, str) else ""
+
+
+@cache
+def _ranks(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: rank for rank, name in enumerate(names)}
 
 
 def _is_blank(value: Any) -> bool:

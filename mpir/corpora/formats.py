@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mpir.corpora.containers import container_of
-from mpir.corpora.fields import BODIES, TITLES, field_name
+from mpir.corpora.fields import TEXTS, field_name
 from mpir.corpora.json_documents import flattened, is_list_name
 from mpir.corpora.tables import HEAD_LINES, SEPARATOR_LINE, SEPARATORS, find_header
 from mpir.corpora.tripclick import is_documents
@@ -43,7 +43,6 @@ _WEB_OF_SCIENCE = re.compile(r"^FN (?:Clarivate|Thomson|ISI|Web of)|^PT [A-Z]\s*
 _REFER = re.compile(r"^%0 \S.*\n(?:%[0-9A-Z@#!$&(] .*\n|[^%\n].*\n)*%[TXA] ", re.MULTILINE)
 _BIBTEX = re.compile(r"^\s*@(?!string|comment|preamble)[A-Za-z]+\s*[{(]\s*[^\s,{}]*\s*,", re.MULTILINE | re.IGNORECASE)
 _TRIPCLICK = re.compile(r"\s*<DOC>\s*<DOCNO>")
-_TEXTS = frozenset((*TITLES, *BODIES))
 
 
 def format_of(path: Path) -> Format | None:
@@ -112,8 +111,8 @@ def _json_format(text: str, by_name: Format | None) -> Format | None:
     if by_name == "jsonl" and not isinstance(value, list) and text[0] == "{":
         return "jsonl"
     names = re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)
-    has_list = text[0] == "[" or any(map(is_list_name, names)) or any(field_name(name) in _TEXTS for name in names)
-    if has_list and any(field_name(name) in _TEXTS or name in ("protocolSection", "_source") for name in names):
+    has_list = text[0] == "[" or any(map(is_list_name, names)) or any(field_name(name) in TEXTS for name in names)
+    if has_list and any(field_name(name) in TEXTS or name in ("protocolSection", "_source") for name in names):
         return "json" if '"questions"' not in text[:200] else None
     return by_name
 
@@ -126,7 +125,7 @@ def _parsed(text: str) -> Any:
 
 
 def _has_text(record: dict[str, Any]) -> bool:
-    return any(field_name(name) in _TEXTS for name in record)
+    return any(field_name(name) in TEXTS for name in record)
 
 
 def _tagged_format(text: str) -> Format | None:

@@ -83,6 +83,8 @@ def clean_id(text: str, *, is_pmid: bool = False) -> str:
 def without_fraction(text: str) -> str:
     """The text, or the whole number in it that R or pandas wrote as "8906788.0" or "8.906788e+06"."""
     text = text.strip()
+    if text.isdecimal():
+        return text
     if match := _FLOAT.fullmatch(text):
         return match[1]
     if _POWER.fullmatch(text) and (number := Decimal(text)) == number.to_integral_value() and number < 10**18:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.fields import BODIES, DOIS, IDS, PMIDS, TITLES, field_name, telling_key
+from mpir.corpora.fields import BODIES, DOIS, IDS, PMIDS, TEXTS, TITLES, field_name, telling_key
 from mpir.corpora.identifiers import names_of, pmid_of
 from mpir.corpora.placeholders import says_nothing
 from mpir.corpora.unread import report_unread
@@ -37,10 +37,9 @@ def record_document(record: Mapping[str, Any], location: str) -> Document:
     identity = _checked_id(record, location)
     check_has_text(record, location)
     title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
-    keys = [(field_name(key), key) for key in record]
-    pmids = [pmid_of(str(record[key])) for name, key in keys if name in PMIDS]
-    dois = (str(record[key]) for name, key in keys if name in DOIS)
-    return Document(identity, title, body, metadata=names_of(next(filter(None, pmids), ""), dois))
+    pmid, doi = (telling_key(record, names) for names in (PMIDS, DOIS))
+    names = names_of("" if pmid is None else pmid_of(str(record[pmid])), [] if doi is None else [str(record[doi])])
+    return Document(identity, title, body, metadata=names)
 
 
 def record_id(record: Mapping[str, Any]) -> Any:
@@ -56,9 +55,9 @@ def record_id(record: Mapping[str, Any]) -> Any:
 
 def check_has_text(record: Mapping[Any, Any], location: str) -> None:
     """Raise InputError where a record has other names than an id's, but none of a title or body."""
-    names = {key: field_name(str(key)) for key in record}
-    unknown_keys = [str(key)[:40] for key, name in names.items() if name not in IDS]
-    if unknown_keys and not any(name in TITLES or name in BODIES for name in names.values()):
+    if any(field_name(str(key)) in TEXTS for key in record):
+        return
+    if unknown_keys := [str(key)[:40] for key in record if field_name(str(key)) not in IDS]:
         raise InputError(
             f"{location}: the document has no text, but {format_names(unknown_keys)}; expected {TITLE} or one of "
             f"{', '.join(BODY_KEYS)} (which may be empty)."

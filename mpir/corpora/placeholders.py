@@ -26,6 +26,7 @@ _PLACEHOLDER = re.compile(
         )
     )
 )
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -37,5 +38,7 @@ def says_nothing(text: str) -> bool:
     """
     if len(text) > LONGEST:
         return text.isspace()
+    if _DIGIT.search(text) and "&" not in text and "<" not in text:  # most ids and DOIs, which are many
+        return False
     words = " ".join(_WORD.findall((without_markup(text) if "&" in text or "<" in text else text).lower()))
     return not words or _PLACEHOLDER.fullmatch(words) is not None

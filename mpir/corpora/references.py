@@ -17,11 +17,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mpir.corpora.bibliography import bibliography
-from mpir.corpora.fields import document_of
+from mpir.corpora.fields import KNOWN, document_of, field_name
 from mpir.corpora.placeholders import says_nothing
 from mpir.corpora.unread import report_unread
 from mpir.errors import InputError
@@ -68,10 +69,11 @@ def read_references(path: str | Path) -> Iterator[Document]:
 
 
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[str]]]]:
+    file = Path(path).name
     for line, fields in _references(path):
-        values = {_NAMES.get(tag) or tag.lower(): _text(tag, texts) for tag, texts in fields.items()}
+        values = {name: _text(tag, texts) for tag, texts in fields.items() if (name := _field(tag))}
         dois = (text for tag in _DOIS for text in fields.get(tag, ()))
-        document = document_of(values, f"{Path(path).name}:{line}", dois)
+        document = document_of(values, f"{file}:{line}", dois)
         yield replace(document, metadata={**document.metadata, **_bibliography(fields)}), fields
 
 
@@ -80,6 +82,13 @@ def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     dates, journals = ([value for tag in tags for value in fields.get(tag, ())] for tags in (_DATES, _JOURNALS))
     types, authors = (next((fields[tag] for tag in tags if fields.get(tag)), ()) for tags in (_TYPES, _AUTHORS))
     return bibliography(dates=dates, journals=journals, types=types, authors=authors)
+
+
+@cache
+def _field(tag: str) -> str:
+    """A tag's name in fields.py, or "" for one that a document has no place for."""
+    name = _NAMES.get(tag) or field_name(tag)
+    return name if name in KNOWN else ""
 
 
 def _text(tag: str, texts: Sequence[str]) -> str:
@@ -104,7 +113,8 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
                 values[-1].append(line.strip())
             continue
         tag, value = tagged.groups()
-        if fields and (tag == _LAST or _begins_next(tag, fields, after_blank=after_blank)):
+        may_begin = after_blank or tag in _FIRST  # most tags cannot
+        if fields and (tag == _LAST or (may_begin and _begins_next(tag, fields, after_blank=after_blank))):
             yield begin, _joined(fields)
             size, fields, values = 0, _Lines(list), []
         after_blank = False
@@ -121,7 +131,10 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
 
 def _joined(fields: Mapping[str, Iterable[Sequence[str]]]) -> _Fields:
     """The values by their tags, each with the lines that continue it."""
-    return {tag: [" ".join(lines).strip() for lines in values] for tag, values in fields.items()}
+    return {
+        tag: [lines[0] if len(lines) == 1 else " ".join(lines).strip() for lines in values]
+        for tag, values in fields.items()
+    }
 
 
 def _begins_next(tag: str, fields: _Lines, *, after_blank: bool) -> bool:

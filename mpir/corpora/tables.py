@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora.embase import records_by_row, separator_by_row
-from mpir.corpora.fields import BODIES, IDS, KNOWN, TITLES, document_of, field_name
+from mpir.corpora.fields import IDS, KNOWN, TEXTS, document_of, field_name
 from mpir.corpora.unread import report_unread
 from mpir.errors import InputError, format_names
 from mpir.io.read import place_of, read_lines
@@ -25,7 +25,6 @@ HEAD_LINES = 60
 """A header stands in the first so many lines; databases write about the search before it."""
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 """Excel's line before the header, which names the separator."""
-_TEXTS = frozenset((*TITLES, *BODIES))
 _LINES_OF_HEADER = 5
 _LOOKED_AT = 1000
 _KEYWORDS_PLUS, _TAGS_OF_WEB_OF_SCIENCE = "id", {"pt", "ut"}
@@ -45,7 +44,7 @@ class Header:
     def known(self) -> int:
         """How many of its columns fields.py knows; 0 where none is a title or body."""
         names = {field_name(cell) for cell in self.cells}
-        return len(names & KNOWN) if names & _TEXTS else 0
+        return len(names & KNOWN) if names & TEXTS else 0
 
 
 def read_table(path: str | Path) -> Iterator[Document]:
@@ -108,10 +107,10 @@ def row_documents(
         InputError: as `read_table`.
     """
     header = list(next(rows, []))
-    columns = _columns(header, place_of(path, line))
+    columns, file = _columns(header, place_of(path, line)), Path(path).name
     for row_number, cells in enumerate(rows, number + 1):
         if any(cells):
-            document = document_of(_values(cells, columns), f"{Path(path).name}:{row_number}")
+            document = document_of(_values(cells, columns), f"{file}:{row_number}")
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
 
 
@@ -160,7 +159,7 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
         for position, name in enumerate(names)
         if field_name(name) in KNOWN and name not in ignored
     ]
-    if not any(name in _TEXTS for name, _ in columns):
+    if not any(name in TEXTS for name, _ in columns):
         names_text = format_names(names) or "none at all"
         raise InputError(
             f"{location}: no column is named title or abstract, but {names_text}; name them in the header."

@@ -80,8 +80,6 @@ class LineDecoder:
 
     def decode(self, line: bytes, number: int) -> str:
         """Return the text of a line. Raises UnicodeDecodeError where it is in no encoding, or in a second one."""
-        if line.isascii():
-            return line.decode()
         if self._encoding:
             return line.decode(self._encoding)
         try:

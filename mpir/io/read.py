@@ -100,7 +100,15 @@ def read_lines(path: str | Path, *, old_ends: bool = False, old_encodings: bool 
         for number, line in enumerate(lines, 1):
             if len(line) > longest:
                 raise too_large(place_of(path, number), "the line", "MPIR_MAX_RECORD_MB")
-            yield number, _decode(line.rstrip(b"\r\n"), place_of(path, number), decoder, number)
+            content = line.rstrip(b"\r\n")
+            try:
+                if content.isascii():
+                    text = content.decode("ascii")
+                else:
+                    text = decoder.decode(content, number) if decoder else content.decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise _not_utf8(content, place_of(path, number), error) from error
+            yield number, text
 
 
 def _split_lines(stream: IO[bytes], longest: int) -> Iterator[bytes]:
@@ -182,17 +190,21 @@ def read_text(path: str | Path) -> str:
     return "\n".join(lines)
 
 
-def _decode(content: bytes, location: str, decoder: LineDecoder | None = None, number: int = 0) -> str:
+def _decode(content: bytes, location: str) -> str:
     try:
-        return decoder.decode(content, number) if decoder else content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        where = location if content.count(b"\n") == 0 else f"{location}:{line}"
-        byte = content[error.start]
-        raise InputError(
-            f"{where}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8), "
-            "or convert it, for instance with iconv."
-        ) from error
+        raise _not_utf8(content, location, error) from error
+
+
+def _not_utf8(content: bytes, location: str, error: UnicodeDecodeError) -> InputError:
+    line = content.count(b"\n", 0, error.start) + 1
+    where = location if content.count(b"\n") == 0 else f"{location}:{line}"
+    byte = content[error.start]
+    return InputError(
+        f"{where}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8), "
+        "or convert it, for instance with iconv."
+    )
 
 
 def _parse(text: str, location: str) -> Any:
