@@ -262,7 +262,7 @@ COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
         ("a.ods", zipped("mimetype", "content.xml"), "is an OpenDocument file"),
         ("a.ris", zipped("x/library.ris", "y.pdf"), r"is a ZIP archive \(x/library.ris, y.pdf\); unpack it"),
         ("a.tar", tarred(), "is a tar archive; unpack it"),
-        ("a.tar.gz", gzip.compress(tarred()), "is a tar archive; unpack it"),
+        ("a.tar.gz", gzip.compress(tarred(), mtime=0), "is a tar archive; unpack it"),
         ("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(20), "is a 7-Zip archive; unpack it"),
         ("a.csv.xz", b"\xfd7zXZ\0" + bytes(20), "is compressed with xz; unpack it"),
         ("a.parquet", b"PAR1" + bytes(20), "is a Parquet file; write its rows as CSV or JSON lines"),
