@@ -118,7 +118,7 @@ def by_answering(pairs: Pairs, weights: Weights, measure: str) -> float:
 
 
 def make_questions(count: int) -> Pairs:
-    """Random questions whose sentences are 90 characters long, a tenth of the documents golden with two snippets."""
+    """Random questions whose sentences are 90 characters long, a tenth of the documents gold with two snippets."""
     generator = np.random.default_rng(0)
     return [one_question(generator, number) for number in range(count)]
 
@@ -140,16 +140,16 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         question_of=np.zeros(DOCUMENTS, np.int64),
         document_of=np.repeat(np.arange(DOCUMENTS), SENTENCES),
     )
-    golden = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
-    begins = generator.integers(0, 800, len(golden)).tolist()
+    gold = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]
+    begins = generator.integers(0, 800, len(gold)).tolist()
     snippets = tuple(
         Snippet(document=name, begin_section="abstract", end_section="abstract", begin=begin, end=begin + 150, text="x")
-        for name, begin in zip(golden, begins, strict=True)
+        for name, begin in zip(gold, begins, strict=True)
     )
     scored = Candidates.of(
         f"q{number}", documents, sentences=sentences, columns=columns, lexical=np.zeros(len(sentences))
     )
-    return Question(f"q{number}", "?", type="list", documents=tuple(golden), snippets=snippets), scored
+    return Question(f"q{number}", "?", type="list", documents=tuple(gold), snippets=snippets), scored
 
 
 if __name__ == "__main__":

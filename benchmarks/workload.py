@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 
 
 def read_asked(data: Path | None) -> list[Question]:
-    """The dev questions of the data folder (the golden 5B batches), or the sample's."""
+    """The dev questions of the data folder (the gold 5B batches), or the sample's."""
     if data is None:
         return read_questions(SAMPLE / "questions.json")
     dev = set(read_json(data / "bioasq/splits.json")["dev"])
@@ -41,16 +41,16 @@ def read_documents(data: Path | None, limit: int | None = None, *, partial: bool
 
 
 def make_pairs(questions: Sequence[Question], documents: Sequence[Document], count: int) -> list[Pair]:
-    """Exactly `count` different pairs: each question with its golden documents' sentences and 100 others, in turn.
+    """Exactly `count` different pairs: each question with its gold documents' sentences and 100 others, in turn.
 
     Raises:
         InputError: the questions and documents do not make so many.
     """
-    golden, everything = {document.id: document for document in documents}, list(dict.fromkeys(_texts(documents)))
+    gold, everything = {document.id: document for document in documents}, list(dict.fromkeys(_texts(documents)))
     pairs: dict[Pair, None] = {}
     for lap in range(0, len(everything), PER_QUESTION):
         for index, question in enumerate(questions):
-            relevant = [golden[name] for name in question.documents or () if name in golden and lap == 0]
+            relevant = [gold[name] for name in question.documents or () if name in gold and lap == 0]
             start = index * PER_QUESTION + lap
             fillers = [everything[(start + i) % len(everything)] for i in range(PER_QUESTION)]
             pairs |= dict.fromkeys((question.body, text) for text in [*_texts(relevant), *fillers])

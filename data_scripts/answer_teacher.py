@@ -3,7 +3,7 @@
     python data_scripts/answer_teacher.py --data DATA --encoder runs/dense/mean --output runs/data \\
         --rows runs/data/topics.train.jsonl runs/data/relevance.train.jsonl runs/data/in_document.train.jsonl
 
-BioASQ's `train` questions come with ideal answers, a paragraph or two each. Of all golden sentences these say what a
+BioASQ's `train` questions come with ideal answers, a paragraph or two each. Of all gold sentences these say what a
 reader needed to know, so the cosine of a sentence's vector and its question's nearest ideal answer tells answers from
 what merely mentions the same things, and grades those that nobody has judged. At search time there is no ideal answer:
 a model that learns from this learns what answers look like (learning with privileged information: Vapnik & Vashist
@@ -11,8 +11,8 @@ a model that learns from this learns what answers look like (learning with privi
 
 X.train.jsonl becomes X.answered.train.jsonl: every row has "teacher", 10 times that cosine and 2 more where the label
 is 1, for the losses that learn from one (kl, margin-mse); rows of questions without an ideal answer are left out.
-searched.answered.train.jsonl has sentences of each question's best BM25 candidates, golden or not: the 8 nearest to the
-answer and 16 others, with the cosine as label. Golden sentences of evaluation questions are in none of them.
+searched.answered.train.jsonl has sentences of each question's best BM25 candidates, gold or not: the 8 nearest to the
+answer and 16 others, with the cosine as label. Gold sentences of evaluation questions are in none of them.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python data_scripts/mined_negatives.py --data DATA --bundle default --output runs/data/mined.train.jsonl
 
 For every `train` question, a bundle scores the sentences of BM25's best documents that are not known relevant, and the
-highest-scored ones become negatives (kind "mined"), beside some golden sentences as positives (kind "golden"). False
-negatives are what to fear, so left out are sentences that contain, are contained in, or nearly repeat a golden snippet,
-the `--skip` best-scored ones, and those that the model scores above a part (`--below`) of the question's golden
+highest-scored ones become negatives (kind "mined"), beside some gold sentences as positives (kind "golden"). False
+negatives are what to fear, so left out are sentences that contain, are contained in, or nearly repeat a gold snippet,
+the `--skip` best-scored ones, and those that the model scores above a part (`--below`) of the question's gold
 sentences' mean (Moreira et al., "NV-Retriever: Improving text embedding models with effective hard-negative mining",
 2024); the rest of that part is taken off the mean's size, as logits may be negative. Evaluation questions are refused
 by id and by text. Scored questions are kept in OUTPUT.scores.jsonl: the same command goes on with the same data.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
-from training_data import POSITIVES, BioASQ, Example, check_outputs, golden_sentences, load, row, write
+from training_data import POSITIVES, BioASQ, Example, check_outputs, gold_sentences, load, row, write
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options
@@ -30,7 +30,7 @@ from mpir.errors import InputError
 from mpir.io.hash import fingerprint, sha256
 from mpir.io.journal import Journal
 from mpir.perspectives import open_bundle, score_pairs
-from mpir.sia.graded import is_golden
+from mpir.sia.graded import is_gold
 from mpir.text import Question
 from mpir.text.normalise import normalise
 from mpir.text.split import sentences
@@ -44,7 +44,7 @@ NEAR = 0.8
 """Share of the words of the shorter of two texts from which on one nearly repeats the other."""
 QUESTIONS_AT_ONCE = 16
 SOURCES = ("bioasq/training.json", "pubmed/abstracts.jsonl")
-"""What golden sentences and candidates are taken from."""
+"""What gold sentences and candidates are taken from."""
 
 
 def main() -> int:
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--documents", type=int, default=6, help="BM25 candidates of each question (%(default)s)")
     parser.add_argument("--negatives", type=int, default=8, help="for each question, at most (%(default)s)")
     parser.add_argument("--skip", type=int, default=1, help="of the best-scored, likely unknown answers (%(default)s)")
-    parser.add_argument("--below", type=float, default=0.95, help="part of the golden sentences' mean (%(default)s)")
+    parser.add_argument("--below", type=float, default=0.95, help="part of the gold sentences' mean (%(default)s)")
     parser.add_argument("--questions", type=int, metavar="N", help="only the first N")
     parser.add_argument("--seed", type=int, default=1)
     add_model_options(parser, weights=False)
@@ -98,12 +98,12 @@ def score(
     journal: Journal,
     arguments: argparse.Namespace,
 ) -> None:
-    """Score the golden sentences and the candidates of every question that the journal lacks."""
+    """Score the gold sentences and the candidates of every question that the journal lacks."""
     missing = [question for question in questions if question.id not in journal.records]
     with tqdm(total=len(missing), desc="mining", unit="question", disable=not sys.stderr.isatty()) as bar:
         for start in range(0, len(missing), QUESTIONS_AT_ONCE):
             batch = missing[start : start + QUESTIONS_AT_ONCE]
-            texts = [(golden(q, arguments.seed), candidates(bioasq, q, arguments.documents)) for q in batch]
+            texts = [(gold(q, arguments.seed), candidates(bioasq, q, arguments.documents)) for q in batch]
             pairs = [(q.body, text) for q, both in zip(batch, texts, strict=True) for group in both for text in group]
             values = iter(score_pairs([perspective], pairs).values[:, 0].round(5).tolist())
             for question, (positives, negatives) in zip(batch, texts, strict=True):
@@ -112,29 +112,29 @@ def score(
             bar.update(len(batch))
 
 
-def golden(question: Question, seed: int) -> list[str]:
-    """Some golden sentences of a question."""
-    texts = golden_sentences(question)
+def gold(question: Question, seed: int) -> list[str]:
+    """Some gold sentences of a question."""
+    texts = gold_sentences(question)
     return random.Random(f"{seed} {question.id}").sample(texts, min(POSITIVES, len(texts)))
 
 
 def candidates(bioasq: BioASQ, question: Question, documents: int) -> list[str]:
-    """The sentences of BM25's best documents that are not golden, without those that may be golden themselves."""
+    """The sentences of BM25's best documents that are not gold, without those that may be relevant themselves."""
     snippets = [normalise(snippet.text) for snippet in question.snippets or ()]
     texts = dict.fromkeys(s.text for document in bioasq.near(question)[:documents] for s in sentences(document))
     fit = [text for text in texts if SHORTEST <= len(text) <= LONGEST and normalise(text) not in bioasq.held]
-    return [text for text in fit if not may_be_golden(text, snippets)]
+    return [text for text in fit if not may_be_gold(text, snippets)]
 
 
-def may_be_golden(text: str, snippets: Sequence[str]) -> bool:
-    """Whether a text contains, is contained in, or nearly repeats one of the normalised golden snippets."""
+def may_be_gold(text: str, snippets: Sequence[str]) -> bool:
+    """Whether a text contains, is contained in, or nearly repeats one of the normalised gold snippets."""
     words = set(normalise(text).split())
 
     def repeats(snippet: str) -> bool:
         snippet_words = set(snippet.split())
         return len(words & snippet_words) >= NEAR * max(1, min(len(words), len(snippet_words)))
 
-    return is_golden(text, snippets) or any(repeats(snippet) for snippet in snippets)
+    return is_gold(text, snippets) or any(repeats(snippet) for snippet in snippets)
 
 
 def mined_rows(question: Question, record: dict[str, Any], arguments: argparse.Namespace) -> Iterator[Example]:

@@ -1,18 +1,18 @@
-"""Negatives that are right about something else: golden sentences of other questions, conclusions of other abstracts.
+"""Negatives that are right about something else: gold sentences of other questions, conclusions of other abstracts.
 
     python data_scripts/topic_negatives.py --data DATA --encoder ENCODER --output runs/data
 
-In-document negatives teach which sentence of a golden abstract answers; they never show a good answer to *another*
-question, which a search brings up all the time. topics.train.jsonl has, for each `train` question, golden sentences as
-positives and as negatives the golden sentences of other questions that are nearest by BM25 (kind "topic-bm25") and by a
-sentence encoder's vectors ("topic-vector"), sentences of BM25's candidates ("bm25") and random golden ones ("random").
+In-document negatives teach which sentence of a gold abstract answers; they never show a good answer to *another*
+question, which a search brings up all the time. topics.train.jsonl has, for each `train` question, gold sentences as
+positives and as negatives the gold sentences of other questions that are nearest by BM25 (kind "topic-bm25") and by a
+sentence encoder's vectors ("topic-vector"), sentences of BM25's candidates ("bm25") and random gold ones ("random").
 titles.train.jsonl asks with titles of abstracts: their own last sentences against the nearest last sentences of others
 ("title-bm25", "title-vector"). Positives and negatives of a question come from the same kind of record, so that length
 says nothing. titles.dev.jsonl holds titles that are not trained on.
 
-Left out as likely answers: what contains, is contained in or nearly repeats a golden sentence, or is as near to one by
-the vectors as `--same`; and the golden sentences of a question as near as `--alike`. Evaluation questions are refused
-by id and by text, their golden sentences are no negatives, and their golden documents lend no titles. No negative
+Left out as likely answers: what contains, is contained in or nearly repeats a gold sentence, or is as near to one by
+the vectors as `--same`; and the gold sentences of a question as near as `--alike`. Evaluation questions are refused
+by id and by text, their gold sentences are no negatives, and their gold documents lend no titles. No negative
 stands twice in a question.
 """
 
@@ -27,14 +27,14 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from mined_negatives import may_be_golden
+from mined_negatives import may_be_gold
 from training_data import (
     BioASQ,
     Example,
     candidate_rows,
     check_outputs,
     complete_groups,
-    golden_sentences,
+    gold_sentences,
     load,
     row,
     write,
@@ -107,7 +107,7 @@ class Filter:
 
     same: float
     """Cosine with an own sentence from which on another says the same."""
-    golden_texts: Sequence[str]
+    gold_texts: Sequence[str]
     vectors: F32
     alike: frozenset[str]
     """The owner itself and those that ask nearly the same."""
@@ -118,7 +118,7 @@ class Filter:
 
     def differs(self, text: str, vector: F32) -> bool:
         """Whether a text, whose vector (W,) is given, says something else than the own sentences."""
-        if may_be_golden(text, self.golden_texts):
+        if may_be_gold(text, self.gold_texts):
             return False
         return not len(self.vectors) or float((self.vectors @ vector).max()) < self.same
 
@@ -134,23 +134,23 @@ def negatives(question: Question, vector: F32, pool: Pool, keep: Filter, subset:
 
 def topic_rows(bioasq: BioASQ, encoder: Encoder, arguments: argparse.Namespace) -> Iterator[Example]:
     """The rows of every `train` question."""
-    golden = {q.id: [t for t in golden_sentences(q) if normalise(t) not in bioasq.held] for q in bioasq.train}
-    pool = Pool.build(((name, text) for name, texts in golden.items() for text in texts), encoder)
+    gold = {q.id: [t for t in gold_sentences(q) if normalise(t) not in bioasq.held] for q in bioasq.train}
+    pool = Pool.build(((name, text) for name, texts in gold.items() for text in texts), encoder)
     number, vectors = {text: i for i, text in enumerate(pool.texts)}, encode(encoder, [q.body for q in bioasq.train])
     candidates: list[tuple[Example, Filter]] = []
     for position, question in enumerate(bioasq.train):
-        golden_texts = golden[question.id]
+        gold_texts = gold[question.id]
         near = np.flatnonzero(vectors @ vectors[position] >= arguments.alike)
         alike = frozenset({question.id, *(bioasq.train[i].id for i in near)})
         keep = Filter(
-            arguments.same, [normalise(t) for t in golden_texts], pool.vectors[[number[t] for t in golden_texts]], alike
+            arguments.same, [normalise(t) for t in gold_texts], pool.vectors[[number[t] for t in gold_texts]], alike
         )
-        for text in bioasq.random.sample(golden_texts, min(POSITIVES, len(golden_texts))):
+        for text in bioasq.random.sample(gold_texts, min(POSITIVES, len(gold_texts))):
             yield row(question, text, 1.0, "golden")
         rows = list(negatives(question, vectors[position], pool, keep, "topic"))
         rows += random_rows(bioasq, question, pool, keep, {item["sentence"] for item in rows})
         yield from rows
-        used = {item["sentence"] for item in rows}.union(*(golden[name] for name in alike))
+        used = {item["sentence"] for item in rows}.union(*(gold[name] for name in alike))
         candidates += [(item, keep) for item in searched(bioasq, question, used)]
     # All at once, since an encoder reads many texts faster than a few.
     vectors = encode(encoder, [item["sentence"] for item, _ in candidates])
@@ -206,7 +206,7 @@ def titled(bioasq: BioASQ, barred: set[str]) -> list[Document]:
 
 
 def evaluation_documents(data: Path) -> set[str]:
-    """The golden documents of the `dev` and `test` questions."""
+    """The gold documents of the `dev` and `test` questions."""
     splits = read_json(data / "bioasq/splits.json")
     held = {*splits["dev"], *splits["test"]}
     paths = [data / "bioasq/training.json", *sorted((data / "bioasq").glob("*_golden.json"))]

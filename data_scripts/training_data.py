@@ -38,7 +38,7 @@ from mpir.perspectives import Perspective
 from mpir.retrieve import LuceneIndex
 from mpir.sia.answers import Answer, read_answers
 from mpir.sia.facts import combined_rows, partial_rows
-from mpir.sia.graded import Evidence, coverage_rows, graded_rows, is_golden
+from mpir.sia.graded import Evidence, coverage_rows, graded_rows, is_gold
 from mpir.sia.pipeline import NEAR
 from mpir.sia.qasc import read_items
 from mpir.sia.rows import words_of
@@ -65,7 +65,7 @@ BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SE
 class BioASQ:
     """The questions of the three splits and the corpus they point into.
 
-    `held` are the normalised golden sentences of evaluation questions, which are shown as no answers to others.
+    `held` are the normalised gold sentences of evaluation questions, which are shown as no answers to others.
     """
 
     train: list[Question]
@@ -84,7 +84,7 @@ class BioASQ:
         return [document for document in self._near[question.id] if document.id not in gold]
 
     def search(self, question: Question) -> list[Document]:
-        """The BM25 candidates of a question, best first, golden or not."""
+        """The BM25 candidates of a question, best first, gold or not."""
         return self._near[question.id]
 
     def retrieve(self, depth: int = 40) -> None:
@@ -104,56 +104,56 @@ def load(data: Path, seed: int) -> BioASQ:
     """Read questions, splits and abstracts, and drop training questions whose text is also an evaluation question."""
     splits = read_json(data / "bioasq/splits.json")
     questions = {q.id: q for q in read_questions(data / "bioasq/training.json")}
-    # The golden files, too: a few of their questions are not in the training file, or are worded otherwise there.
-    golden = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
+    # The gold files, too: a few of their questions are not in the training file, or are worded otherwise there.
+    gold = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
     held = [*splits["dev"], *splits["test"]]
-    evaluation_questions = [source[i] for source in (questions, golden) for i in held if i in source]
+    evaluation_questions = [source[i] for source in (questions, gold) for i in held if i in source]
     evaluation = EvaluationQuestions((q.id, q.body) for q in evaluation_questions)
-    dev = [golden[i] for i in splits["dev"] if i in golden]
+    dev = [gold[i] for i in splits["dev"] if i in gold]
     train = [questions[i] for i in splits["train"] if not evaluation.holds(i, questions[i].body)]
     pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
     files = [data / "bioasq/training.json", *(data / "bioasq").glob("5B*_golden.json")]
     answers = {identifier: answer for path in files for identifier, answer in read_answers(path).items()}
     documents, generator = {d.id: d for d in pool}, random.Random(seed)
-    held_sentences = {normalise(text) for question in evaluation_questions for text in golden_sentences(question)}
+    held_sentences = {normalise(text) for question in evaluation_questions for text in gold_sentences(question)}
     bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers, held_sentences)
     bioasq.retrieve()
     return bioasq
 
 
-def golden_sentences(question: Question) -> list[str]:
-    """The sentences of a question's golden snippets, each once."""
+def gold_sentences(question: Question) -> list[str]:
+    """The sentences of a question's gold snippets, each once."""
     texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
     return [text for text in dict.fromkeys(texts) if 20 <= len(text) <= 600]
 
 
 def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """Every sentence of the golden documents at hand: 1 in a golden snippet, 0 beside it."""
+    """Every sentence of the gold documents at hand: 1 in a gold snippet, 0 beside it."""
     snippets = [normalise(s.text) for s in question.snippets or ()]
     for identifier in question.documents or ():
         for text in whole_sentences(bioasq.documents.get(identifier, Document(""))):
-            yield row(question, text, float(is_golden(text, snippets)), "in-document")
+            yield row(question, text, float(is_gold(text, snippets)), "in-document")
 
 
 def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
-    """Golden sentences of documents that are golden for several questions: another question's is no answer to this one.
+    """Gold sentences of documents that are relevant for several questions: another question's is no answer to this one.
 
-    Few golden documents are at hand as whole abstracts, but experts marked what answers in all of them. A sentence of
+    Few gold documents are at hand as whole abstracts, but experts marked what answers in all of them. A sentence of
     one that was marked for another question alone was read and passed over for this one.
     """
     marked: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for question in bioasq.train:
-        for text, document in golden_places(question):
+        for text, document in gold_places(question):
             marked[document][question.id].append(text)
     questions, rows = {q.id: q for q in bioasq.train}, dict[tuple[str, str], Example]()
     for owned in marked.values():
         for name, texts_of_question in owned.items():
-            question, golden = questions[name], [normalise(s.text) for s in questions[name].snippets or ()]
+            question, gold = questions[name], [normalise(s.text) for s in questions[name].snippets or ()]
             query = normalise(question.body)
             other_texts = [
                 t for other_id, texts in owned.items() if normalise(questions[other_id].body) != query for t in texts
             ]
-            wrong = [t for t in other_texts if not is_golden(t, golden) and normalise(t) not in bioasq.held]
+            wrong = [t for t in other_texts if not is_gold(t, gold) and normalise(t) not in bioasq.held]
             for text in texts_of_question if wrong else ():
                 rows[name, text] = row(question, text, 1.0, "shared")
             for text in wrong:
@@ -161,8 +161,8 @@ def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
     yield from rows.values()
 
 
-def golden_places(question: Question) -> list[tuple[str, str]]:
-    """A question's golden sentences, each with its document."""
+def gold_places(question: Question) -> list[tuple[str, str]]:
+    """A question's gold sentences, each with its document."""
     locations = [(s.text[b:e], s.document) for s in question.snippets or () for b, e in split(s.text)]
     return [location for location in dict.fromkeys(locations) if 20 <= len(location[0]) <= 600]
 
@@ -173,22 +173,22 @@ def whole_sentences(document: Document) -> list[str]:
 
 
 def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """Some golden sentences against sentences of BM25 candidates that are not golden, whatever their rank."""
-    golden = golden_sentences(question)
+    """Some gold sentences against sentences of BM25 candidates that are not gold, whatever their rank."""
+    gold = gold_sentences(question)
     snippets = [normalise(s.text) for s in question.snippets or ()]
-    for text in bioasq.random.sample(golden, min(POSITIVES, len(golden))):
+    for text in bioasq.random.sample(gold, min(POSITIVES, len(gold))):
         yield row(question, text, 1.0, "golden")
     near = bioasq.near(question)
     documents = bioasq.random.sample(near, min(WRONG_DOCUMENTS, len(near)))
-    wrong = [text for d in documents for text in whole_sentences(d) if not is_golden(text, snippets)]
+    wrong = [text for d in documents for text in whole_sentences(d) if not is_gold(text, snippets)]
     drawn = bioasq.random.sample(wrong, min(NEGATIVES, len(wrong)))
     yield from (row(question, text, 0.0, "bm25") for text in drawn if normalise(text) not in bioasq.held)
 
 
 def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """The sentences of some of BM25's candidates, golden or not, as a search brings them up: to calibrate on.
+    """The sentences of some of BM25's candidates, gold or not, as a search brings them up: to calibrate on.
 
-    None for a question without a golden document at hand, whose answers nobody has marked.
+    None for a question without a gold document at hand, whose answers nobody has marked.
     """
     if not bioasq.documents.keys() & set(question.documents or ()):
         return
@@ -196,7 +196,7 @@ def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
     hits = bioasq.search(question)[:SEARCHED]
     for document in random.Random(question.id).sample(hits, min(SHOWN, len(hits))):
         for text in whole_sentences(document):
-            yield row(question, text, float(is_golden(text, snippets)), "search")
+            yield row(question, text, float(is_gold(text, snippets)), "search")
 
 
 def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Example]:
@@ -285,7 +285,7 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
 
 
 def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
-    """The graded rows of mpir.sia: what golden snippets and their surroundings say about the scale."""
+    """The graded rows of mpir.sia: what gold snippets and their surroundings say about the scale."""
     for question in questions:
         for example in graded_rows(evidence(bioasq, question), seed):
             yield row(question, example.sentence, example.sia_score, example.method)
@@ -302,7 +302,7 @@ def evidence(bioasq: BioASQ, question: Question) -> Evidence:
     """What mpir.sia needs to know of a question."""
     known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
     return Evidence(
-        question=question, golden=known, wrong=bioasq.near(question)[:NEAR], answer=bioasq.answers.get(question.id, ())
+        question=question, gold=known, wrong=bioasq.near(question)[:NEAR], answer=bioasq.answers.get(question.id, ())
     )
 
 

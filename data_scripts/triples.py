@@ -13,7 +13,7 @@ be those of an encoder of a former round, stand in a TREC run, or are drawn from
 the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own way, and
 unfiltered leaves the relevant pool in, to see what that costs.
 
-What is relevant says --qrels or, in BioASQ's questions, their golden documents. Documents without a text, in --corpus
+What is relevant says --qrels or, in BioASQ's questions, their gold documents. Documents without a text, in --corpus
 or else in --index, are left out and counted: training would refuse them. Questions of the files of --evaluation are
 refused by id and by text. Triples are shuffled on disk and the first --number kept. A run's lines stand query by
 query, as search engines write them. Memory holds the judgements and one chunk of questions. Finished chunks stay in
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     index = open_first_stage(arguments) if arguments.index else None
     corpus = Texts.of_corpus(arguments.corpus) if arguments.corpus else None
     source = corpus.source if corpus is not None else arguments.index
-    golden, absent = leave_out_absent(judged, known_to(index, corpus), source)
+    gold, absent = leave_out_absent(judged, known_to(index, corpus), source)
     shards = folder_of_parts(arguments, index.identity if index is not None else {})
     sample(arguments, judged, candidates(arguments, judged, index, corpus), corpus, shards)
     count = merge(arguments, shards)
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     SHARDS.refuse_foreign_files(shards)
     shutil.rmtree(shards)
     if absent or gone:
-        which = f"{absent} of {golden} relevant documents and of {gone} candidates"
+        which = f"{absent} of {gold} relevant documents and of {gone} candidates"
         print(f"{source}: has no text of {which}, which are left out.")
     print(f"{arguments.output}: {count} triples of {sum(map(answered, judged.values()))} judged questions.")
     return 0

@@ -1,8 +1,8 @@
-"""Golden sentences of a question against those of other questions: right about something else is still wrong.
+"""Gold sentences of a question against those of other questions: right about something else is still wrong.
 
-For each question, candidates are its golden snippet sentences and, of all golden sentences of other questions, `train`
-and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is golden for both is left
-out, and so is what contains, or is contained in, a golden sentence of the question. Some of what is left answers it all
+For each question, candidates are its gold snippet sentences and, of all gold sentences of other questions, `train`
+and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is relevant for both is left
+out, and so is what contains, or is contained in, a gold sentence of the question. Some of what is left answers it all
 the same, since many questions ask much the same; `distinct_only` leaves that out, too, as training's negatives do
 (data_scripts/topic_negatives.py).
 """
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from experiments.common.baselines import Start
 from experiments.common.test_sets import TestSet
-from experiments.ranking.sentences import golden_questions
+from experiments.ranking.sentences import gold_questions
 from mpir.corpora import read_questions
 from mpir.io.read import read_json
 from mpir.retrieve.memory import MemoryIndex
@@ -34,8 +34,8 @@ SAME, ALIKE = 0.85, 0.8
 """Cosines from which on two sentences say the same, and two questions ask the same: those of training's negatives."""
 
 
-def golden_sentences(question: Question) -> list[str]:
-    """The sentences of a question's golden snippets, each once."""
+def gold_sentences(question: Question) -> list[str]:
+    """The sentences of a question's gold snippets, each once."""
     texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
     return [text for text in dict.fromkeys(texts) if SHORTEST <= len(text) <= LONGEST]
 
@@ -46,11 +46,11 @@ def other_topics(
     """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
     train = set(read_json(data / "bioasq/splits.json")["train"])
     candidates = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
-    with_sentences = [q for q in golden_questions(data, split_name) if golden_sentences(q)]
+    with_sentences = [q for q in gold_questions(data, split_name) if gold_sentences(q)]
     sample = (
         with_sentences if limit is None else random.Random(seed).sample(with_sentences, min(limit, len(with_sentences)))
     )
-    texts = list(dict.fromkeys(text for q in [*candidates, *with_sentences] for text in golden_sentences(q)))
+    texts = list(dict.fromkeys(text for q in [*candidates, *with_sentences] for text in gold_sentences(q)))
     vectors, text_of = start.vectors(texts)
     cosines = start.to_vectors([q.body for q in sample], vectors, text_of)
     if not distinct_only:
@@ -73,16 +73,16 @@ def likely_answers(
 ) -> list[set[int]]:
     """For each of Q questions the numbers of the N texts that likely answer it, whosever they are.
 
-    These are golden for a question of `everyone` (E) whose cosine in `asks` (Q, E) is `alike` or more, or have a cosine
-    of `same` or more with a golden sentence of its own, by the unit `vectors` (N, W) of the texts.
+    These are relevant for a question of `everyone` (E) whose cosine in `asks` (Q, E) is `alike` or more, or have a
+    cosine of `same` or more with a gold sentence of its own, by the unit `vectors` (N, W) of the texts.
     """
     numbers = {text: number for number, text in enumerate(texts)}
-    golden = [{numbers[text] for text in golden_sentences(question)} for question in everyone]
+    gold = [{numbers[text] for text in gold_sentences(question)} for question in everyone]
     answers = []
     for question, asking in zip(questions, asks, strict=True):
-        own_vectors = vectors[[numbers[text] for text in golden_sentences(question)]]
+        own_vectors = vectors[[numbers[text] for text in gold_sentences(question)]]
         says = np.flatnonzero((vectors @ own_vectors.T).max(axis=1) >= same)
-        answers.append(set(says.tolist()).union(*(golden[number] for number in np.flatnonzero(asking >= alike))))
+        answers.append(set(says.tolist()).union(*(gold[number] for number in np.flatnonzero(asking >= alike))))
     return answers
 
 
@@ -102,7 +102,7 @@ def sets(
     queries, own_numbers = {q.id: q.body for q in questions}, {}
     nearest: dict[str, dict[str, list[int]]] = {"BM25": {}, "vectors": {}}
     for row, question in enumerate(questions):
-        own_numbers[question.id] = [numbers[text] for text in golden_sentences(question)]
+        own_numbers[question.id] = [numbers[text] for text in gold_sentences(question)]
         mine = [normalise(texts[i]) for i in own_numbers[question.id]]
         for name, scores in (("BM25", index.scores(question.body)), ("vectors", cosines[row])):
             nearest[name][question.id] = best_others(scores, texts, mine, barred[row] if barred else ())
@@ -118,9 +118,7 @@ def best_others(
     best_numbers: list[int] = []
     for number in np.argsort(-scores, kind="stable"):
         text = normalise(texts[number])
-        if number not in barred and not any(
-            text in text_of_golden or text_of_golden in text for text_of_golden in mine
-        ):
+        if number not in barred and not any(text in text_of_gold or text_of_gold in text for text_of_gold in mine):
             best_numbers.append(int(number))
         if len(best_numbers) == NEAREST:
             break

@@ -4,9 +4,9 @@ MedQuAD's pages of the NIH have several questions about one subject, each with a
 page's text. Of each page one question is asked, drawn by a fixed seed. The page's passages are the candidates, and
 those are right of which at least half is of the question's answer.
 
-No full papers with known answers are at hand, so papers are pieced together: one of a question's golden abstracts and
+No full papers with known answers are at hand, so papers are pieced together: one of a question's gold abstracts and
 those that are nearest to it by BM25, in a row. Their passages are the candidates, and those are right that hold some
-words of the question's golden snippets. In both, all passages are about the subject, so knowing it says nothing.
+words of the question's gold snippets. In both, all passages are about the subject, so knowing it says nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHORTEST, LONGEST = 1000, 5000
 ABSTRACTS = 18
 """Abstracts of a paper, which has some 40 passages."""
 HELD = 8
-"""Words of golden snippets that make a passage right."""
+"""Words of gold snippets that make a passage right."""
 
 
 def read_medquad(folder: Path) -> TestSet:
@@ -74,7 +74,7 @@ def passages(answers: Sequence[str], query_number: int) -> list[tuple[str, bool]
 
 
 def pieced_papers(questions: Sequence[Question], pool: Sequence[Document], seed: int) -> TestSet:
-    """A paper for each question with a golden abstract in the pool, and its passages; some right and some wrong."""
+    """A paper for each question with a gold abstract in the pool, and its passages; some right and some wrong."""
     index, numbers = MemoryIndex([document.text for document in pool]), {item.id: i for i, item in enumerate(pool)}
     documents: list[Document] = []
     candidates, qrels, draw = dict[str, list[int]](), dict[str, dict[str, int]](), random.Random(seed)
@@ -84,7 +84,7 @@ def pieced_papers(questions: Sequence[Question], pool: Sequence[Document], seed:
         draw.shuffle(near)
         snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
         pieces = cut([word for i in near for word in marked(" ".join(pool[i].text.split()), snippets)])
-        right = {f"{question.id}/{number}": int(sum(golden) >= HELD) for number, (_, golden) in enumerate(pieces)}
+        right = {f"{question.id}/{number}": int(sum(gold) >= HELD) for number, (_, gold) in enumerate(pieces)}
         if len(set(right.values())) == 2:
             candidates[question.id] = list(range(len(documents), len(documents) + len(pieces)))
             documents += [Document(name, "", text) for name, (text, _) in zip(right, pieces, strict=True)]

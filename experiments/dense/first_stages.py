@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited, read_smart
 from experiments.ranking.evaluation import with_gold
-from experiments.ranking.sentences import golden_questions
+from experiments.ranking.sentences import gold_questions
 from mpir.cli import guarded
 from mpir.cli.first_stage import open_encoder
 from mpir.cli.model_options import add_model_options, load_reranker
@@ -209,9 +209,9 @@ def read(name: str, data: Path, split: str = "dev") -> TestSet:
 
 
 def read_bioasq(name: str, data: Path, split: str) -> TestSet:
-    """BioASQ's questions of a split with the golden documents that a pool of PubMed's records holds."""
+    """BioASQ's questions of a split with the gold documents that a pool of PubMed's records holds."""
     documents = list(read_corpus([data / "pubmed" / file for file in POOLS[name]]))
-    questions = with_gold(golden_questions(data, split), {document.id for document in documents})
+    questions = with_gold(gold_questions(data, split), {document.id for document in documents})
     qrels = {question.id: dict.fromkeys(question.documents or (), 1) for question in questions}
     return TestSet(f"BioASQ {split}, {name}", {question.id: question.body for question in questions}, documents, qrels)
 

@@ -58,9 +58,9 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
     """Write questions, documents and triples that are not there yet; the dev questions with what answers them.
 
     So many dev and training questions as are asked for are drawn, always the same. Searched are so many documents, and
-    more where there is more gold: what is golden for the dev questions, and what BM25 finds for them in all abstracts,
-    the first of each question before the second of any. Trained is on the golden documents of the training questions,
-    whose negatives are golden documents of other questions.
+    more where there is more gold: what is relevant for the dev questions, and what BM25 finds for them in all
+    abstracts, the first of each question before the second of any. Trained is on the gold documents of the training
+    questions, whose negatives are relevant documents of other questions.
 
     Raises:
         InputError: what is there was made for another encoder, or other numbers.
@@ -75,8 +75,8 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
     if not (folder / "pool.jsonl").is_file():
         pool_ids = _pool(dev, documents, arguments.documents)
         _write_documents(folder / "pool.jsonl", [documents[name] for name in pool_ids])
-    golden = dict.fromkeys(name for question in train for name in question.documents or ())
-    _write_documents(folder / "train.jsonl", [documents[name] for name in golden])
+    gold = dict.fromkeys(name for question in train for name in question.documents or ())
+    _write_documents(folder / "train.jsonl", [documents[name] for name in gold])
     _write_questions(folder / "train.json", train)
     _write_dev_rows(folder / "dev.jsonl", dev, documents)
     for name, options in NEGATIVES.items():
@@ -110,11 +110,11 @@ def query_set(dev: Sequence[Question], folder: Path) -> QuerySet:
 def _split(data: Path) -> tuple[list[Question], list[Question]]:
     """Dev questions, and those of training that are none of dev's or test's, by id or by text."""
     splits, files = read_json(data / "bioasq/splits.json"), sorted((data / "bioasq").glob("*_golden.json"))
-    golden = {question.id: question for path in files for question in read_questions(path)}
-    held = [golden[name] for split_name in ("dev", "test") for name in splits[split_name] if name in golden]
+    gold = {question.id: question for path in files for question in read_questions(path)}
+    held = [gold[name] for split_name in ("dev", "test") for name in splits[split_name] if name in gold]
     evaluation, mine = EvaluationQuestions((question.id, question.body) for question in held), set(splits["train"])
     questions = [question for question in read_questions(data / "bioasq/training.json") if question.id in mine]
-    dev = [golden[name] for name in splits["dev"] if name in golden]
+    dev = [gold[name] for name in splits["dev"] if name in gold]
     return dev, [question for question in questions if not evaluation.holds(question.id, question.body)]
 
 

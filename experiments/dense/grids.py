@@ -2,13 +2,13 @@
 
     python -m experiments.dense.grids --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
 
-Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their golden abstracts
+Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their gold abstracts
 (batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps to warm up, as the thesis has it) and
-searches for dev questions among what is golden for them and what BM25 finds for them. A cell differs from the thesis's
-own way (triplet loss of cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what its grid
-is about. Printed are means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test over ten
-groups of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same command
-goes on where it was interrupted.
+searches for dev questions among what is relevant for them and what BM25 finds for them. A cell differs from the
+thesis's own way (triplet loss of cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what
+its grid is about. Printed are means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test
+over ten groups of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same
+command goes on where it was interrupted.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tabulate import tabulate
 from experiments.common.baselines import Start
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from experiments.ranking.evaluation import with_gold
-from experiments.ranking.sentences import golden_questions
+from experiments.ranking.sentences import gold_questions
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def dev(data: Path) -> TestSet:
     """The dev questions over the whole records of PubMed."""
     pool = list(read_jsonl(data / "pubmed/abstracts.jsonl"))
-    questions = with_gold(golden_questions(data, "dev"), {document.id for document in pool})
+    questions = with_gold(gold_questions(data, "dev"), {document.id for document in pool})
     qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
     return TestSet("BioASQ dev", {q.id: q.body for q in questions}, pool, qrels, "AP")
 

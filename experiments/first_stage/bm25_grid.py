@@ -2,7 +2,7 @@
 
     python -m experiments.first_stage.bm25_grid --data DATA --output first-stage-grid.md
 
-The golden documents come from the official 5B batches, restricted to those that the corpus holds; questions that keep
+The gold documents come from the official 5B batches, restricted to those that the corpus holds; questions that keep
 none are left out, and counted. With --abstracts-only the corpus leaves out `partial.jsonl`, whose records are short.
 """
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     judged = sum(map(len, qrels.values()))
     report = [
         f"{len(ids):,} documents ({', '.join(file.name for file in files)}); {len(with_relevant)} of {len(questions)} "
-        f"dev questions, with {judged:,} golden documents among them.",
+        f"dev questions, with {judged:,} gold documents among them.",
         *grid_tables(lucene_grid(folder, with_relevant, qrels, arguments.threads)),
         f"In memory, k1 {DEFAULT_K1}, b {DEFAULT_B}: {sentence(memory_means(files, with_relevant, qrels))}.",
     ]
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def dev_questions(folder: Path) -> list[Question]:
-    """The dev questions as their official golden files have them (the 5B batches)."""
+    """The dev questions as their official gold files have them (the 5B batches)."""
     dev = set(read_json(folder / "splits.json")["dev"])
     files = sorted(folder.glob("5B*_golden.json"))
     return [question for file in files for question in read_questions(file) if question.id in dev]

@@ -35,7 +35,7 @@ def main() -> int:
     )
     parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="index of `mpir index`")
     parser.add_argument(
-        "--questions", type=text_path, required=True, nargs="+", metavar="FILE", help="BioASQ's golden files"
+        "--questions", type=text_path, required=True, nargs="+", metavar="FILE", help="BioASQ's gold files"
     )
     parser.add_argument("--grid", action="store_true", help="RM3's settings, for choosing among them on dev")
     parser.add_argument("--k", type=int, default=100, help="documents of each search (%(default)s)")
@@ -81,7 +81,7 @@ def _systems(grid: bool) -> list[tuple[str, dict[str, Rm3 | bool]]]:
 
 
 def _judgements(folder: str, questions: Sequence[Question]) -> Qrels:
-    """The golden documents that the index holds, by question; none of questions without any."""
+    """The gold documents that the index holds, by question; none of questions without any."""
     qrels: Qrels = {}
     with LuceneIndex(folder) as index:
         for question in questions:
@@ -92,7 +92,7 @@ def _judgements(folder: str, questions: Sequence[Question]) -> Qrels:
                     continue
                 qrels.setdefault(question.id, {})[name] = 1
     if not qrels:
-        raise InputError(f"{folder}: holds no golden document of the {len(questions)} questions; give their corpus.")
+        raise InputError(f"{folder}: holds no gold document of the {len(questions)} questions; give their corpus.")
     return qrels
 
 

@@ -2,7 +2,7 @@
 
     python -m experiments.pubmed.live --questions DATA/bioasq/11B4_golden.json --limit 100
 
-The questions leave this machine. Golden documents are those of the year in which experts judged; --to limits a search
+The questions leave this machine. Gold documents are those of the year in which experts judged; --to limits a search
 to what was published then, as later papers would take places. Printed are recall at k of the plan and of the question
 as it is, PubMed alone and both services, with the number of questions whose answer has a warning.
 """
@@ -31,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--questions", type=file_path, required=True, help="BioASQ's JSON with golden documents")
+    parser.add_argument("--questions", type=file_path, required=True, help="BioASQ's JSON with gold documents")
     parser.add_argument("--limit", type=positive, default=100, metavar="N", help="the first N questions (%(default)s)")
     parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")
     parser.add_argument("--to", metavar="DATE", help="last publication date, such as the round's year")
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask every system every question, then print the table."""
     questions = [question for question in read_questions(arguments.questions) if question.documents]
     if not questions:
-        raise InputError(f"{arguments.questions}: no question has golden documents; give a golden file.")
+        raise InputError(f"{arguments.questions}: no question has gold documents; give a gold file.")
     settings = Settings.from_environment(eutils=arguments.eutils, europepmc=arguments.europepmc)
     rows = []
     for name, ask in systems(settings, arguments.k, arguments.to).items():

@@ -1,4 +1,4 @@
-"""How many golden documents the query plan of `mpir pubmed` brings, over records at hand that a stand-in serves.
+"""How many gold documents the query plan of `mpir pubmed` brings, over records at hand that a stand-in serves.
 
     python -m experiments.pubmed.recall --data DATA --limit 200
 
@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from experiments.dense.first_stages import POOLS
 from experiments.ranking.evaluation import with_gold
-from experiments.ranking.sentences import golden_questions
+from experiments.ranking.sentences import gold_questions
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Every system over every question, then the table."""
     check_figures(arguments)
     documents = list(read_corpus([arguments.data / "pubmed" / name for name in POOLS[arguments.pool]]))
-    questions = with_gold(golden_questions(arguments.data, "dev"), {document.id for document in documents})
+    questions = with_gold(gold_questions(arguments.data, "dev"), {document.id for document in documents})
     questions = random.Random(arguments.seed).sample(questions, min(len(questions), arguments.limit or len(questions)))
     with serving(documents) as server:
         systems = {"BM25 over the records": bm25(documents, arguments.k), **services(server, arguments.k)}
@@ -110,7 +110,7 @@ def services(server: Server, k: int) -> dict[str, Answer]:
 
 
 def recalls(questions: Sequence[Question], answer: Answer, known: set[str]) -> F64:
-    """The share (Q,) of each question's golden documents, as far as the records hold them, that an answer has."""
+    """The share (Q,) of each question's gold documents, as far as the records hold them, that an answer has."""
     values = []
     for question in questions:
         gold = set(question.documents or ()) & known

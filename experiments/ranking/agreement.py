@@ -5,7 +5,7 @@
 Scores come from `mpir score`; only agreement is computed anew, so no model runs. Weights are the bundle's, alike for
 all variants, with agreement's scaled so that its weight in standard deviations stays. Printed are document MAP,
 sentence MAP and snippet F1 for several numbers of documents heard, and for agreement in the score of documents, too;
-then the same by how many golden documents a question has. p is by a paired randomisation test against no agreement.
+then the same by how many gold documents a question has. p is by a paired randomisation test against no agreement.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mpir.types import F64, I64
 AGREEMENT = Agreement.name
 COUNTS = (1, 3, 5, 10, 20, None)
 SHOWN = ("document-map", "sentence-map", "snippet-f1")
-GOLDEN = ((1, 1), (2, 4), (5, sys.maxsize))
+GOLD = ((1, 1), (2, 4), (5, sys.maxsize))
 IN_DOCUMENTS = "agreement, in documents too"
 Figures = dict[str, F64]
 QuestionRows = tuple[slice, list[str], I64, F64]
@@ -84,9 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     figures_of[IN_DOCUMENTS] = figures(inside, replace(weights, alpha=alpha))
     print(tabulate(overall(figures_of), ["", *SHOWN], tablefmt="github", disable_numparse=True), end="\n\n")
     chosen = ("no agreement", f"{HEARD} documents heard", IN_DOCUMENTS)
-    golden = np.array([len(question.documents or ()) for question in scored.questions])
-    rows = [row for name in chosen for row in by_golden(name, figures_of[name], figures_of["no agreement"], golden)]
-    print(tabulate(rows, ["", "golden documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
+    gold = np.array([len(question.documents or ()) for question in scored.questions])
+    rows = [row for name in chosen for row in by_gold(name, figures_of[name], figures_of["no agreement"], gold)]
+    print(tabulate(rows, ["", "gold documents", "questions", *SHOWN], tablefmt="github", disable_numparse=True))
     return 0
 
 
@@ -149,10 +149,10 @@ def overall(figures_of: dict[str, Figures]) -> list[list[str]]:
     return [[name, *cells(figures_of_name, base)] for name, figures_of_name in figures_of.items()]
 
 
-def by_golden(name: str, figures_of_name: Figures, base: Figures, golden: I64) -> Iterator[list[str]]:
-    """A row for each range of golden documents among the candidates' corpus."""
-    for low, high in GOLDEN:
-        of = (golden >= low) & (golden <= high)
+def by_gold(name: str, figures_of_name: Figures, base: Figures, gold: I64) -> Iterator[list[str]]:
+    """A row for each range of gold documents among the candidates' corpus."""
+    for low, high in GOLD:
+        of = (gold >= low) & (gold <= high)
         span = f"{low}" if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
         if of.any():
             yield [name, span, str(of.sum()), *cells(figures_of_name, base, of)]

@@ -3,17 +3,17 @@
     python -m experiments.ranking.evaluation --data DATA                      (dev, to choose by)
     python -m experiments.ranking.evaluation --data DATA --test               (once, at the end)
 
-a  sentences of golden documents: which of them hold the answer (MAP)
-b  golden sentences of a question against the 50 nearest golden sentences of other questions, by BM25 and by the start
+a  sentences of gold documents: which of them hold the answer (MAP)
+b  gold sentences of a question against the 50 nearest gold sentences of other questions, by BM25 and by the start
    encoder's vectors (MAP; other_topics.py)
 c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
 d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
    added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds, as that
    one does once more by z-scores over the same candidates; of a page of MedQuAD (passages.py), they are all its
    passages
-e  which passages of a paper pieced together of abstracts on one subject hold golden snippets (passages.py)
+e  which passages of a paper pieced together of abstracts on one subject hold gold snippets (passages.py)
 f  b without those sentences of other questions that likely answer the question, too (MAP)
-g  c by titles alone: which of BM25's candidates are golden, as far as their titles tell (MAP)
+g  c by titles alone: which of BM25's candidates are relevant, as far as their titles tell (MAP)
 
 b, f and g rank lists of sentences, and so do TREC-QA's questions in d.
 
@@ -39,7 +39,7 @@ from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
-from experiments.ranking.sentences import average_precision, check_whole, golden_questions, scored_golden, with_gold
+from experiments.ranking.sentences import average_precision, check_whole, gold_questions, scored_gold, with_gold
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import not_negative, positive
@@ -154,9 +154,9 @@ def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
     return settings | {"means": means, "values": values}
 
 
-def in_golden(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+def in_gold(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Yardstick a."""
-    labelled = scored_golden(job.reranker, job.data, job.split)
+    labelled = scored_gold(job.reranker, job.data, job.split)
     return [("a", sentence_figures(job, [query for query, _ in labelled], [label for _, label in labelled]))]
 
 
@@ -215,9 +215,9 @@ def sentence_figures(job: Job, scored: Sequence[Candidates], labels: Sequence[np
 
 
 def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
-    """All whole abstracts, and the questions that some of them are golden for."""
+    """All whole abstracts, and the questions that some of them are relevant for."""
     pool = list(read_jsonl(job.data / "pubmed/abstracts.jsonl"))
-    return pool, with_gold(golden_questions(job.data, job.split), {document.id for document in pool})
+    return pool, with_gold(gold_questions(job.data, job.split), {document.id for document in pool})
 
 
 def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
@@ -288,15 +288,15 @@ def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]
 
 
 def titles(questions: Sequence[Question], pool: Sequence[Document], depth: int) -> TestSet:
-    """The titles of each question's best documents, where some and not all of them are golden."""
+    """The titles of each question's best documents, where some and not all of them are relevant."""
     index, index_of = MemoryIndex([document.text for document in pool]), {d.id: i for i, d in enumerate(pool)}
     listed = [Document(document.id, "", document.title.strip()) for document in pool]
     members, qrels = {}, {}
     for question in questions:
         hits = [d.id for d in best(index.scores(question.body), pool, depth) if d.title.strip()]
-        golden = set(question.documents or ()) & set(hits)
-        if 0 < len(golden) < len(hits):
-            members[question.id], qrels[question.id] = [index_of[name] for name in hits], dict.fromkeys(golden, 1)
+        gold = set(question.documents or ()) & set(hits)
+        if 0 < len(gold) < len(hits):
+            members[question.id], qrels[question.id] = [index_of[name] for name in hits], dict.fromkeys(gold, 1)
     queries = {question.id: question.body for question in questions if question.id in members}
     return TestSet("titles", queries, listed, qrels, "AP", members)
 
@@ -363,7 +363,7 @@ def overall(figures: Mapping[str, Values]) -> list[list[object]]:
 
 
 YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
-    "a": in_golden,
+    "a": in_gold,
     "b": among_others,
     "c": end_to_end,
     "d": unseen,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.stats import kendalltau
 from tabulate import tabulate
 
-from experiments.ranking.sentences import BATCHES, average_precision, golden_questions, known_documents, relevant
+from experiments.ranking.sentences import BATCHES, average_precision, gold_questions, known_documents, relevant
 from mpir.cli import guarded
 from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError, format_names
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     variants = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
     if len(variants) < 2:
         raise InputError(f"there is nothing to compare with {' '.join(variants[0])}; give another precision or bundle.")
-    questions = golden_questions(arguments.data, arguments.split)
+    questions = gold_questions(arguments.data, arguments.split)
     documents = known_documents(arguments.data, questions)
     views = []
     for bundle, precision in variants:

@@ -1,9 +1,9 @@
-"""The sentence yardstick: rank the sentences of a question's golden documents; golden ones should come first.
+"""The sentence yardstick: rank the sentences of a question's gold documents; gold ones should come first.
 
     python -m experiments.ranking.sentences --data DATA --split dev
 
-For every question of the split with a golden document among the abstracts, all sentences of those documents (titles
-included) are ranked. A sentence is relevant if it and a golden snippet of the question contain one another. Printed are
+For every question of the split with a gold document among the abstracts, all sentences of those documents (titles
+included) are ranked. A sentence is relevant if it and a gold snippet of the question contain one another. Printed are
 the mean over questions of average precision with its bootstrap interval, for BM25, each perspective and the blend, and
 the p-value of a paired randomisation test of the blend against each other one. `test` is for reporting, once.
 
@@ -35,7 +35,7 @@ from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
-from mpir.sia.graded import is_golden
+from mpir.sia.graded import is_gold
 from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
 from mpir.text.normalise import normalise
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     check_figures(arguments)
     reranker = load_reranker(arguments)
-    scored = scored_golden(reranker, arguments.data, arguments.split, words=arguments.words)
+    scored = scored_gold(reranker, arguments.data, arguments.split, words=arguments.words)
     figures = {
         system.name: np.array([average_precision(system.scores(ranking)[1], label) for ranking, label in scored])
         for system in systems(reranker.weights)
@@ -81,18 +81,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def scored_golden(
+def scored_gold(
     reranker: Reranker, data: Path, split: str, *, words: bool = False
 ) -> list[tuple[Candidates, npt.NDArray[np.bool_]]]:
-    """A split's questions with the sentences of their golden documents, scored, and which (N,) of these are golden.
+    """A split's questions with the sentences of their gold documents, scored, and which (N,) of these are relevant.
 
-    A question of which no sentence is golden is left out.
+    A question of which no sentence is relevant is left out.
 
     Raises:
         InputError: the reranker has a cascade.
     """
     check_whole(reranker)
-    questions = golden_questions(data, split)
+    questions = gold_questions(data, split)
     documents = known_documents(data, questions)
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
     labels = [relevant(question, ranking, words=words) for question, ranking in zip(questions, scored, strict=True)]
@@ -100,16 +100,16 @@ def scored_golden(
 
 
 def check_whole(reranker: Reranker) -> None:
-    """Raise InputError for a cascade: average precision would be divided by the golden sentences that it leaves."""
+    """Raise InputError for a cascade: average precision would be divided by the gold sentences that it leaves."""
     if reranker.cascade is not None:
         raise InputError(
-            f"--cascade {reranker.cascade:g}: the sentence yardstick counts every golden sentence, and a cascade "
+            f"--cascade {reranker.cascade:g}: the sentence yardstick counts every gold sentence, and a cascade "
             "leaves some out; measure it without one (experiments/cascade/words.py says what is lost)."
         )
 
 
-def golden_questions(data: Path, split: str) -> list[Question]:
-    """The questions of the split's golden files, but for those that repeat a `train` question word for word."""
+def gold_questions(data: Path, split: str) -> list[Question]:
+    """The questions of the split's gold files, but for those that repeat a `train` question word for word."""
     splits = read_json(data / "bioasq/splits.json")
     train = set(splits["train"])
     trained = EvaluationQuestions(
@@ -123,7 +123,7 @@ def golden_questions(data: Path, split: str) -> list[Question]:
 
 
 def known_documents(data: Path, questions: list[Question]) -> list[list[Document]]:
-    """For each question, its golden documents whose abstract is at hand."""
+    """For each question, its gold documents whose abstract is at hand."""
     wanted_ids = {name for question in questions for name in question.documents or ()}
     known = {d.id: d for d in read_jsonl(data / "pubmed/abstracts.jsonl") if d.id in wanted_ids}
     return [[known[name] for name in question.documents or () if name in known] for question in questions]
@@ -141,10 +141,10 @@ def with_gold(questions: Sequence[Question], held: set[str]) -> list[Question]:
 
 
 def relevant(question: Question, scored: Candidates, *, words: bool = False) -> npt.NDArray[np.bool_]:
-    """Which sentences (N,) a golden snippet of the question contains, or is contained in; `words` as in --words."""
+    """Which sentences (N,) a gold snippet of the question contains, or is contained in; `words` as in --words."""
     if words:
         normal = [normalise(snippet.text) for snippet in question.snippets or ()]
-        return np.array([len(s.text) >= LONG and is_golden(s.text, normal) for s in scored.sentences], bool)
+        return np.array([len(s.text) >= LONG and is_gold(s.text, normal) for s in scored.sentences], bool)
     snippets = [" ".join(snippet.text.split()) for snippet in question.snippets or ()]
     texts = [" ".join(sentence.text.split()) for sentence in scored.sentences]
     return np.array([any(text in snippet or snippet in text for snippet in snippets) for text in texts], bool)

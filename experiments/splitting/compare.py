@@ -1,4 +1,4 @@
-"""Compare sentence splitters on golden snippets, which experts chose by hand, and on speed (docs/splitting.md).
+"""Compare sentence splitters on gold snippets, which experts chose by hand, and on speed (docs/splitting.md).
 
 A snippet counts as kept when it begins where a sentence begins and ends where one ends, white space and a final
 ``.``, ``,``, ``;`` or ``:`` aside. Splitting more often can only raise that share, so the share of snippets that are
@@ -83,8 +83,8 @@ SPLITTERS: dict[str, Callable[[], Splitter]] = {
 }
 
 
-def golden_spans(data: Path, group: str) -> Iterator[tuple[str, str, Span]]:
-    """Yield (section, its text, span) of each golden snippet that is found in a known section, without repeats."""
+def gold_spans(data: Path, group: str) -> Iterator[tuple[str, str, Span]]:
+    """Yield (section, its text, span) of each gold snippet that is found in a known section, without repeats."""
     wanted_ids = set(read_json(data / "bioasq/splits.json")[group])
     documents = {document.id: document for document in read_jsonl(data / "pubmed/abstracts.jsonl")}
     earlier = set()
@@ -115,12 +115,12 @@ def _bare(text: str, span: Span) -> Span:
     return begin, end
 
 
-def measure(splitter: Splitter, golden: list[tuple[str, str, Span]]) -> dict[str, float]:
+def measure(splitter: Splitter, gold: list[tuple[str, str, Span]]) -> dict[str, float]:
     """Shares (percent) of snippets kept in abstracts and in titles, and of those that are exactly one sentence."""
-    spans = {text: [_bare(text, span) for span in splitter(text)] for text in {text for _, text, _ in golden}}
+    spans = {text: [_bare(text, span) for span in splitter(text)] for text in {text for _, text, _ in gold}}
     hits: dict[str, list[bool]] = {TITLE: [], ABSTRACT: []}
     single = []
-    for section, text, span in golden:
+    for section, text, span in gold:
         bare = _bare(text, span)
         begins, ends = {begin for begin, _ in spans[text]}, {end for _, end in spans[text]}
         hits[section].append(bare[0] in begins and bare[1] in ends)
@@ -161,15 +161,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table, and write it as JSON where asked."""
     real_number("--seconds", arguments.seconds, "a number above 0", lambda value: value > 0)
     check_figures(arguments)
-    golden = list(golden_spans(arguments.data, arguments.group))
+    gold = list(gold_spans(arguments.data, arguments.group))
     splitters = {name: make() for name, make in SPLITTERS.items()}  # one that is missing is told before any is timed
-    abstracts = list(dict.fromkeys(text for section, text, _ in golden if section == ABSTRACT))
+    abstracts = list(dict.fromkeys(text for section, text, _ in gold if section == ABSTRACT))
     rows = []
     for name, splitter in splitters.items():
         rate, mean = speed(splitter, abstracts, arguments.seconds)
-        rows.append({"splitter": name, **measure(splitter, golden), "per abstract": mean, "per second": rate})
-    titles = sum(section == TITLE for section, _, _ in golden)
-    print(f"{len(golden)} snippets ({titles} in titles) in {len(abstracts)} abstracts, questions of {arguments.group}")
+        rows.append({"splitter": name, **measure(splitter, gold), "per abstract": mean, "per second": rate})
+    titles = sum(section == TITLE for section, _, _ in gold)
+    print(f"{len(gold)} snippets ({titles} in titles) in {len(abstracts)} abstracts, questions of {arguments.group}")
     print(tabulate(rows, headers="keys", tablefmt="github", floatfmt=("", ".1f", ".1f", ".1f", ".1f", ".2f", ".0f")))
     if arguments.json:
         write_json(arguments.json, rows)

@@ -1,9 +1,9 @@
 """The mean of two bundles' joint encoders, trained from one start on other rows, as a bundle of its own.
 
-    python -m experiments.training.average_bundles runs/golden/bundle runs/topics/bundle --share 0.5 \\
+    python -m experiments.training.average_bundles runs/gold/bundle runs/topics/bundle --share 0.5 \\
         --calibrate runs/data/relevance.search.dev.jsonl --output runs/mean/bundle
 
-One may know which sentence of a golden abstract answers, the other which topic is meant: their mean knows both, at the
+One may know which sentence of a gold abstract answers, the other which topic is meant: their mean knows both, at the
 price of one (docs/training.md). Both bundles hold the same perspectives of one checkpoint, in one order; the second may
 be a bare checkpoint with the first one's outputs. Probabilities are calibrated anew on --calibrate; the weights are
 equal until they are tuned (docs/tuning.md).

@@ -1,9 +1,9 @@
 """BioASQ's questions and PubMed's abstracts in TripClick's formats: the stand-in for who does not have TripClick.
 
-A question's golden documents are what was clicked, all of grade 1, and nothing else is judged, so J@10 is the share of
-golden documents. Head, torso and tail are thirds of all questions by the number of abstracts that have the question's
+A question's gold documents are what was clicked, all of grade 1, and nothing else is judged, so J@10 is the share of
+gold documents. Head, torso and tail are thirds of all questions by the number of abstracts that have the question's
 rarest word: the nearest thing to how often something is asked for. Partial records stay out, as they are short and
-golden. Validation questions are held out of BioASQ's training questions; reported are those of dev or of test.
+gold. Validation questions are held out of BioASQ's training questions; reported are those of dev or of test.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _splits(folder: Path, reported: str, known: set[str]) -> dict[str, list[Ques
 
 
 def _answered(questions: Sequence[Question], known: set[str]) -> list[Question]:
-    """The questions with those golden documents that are at hand, without the questions that have none."""
+    """The questions with those gold documents that are at hand, without the questions that have none."""
     answered = (
         replace(question, documents=tuple(i for i in question.documents or () if i in known)) for question in questions
     )

@@ -249,15 +249,15 @@ def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list
 
 
 def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
-    """Raise InputError for a corpus that holds no golden document, before anything is scored."""
-    golden = {name for question in gold for name in question.documents or ()}
-    golden |= {snippet.document for question in gold for snippet in question.snippets or ()}
-    for name in golden:
+    """Raise InputError for a corpus that holds no gold document, before anything is scored."""
+    names = {name for question in gold for name in question.documents or ()}
+    names |= {snippet.document for question in gold for snippet in question.snippets or ()}
+    for name in names:
         with suppress(KeyError):
             _sections(index, name)
             return
     raise InputError(
-        f"--gold: the corpus holds none of the {len(golden)} golden documents, so every measure would be 0; give the "
+        f"--gold: the corpus holds none of the {len(names)} gold documents, so every measure would be 0; give the "
         "corpus that the gold is for."
     )
 

@@ -67,7 +67,7 @@ def _add_qasc(parser: argparse.ArgumentParser) -> None:
 def _add_bioasq(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("from BioASQ: graded, coverage")
     group.add_argument(
-        "--bioasq", type=text_path, nargs="+", default=[], metavar="FILE", help="questions with golden snippets"
+        "--bioasq", type=text_path, nargs="+", default=[], metavar="FILE", help="questions with gold snippets"
     )
     group.add_argument(
         "--exclude",

@@ -11,8 +11,8 @@ from mpir.cli.path_options import text_path
 
 BIOASQ_EXAMPLE = """\
 The figures are those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
-5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in golden questions without documents or without
-snippets: 9 skips them. Without its flag, BioASQ's program takes 8. A golden question that the submission leaves out is
+5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in gold questions without documents or without
+snippets: 9 skips them. Without its flag, BioASQ's program takes 8. A gold question that the submission leaves out is
 skipped, as in the official program; --omitted zero counts it as zero.
 
 example:
@@ -41,7 +41,7 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = _command(
         commands, "bioasq", "BioASQ Task B phase A: documents and snippets of a submission.", BIOASQ_EXAMPLE
     )
-    parser.add_argument("--gold", type=text_path, required=True, metavar="FILE", help="golden questions (BioASQ JSON)")
+    parser.add_argument("--gold", type=text_path, required=True, metavar="FILE", help="gold questions (BioASQ JSON)")
     parser.add_argument(
         "--submission", type=text_path, required=True, metavar="FILE", help="submitted questions (BioASQ JSON)"
     )
@@ -55,7 +55,7 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--omitted",
         choices=["skip", "zero"],
         default="skip",
-        help="golden questions left out (default: skip, official)",
+        help="gold questions left out (default: skip, official)",
     )
     parser.set_defaults(run=run_bioasq)
 

@@ -152,7 +152,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], Can
     with closing(open_first_stage(arguments)) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
-        elif not any(_holds(index, name) for question in questions for name in _golden(question)):
+        elif not any(_holds(index, name) for question in questions for name in _gold(question)):
             raise InputError(_none_held(questions))
         yield questions, index
 
@@ -177,8 +177,8 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
         _add_gold(questions, path)
     if not any(question.documents or question.snippets for question in questions.values()):
         raise InputError(
-            f"{format_paths(paths)}: none of the {len(questions)} questions has golden documents or snippets, which "
-            "tuning needs; give training or golden files, not test files, or their judgements with --qrels."
+            f"{format_paths(paths)}: none of the {len(questions)} questions has gold documents or snippets, which "
+            "tuning needs; give training or gold files, not test files, or their judgements with --qrels."
         )
     return list(questions.values())
 
@@ -194,7 +194,7 @@ def _questions_of(path: str) -> list[Question]:
 
 
 def _add_gold(questions: dict[str, Question], path: str) -> None:
-    """Documents of a grade above 0 join the golden ones of the questions that are there."""
+    """Documents of a grade above 0 join the gold ones of the questions that are there."""
     from mpir.corpora.trec import read_qrels
 
     for name, grades in read_qrels(path).items():
@@ -218,13 +218,13 @@ def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
     return with_gold
 
 
-def _golden(question: Question) -> Iterator[str]:
+def _gold(question: Question) -> Iterator[str]:
     yield from question.documents or ()
     yield from (snippet.document for snippet in question.snippets or ())
 
 
 def _none_held(questions: list[Question]) -> str:
-    return f"the index holds no golden document of the {len(questions)} questions; index a corpus that has some."
+    return f"the index holds no gold document of the {len(questions)} questions; index a corpus that has some."
 
 
 def _holds(index: Retriever, name: str) -> bool:

@@ -1,6 +1,6 @@
-"""BioASQ question files of Task B and Synergy: test, golden, training and feedback files, and Phase A submissions.
+"""BioASQ question files of Task B and Synergy: test, gold, training and feedback files, and Phase A submissions.
 
-Golden end offsets are exclusive in 97 % of snippets (docs/corpora.md). Offsets are kept as the file has them, even -1.
+Gold end offsets are exclusive in 97 % of snippets (docs/corpora.md). Offsets are kept as the file has them, even -1.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Writers:
 
 
 def read_sources(paths: Iterable[str], evaluation: EvaluationQuestions) -> Iterator[Source]:
-    """(id, sentence) of corpora and of BioASQ question files (``.json``: their golden snippets), streaming.
+    """(id, sentence) of corpora and of BioASQ question files (``.json``: their gold snippets), streaming.
 
     Snippets of questions that are kept for evaluation are left out.
     """

@@ -1,4 +1,4 @@
-"""Graded rows from BioASQ itself: what golden snippets, their surroundings and wrong documents say about the scale."""
+"""Graded rows from BioASQ itself: what gold snippets, their surroundings and wrong documents say about the scale."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ PER_METHOD, HARDEST = 2, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A question with the golden documents at hand, some that BM25 finds near but are not golden, and its answer.
+    """A question with the gold documents at hand, some that BM25 finds near but are not gold, and its answer.
 
-    `relevance` holds the relevance perspective's scores of the golden sentences, where they are known.
+    `relevance` holds the relevance perspective's scores of the gold sentences, where they are known.
     """
 
     question: Question
-    golden: Sequence[Document]
+    gold: Sequence[Document]
     wrong: Sequence[Document]
     answer: Answer = ()
     relevance: Mapping[str, float] = field(default_factory=dict)
 
 
 def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """Golden sentence 4, a part of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
+    """Gold sentence 4, a part of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
 
     At most two rows for each method. The first two fifths of what answers a summary question are a part of the
     information (2); the half that lacks a factoid's answer holds very little (1); a part of a sentence may decide a
     yes/no question, or not, so those have none. List questions have no rows at all (a snippet often names a part of the
-    list: see `coverage_rows`), nor have golden sentences that don't name a factoid's answer.
+    list: see `coverage_rows`), nor have gold sentences that don't name a factoid's answer.
     """
     item, question_type, answer = _item(evidence.question), evidence.question.type, evidence.answer
     if question_type == "list":
         return []
-    golden = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
-    openings = [beginning for text in golden[:PER_METHOD] if (beginning := opening(text, item.question))]
-    halves = [half for text in golden for half in fragments(text, item.question)]
+    gold = [text for text in best_sentences(evidence) if not answer or coverage(text, answer) == 1]
+    openings = [beginning for text in gold[:PER_METHOD] if (beginning := opening(text, item.question))]
+    halves = [half for text in gold for half in fragments(text, item.question)]
     graded = {
-        ("golden", 4): golden[:PER_METHOD],
+        ("golden", 4): gold[:PER_METHOD],
         ("fragment", 2): openings if question_type == "summary" else [],
         ("cut", 1): [half for half in halves if answer and not coverage(half, answer)],
-        ("beside", 1): list(_near(evidence.golden, evidence)),
+        ("beside", 1): list(_near(evidence.gold, evidence)),
         ("wrong", 0): _nearest(evidence.wrong, evidence),
     }
     return [
@@ -66,17 +66,17 @@ def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
 
 
 def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """How much of the exact answer a golden sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
+    """How much of the exact answer a gold sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
 
     The scale means "how much of the information asked for", and BioASQ's list and factoid questions say item by item
     what that is. A sentence that names a part of the items but may hold more of them under other names gives no row.
     """
-    golden = golden_sentences(evidence.question)
-    answer = distinct(evidence.answer, golden)
+    gold = gold_sentences(evidence.question)
+    answer = distinct(evidence.answer, gold)
     if not answer or not can_be_counted(evidence.question.body, answer):
         return []
     item, graded = _item(evidence.question), defaultdict(list)
-    for text in golden:
+    for text in gold:
         share = coverage(text, answer)
         if share == 1 or (share and not may_hold_more(text, answer)):
             graded[grade(share)].append(text)
@@ -94,26 +94,26 @@ def grade(share: float) -> int:
     return 4 if share == 1 else min(3, max(1, round(4 * share)))
 
 
-def golden_sentences(question: Question) -> list[str]:
-    """The golden snippets that are one sentence, each once: a part of a longer one need not answer by itself."""
+def gold_sentences(question: Question) -> list[str]:
+    """The gold snippets that are one sentence, each once: a part of a longer one need not answer by itself."""
     single_sentences = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
     return [text for text in dict.fromkeys(single_sentences) if SHORTEST <= len(text) <= LONGEST]
 
 
-def is_golden(sentence: str, snippets: Iterable[str]) -> bool:
+def is_gold(sentence: str, snippets: Iterable[str]) -> bool:
     """Whether the sentence and one of the normalised snippets contain one another, in whole words."""
     text = f" {normalise(sentence)} "
     return not text.isspace() and any(text in f" {snippet} " or f" {snippet} " in text for snippet in snippets)
 
 
 def best_sentences(evidence: Evidence) -> list[str]:
-    """The golden sentences, by relevance where it is known, or else by how many of the question's terms they have."""
+    """The gold sentences, by relevance where it is known, or else by how many of the question's terms they have."""
     query_words = words_of([evidence.question.body])
 
     def value(text: str) -> float:
         return evidence.relevance.get(text, 0.0) if evidence.relevance else len(query_words & words_of([text]))
 
-    return sorted(golden_sentences(evidence.question), key=value, reverse=True)
+    return sorted(gold_sentences(evidence.question), key=value, reverse=True)
 
 
 def opening(sentence: str, question: str) -> str:
@@ -160,7 +160,7 @@ def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
         for sentence in sentences(document):
             text = one_line(sentence.text)
             fits = SHORTEST <= len(text) <= LONGEST and query_words & words_of([text])
-            if fits and not is_golden(text, snippets) and not (evidence.answer and coverage(text, evidence.answer)):
+            if fits and not is_gold(text, snippets) and not (evidence.answer and coverage(text, evidence.answer)):
                 yield text
 
 

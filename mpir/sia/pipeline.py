@@ -149,7 +149,7 @@ class Generation:
     def _generate(self, items: Step) -> Step:
         """Train both writers, then write a query and a partial fact for every source sentence.
 
-        Both learn from the items, and the one for queries from BioASQ's golden sentences as well, where those are made.
+        Both learn from the items, and the one for queries from BioASQ's gold sentences as well, where those are made.
         """
         from mpir.sia.generated import PER_CHUNK, Writers, generate_items, read_sources
         from mpir.sia.writer import CUES, Writer
@@ -191,8 +191,8 @@ class Generation:
 
         settings, training = self.settings, asdict(self._training)
         partial = self._partial("", items)
-        golden = self._bioasq if "graded" in self.steps and target == "query" else None
-        rows = [step.fingerprint for step in (partial, golden) if step]
+        gold = self._bioasq if "graded" in self.steps and target == "query" else None
+        rows = [step.fingerprint for step in (partial, gold) if step]
         identity = fingerprint({"kind": target, "rows": rows, "training": training, "seed": settings.seed})
         folder = self.space.prepare(f"writer-{target}", identity)
 
@@ -202,7 +202,7 @@ class Generation:
                 yield from ((item.full, record["sentence"]) for item, record in _joined(items, partial))
                 return
             yield from ((item.full, item.question) for item in _items(items) if asks(item.question))
-            for record in golden.records() if golden else ():
+            for record in gold.records() if gold else ():
                 if record["method"] == "golden" and asks(record["query"]):
                     yield record["sentence"], record["query"]
 
@@ -330,17 +330,17 @@ def _identity(source: str) -> Any:
 def _evidence(
     questions: Sequence[Question], index: LuceneIndex, answers: Mapping[str, Any], relevance: Perspective
 ) -> Iterator[graded.Evidence]:
-    pairs = [(question.body, text) for question in questions for text in graded.golden_sentences(question)]
+    pairs = [(question.body, text) for question in questions for text in graded.gold_sentences(question)]
     scores = dict(zip(pairs, score_pairs([relevance], pairs).values[:, 0].tolist(), strict=True))
     results = index.search_batch([question.body for question in questions], NEAR + 1)
     for question, near in zip(questions, results, strict=True):
-        golden = [document for name in question.documents or () if (document := _known(index, name))]
+        gold = [document for name in question.documents or () if (document := _known(index, name))]
         names = set(question.documents or ())
         wrong = [document for document in near if document.id not in names]
-        values = {text: scores[question.body, text] for text in graded.golden_sentences(question)}
+        values = {text: scores[question.body, text] for text in graded.gold_sentences(question)}
         yield graded.Evidence(
             question=question,
-            golden=golden,
+            gold=gold,
             wrong=wrong,
             answer=answers.get(question.id, ()),
             relevance=values,
@@ -348,7 +348,7 @@ def _evidence(
 
 
 def _known(index: LuceneIndex, name: str) -> Document | None:
-    """A golden document, where the corpus holds it."""
+    """A gold document, where the corpus holds it."""
     try:
         return index.document(name)
     except InputError:

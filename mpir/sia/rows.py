@@ -15,11 +15,11 @@ METHODS = {
     "similar": "0: the fact that answers a similar question",
     "swap-combined": "3: the fact that answers, some of its entities' words replaced by near ones, the answer kept",
     "swap-partial": "1: the partial fact, some of its entities' words replaced by near ones",
-    "golden": "4: a sentence that is a whole golden snippet; of a question's, the two most relevant ones",
-    "fragment": "2: the first two fifths of what a golden sentence tells that answers a summary question",
-    "cut": "1: the half of a golden sentence that lacks a factoid question's answer",
-    "beside": "1: a sentence of a golden document that is no part of a snippet, yet shares a term with the question",
-    "wrong": "0: a sentence of a document that BM25 finds near but that is not golden",
+    "golden": "4: a sentence that is a whole gold snippet; of a question's, the two most relevant ones",
+    "fragment": "2: the first two fifths of what a gold sentence tells that answers a summary question",
+    "cut": "1: the half of a gold sentence that lacks a factoid question's answer",
+    "beside": "1: a sentence of a gold document that is no part of a snippet, yet shares a term with the question",
+    "wrong": "0: a sentence of a document that BM25 finds near but that is not gold",
     "coverage": "4 to 0: the share of the exact answer's items that a sentence names",
 }
 """Rows made from sentences with generated queries bear the prefix ``generated-``."""

@@ -67,7 +67,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and, where a file holds them, its golden documents (ids) and snippets.
+    """A question and, where a file holds them, its gold documents (ids) and snippets.
 
     `documents` and `snippets` are None where the file has no such list (a test file), and () where it is empty.
     """

@@ -45,7 +45,7 @@ class Retrieval:
     def read(cls, declared: Mapping[str, Any], folder: Path, location: str) -> Retrieval:
         """What a mixture declares: {"questions": …, "qrels": …, "corpus": […], "sample": 5000}.
 
-        Without qrels, the golden documents of BioASQ's questions are relevant. Of the corpus, all relevant documents
+        Without qrels, the gold documents of BioASQ's questions are relevant. Of the corpus, all relevant documents
         are kept and as many others as the sample has room for: always the same ones, whatever the seed.
 
         Raises:

@@ -184,19 +184,19 @@ def check_folds(objective: Objective, folds: int, level: float, seed: int) -> No
     """Refuse what `cross_validate` would, before a journal is opened or a trial made.
 
     Raises:
-        InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing golden is among
-            the candidates, so that there is nothing to tune on.
+        InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing relevant is
+            among the candidates, so that there is nothing to tune on.
     """
     real_number(
         "the level of significance", level, "a number between 0 and 1, such as 0.05", lambda value: 0 < value < 1
     )
     fold_list = folds_of(objective.scored, folds, seed)
     check_reachable(objective)
-    golden = reachable(objective)
+    gold = reachable(objective)
     for number, fold in enumerate(fold_list, 1):
-        if not np.delete(golden, fold).any():
+        if not np.delete(gold, fold).any():
             raise InputError(
-                f"the questions outside fold {number} of {folds} have no golden {sought(objective)} among their "
+                f"the questions outside fold {number} of {folds} have no gold {sought(objective)} among their "
                 "candidates; use other --folds or --seed, or score more questions."
             )
 

@@ -1,7 +1,7 @@
 """Scored questions as an artefact: the columns of many questions with their gold, on disk, and no model or corpus.
 
 scored/manifest.json    format, the names of the columns, what made it, sizes, the hash of every file, a checksum
-scored/questions.json   the questions with their golden documents and snippets, ids as they are
+scored/questions.json   the questions with their gold documents and snippets, ids as they are
 scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
                         documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages
 """

@@ -1,7 +1,7 @@
 """Fit the maps from scores to probabilities (rank/calibration.py) on scored questions with gold (Platt, 1999).
 
 A candidate without a judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is
-that a candidate of such questions is golden.
+that a candidate of such questions is relevant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mpir.types import F64, Bool
 
 
 def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") -> Relevance:
-    """The maps of S_DOC (golden documents) and S_SENT (sentences that share a character with a golden snippet).
+    """The maps of S_DOC (gold documents) and S_SENT (sentences that share a character with a gold snippet).
 
     `made_by` says what they were fitted on, and precision and recall at 0.5 on these same questions: a recall among the
     candidates.
@@ -55,13 +55,11 @@ def platt(scores: F64, relevant: Bool, noun: str = "document") -> Logistic:
     hits = int(relevant.sum())
     if not 0 < hits < len(scores):
         raise InputError(
-            f"{hits} of {len(scores)} {noun}s are golden; a map needs some that are, and some that are not."
+            f"{hits} of {len(scores)} {noun}s are relevant; a map needs some that are, and some that are not."
         )
     slope, intercept = fit_platt(scores, relevant)
     if slope <= 0:
-        raise InputError(
-            f"golden {noun}s don't score higher than others; use weights that were tuned on such questions."
-        )
+        raise InputError(f"gold {noun}s don't score higher than others; use weights that were tuned on such questions.")
     return Logistic(slope, intercept)
 
 

@@ -1,4 +1,4 @@
-"""What is golden among the candidates, as arrays: computed once, so that measures are array operations."""
+"""What is relevant among the candidates, as arrays: computed once, so that measures are array operations."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mpir.types import I64, Bool
 class Judgements:
     """Gold of Q questions, D candidates and N sentences, as the official measures see it (evaluate/bioasq.py).
 
-    `relevant` (D,) golden document; `golden_documents` (Q,) how many there are; `golden_snippets`, `golden_size` (Q,)
-    number and size of the golden snippets, overlapping ones merged; `size` (N,) of a sentence; `matched` (N,) its
-    positions in golden snippets; `in_golden` (N,) its document has golden snippets; `overlaps` (N,) it has at least a
+    `relevant` (D,) gold document; `gold_documents` (Q,) how many there are; `gold_snippets`, `gold_size` (Q,)
+    number and size of the gold snippets, overlapping ones merged; `size` (N,) of a sentence; `matched` (N,) its
+    positions in gold snippets; `in_gold` (N,) its document has gold snippets; `overlaps` (N,) it has at least a
     character in common with one; `answers` (Q,) how many such sentences there are; `cluster` (N,) the number that
     sentences of one section share if they touch, so that a submission would merge them, and -1 for one by itself.
     """
 
     relevant: Bool
-    golden_documents: I64
-    golden_snippets: I64
-    golden_size: I64
+    gold_documents: I64
+    gold_snippets: I64
+    gold_size: I64
     size: I64
     matched: I64
-    in_golden: Bool
+    in_gold: Bool
     overlaps: Bool
     answers: I64
     cluster: I64
@@ -41,19 +41,19 @@ def judge(scored: Dataset) -> Judgements:
     """The labels of a scored set.
 
     Raises:
-        InputError: no question has golden documents or snippets.
+        InputError: no question has gold documents or snippets.
     """
     if not any(question.documents or question.snippets for question in scored.questions):
         raise InputError(
-            f"none of the {len(scored.questions)} scored questions has gold; score questions with golden documents."
+            f"none of the {len(scored.questions)} scored questions has gold; score questions with gold documents."
         )
     columns, count = scored.columns, len(scored.questions)
-    golden = [spans(measurable(question), question.id) for question in scored.questions]
+    gold = [spans(measurable(question), question.id) for question in scored.questions]
     relevant = _relevant(scored)
-    matched, overlaps, in_golden = (np.zeros(len(scored.begin), dtype) for dtype in (np.int64, bool, bool))
+    matched, overlaps, in_gold = (np.zeros(len(scored.begin), dtype) for dtype in (np.int64, bool, bool))
     begin, end = np.asarray(scored.begin), np.asarray(scored.end)
-    for rows, span in _rows(scored, golden):
-        in_golden[rows] = True
+    for rows, span in _rows(scored, gold):
+        in_gold[rows] = True
         inside = (scored.sections[rows] == span.begin_section) & (span.begin_section == span.end_section)
         first, last = np.maximum(begin[rows], span.begin), np.minimum(end[rows], span.end)
         matched[rows] += np.where(inside, np.maximum(last - first + 1, 0), 0)
@@ -61,12 +61,12 @@ def judge(scored: Dataset) -> Judgements:
     question_of = columns.question_of[columns.document_of]
     return Judgements(
         relevant=relevant,
-        golden_documents=np.array([len(set(question.documents or ())) for question in scored.questions]),
-        golden_snippets=np.array([len(snippets) for snippets in golden]),
-        golden_size=np.array([sum(span.size for span in snippets) for snippets in golden]),
+        gold_documents=np.array([len(set(question.documents or ())) for question in scored.questions]),
+        gold_snippets=np.array([len(snippets) for snippets in gold]),
+        gold_size=np.array([sum(span.size for span in snippets) for snippets in gold]),
         size=end - begin + 1,
         matched=matched,
-        in_golden=in_golden,
+        in_gold=in_gold,
         overlaps=overlaps,
         answers=np.bincount(question_of[overlaps], minlength=count),
         cluster=clusters(scored),
@@ -74,17 +74,17 @@ def judge(scored: Dataset) -> Judgements:
 
 
 def _relevant(scored: Dataset) -> Bool:
-    golden = [set(question.documents or ()) for question in scored.questions]
+    gold = [set(question.documents or ()) for question in scored.questions]
     pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
-    return np.array([document in golden[question] for question, document in pairs], bool)
+    return np.array([document in gold[question] for question, document in pairs], bool)
 
 
-def _rows(scored: Dataset, golden: list[list[Span]]) -> Iterator[tuple[slice, Span]]:
-    """Every golden span whose document is a candidate of its question, with the sentences of that document."""
+def _rows(scored: Dataset, gold: list[list[Span]]) -> Iterator[tuple[slice, Span]]:
+    """Every gold span whose document is a candidate of its question, with the sentences of that document."""
     pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
     number = {pair: document for document, pair in enumerate(pairs)}
     first = np.searchsorted(scored.columns.document_of, np.arange(len(scored.documents) + 1))
-    for question, snippets in enumerate(golden):
+    for question, snippets in enumerate(gold):
         for span in snippets:
             document = number.get((question, span.document))
             if document is not None:

@@ -24,7 +24,7 @@ Learner = Literal["logistic regression", "feed-forward net"]
 
 @dataclass(frozen=True)
 class LearnedRanker:
-    """A model of sentences (is there an overlap with gold?) and one of documents (is it golden?), trained in turn.
+    """A model of sentences (is there an overlap with gold?) and one of documents (is it relevant?), trained in turn.
 
     `lowest` is the lowest score of a sentence in training (0 at most): that of sentences which a document lacks.
     """
@@ -41,8 +41,8 @@ class LearnedRanker:
             InputError: an unknown learner, or all sentences, or all documents, have the same label.
         """
         columns, judgements = objective.scored.columns, objective.pool.judgements
-        for name, golden in (("sentence", judgements.overlaps), ("document", judgements.relevant)):
-            if golden.all() or not golden.any():
+        for name, gold in (("sentence", judgements.overlaps), ("document", judgements.relevant)):
+            if gold.all() or not gold.any():
                 raise InputError(f"every candidate {name} has the same label, so nothing can be learned from them.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an end by the number of steps, which serves well enough

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLDEN
+from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLD
 from mpir.tune.submissions import Submissions
 from mpir.types import F64, I64
 from mpir.validation import check_choice
@@ -19,16 +19,16 @@ Measure = Callable[[Submissions], F64]
 
 def document_map(answers: Submissions, version: int) -> F64:
     """Official average precision of the documents (Q,)."""
-    hits, counts = _hits(answers), answers.judgements.golden_documents
+    hits, counts = _hits(answers), answers.judgements.gold_documents
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     return _counted((precision_at * hits).sum(axis=1) / _divisor(counts, version), counts, version)
 
 
 def document_f1(answers: Submissions, version: int) -> F64:
     """Official F1 of the documents (Q,)."""
-    hits, counts = _hits(answers).sum(axis=1), answers.judgements.golden_documents
+    hits, counts = _hits(answers).sum(axis=1), answers.judgements.gold_documents
     returned = (answers.documents >= 0).sum(axis=1)
-    # 2PR / (P + R) is 2·hits / (returned + golden)
+    # 2PR / (P + R) is 2·hits / (returned + gold)
     return _counted(2 * hits / np.maximum(returned + counts, 1), counts, version)
 
 
@@ -36,27 +36,27 @@ def snippet_map(answers: Submissions, version: int) -> F64:
     """Official average precision of the snippets (Q,)."""
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).cumsum(axis=1) for values in (judgements.matched, judgements.size))
-    relevant = _of(chosen, judgements.in_golden)
+    relevant = _of(chosen, judgements.in_gold)
     average_precision = (matched / np.maximum(size, 1) * relevant).sum(axis=1) / _divisor(
-        judgements.golden_snippets, version
+        judgements.gold_snippets, version
     )
     for question in answers.merged:
         average_precision[question] = answers.row(question, version).average_precision
-    return _counted(average_precision, judgements.golden_snippets, version)
+    return _counted(average_precision, judgements.gold_snippets, version)
 
 
 def snippet_f1(answers: Submissions, version: int) -> F64:
     """Official F1 of the snippets (Q,), in positions."""
     judgements, chosen = answers.judgements, answers.snippets
     matched, size = (_of(chosen, values).sum(axis=1) for values in (judgements.matched, judgements.size))
-    f1 = 2 * matched / np.maximum(size + judgements.golden_size, 1)
+    f1 = 2 * matched / np.maximum(size + judgements.gold_size, 1)
     for question in answers.merged:
         f1[question] = answers.row(question, version).f1
-    return _counted(f1, judgements.golden_snippets, version)
+    return _counted(f1, judgements.gold_snippets, version)
 
 
 def sentence_map(answers: Submissions, version: int) -> F64:
-    """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a golden snippet.
+    """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a gold snippet.
 
     It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
     """
@@ -108,11 +108,11 @@ def _hits(answers: Submissions) -> I64:
 
 
 def _divisor(counts: I64, version: int) -> I64:
-    """What average precision is divided by (Q,), and 1 where nothing is golden, where it is 0 anyway."""
+    """What average precision is divided by (Q,), and 1 where nothing is relevant, where it is 0 anyway."""
     by_count = np.array([max(1, DIVISORS[version](count)) for count in range(int(counts.max(initial=0)) + 1)])
     return by_count[counts]
 
 
 def _counted(values: F64, counts: I64, version: int) -> F64:
-    """Zero for questions without golden items, or NaN in the versions that skip them."""
-    return np.where(counts > 0, values, np.nan if version in SKIPS_WITHOUT_GOLDEN else 0.0)
+    """Zero for questions without gold items, or NaN in the versions that skip them."""
+    return np.where(counts > 0, values, np.nan if version in SKIPS_WITHOUT_GOLD else 0.0)

@@ -100,7 +100,7 @@ def search(
     so an interrupted search ends as an uninterrupted one.
 
     Raises:
-        InputError: nothing golden is among the candidates, so that all weights are equally bad.
+        InputError: nothing relevant is among the candidates, so that all weights are equally bad.
     """
     check_reachable(objective)
     run = _Run(objective, space, plan, journal, label)
@@ -170,11 +170,11 @@ class _Run:
 
 
 def check_reachable(objective: Objective) -> None:
-    """Raise InputError where nothing golden is among the candidates, so that no weights are better than others."""
+    """Raise InputError where nothing relevant is among the candidates, so that no weights are better than others."""
     _check_supported(objective)
     if not reachable(objective).any():
         raise InputError(
-            f"none of the {len(objective.scored.questions)} questions has a golden {sought(objective)} among its "
+            f"none of the {len(objective.scored.questions)} questions has a gold {sought(objective)} among its "
             "candidates, so all weights are equally bad; retrieve more candidates, or check that corpus and gold "
             "belong together."
         )
@@ -183,19 +183,19 @@ def check_reachable(objective: Objective) -> None:
 def _check_supported(objective: Objective) -> None:
     """Raise InputError where the gold has nothing that the measure counts."""
     judgements, noun = objective.pool.judgements, sought(objective)
-    counts = judgements.golden_documents if noun == "document" else judgements.golden_snippets
+    counts = judgements.gold_documents if noun == "document" else judgements.gold_snippets
     if objective.name in MEASURES and not counts.any():
         usable = "" if noun == "document" else " with usable offsets"
         alternative = "document-map" if noun == "snippet" else "snippet-map"
         raise InputError(
-            f"the measure {objective.name} needs golden {noun}s{usable}, but none of the "
+            f"the measure {objective.name} needs gold {noun}s{usable}, but none of the "
             f"{len(objective.scored.questions)} questions has any; choose another measure, such as {alternative}, or "
             "score questions that have them."
         )
 
 
 def reachable(objective: Objective) -> Bool:
-    """Whether a question (Q,) has anything among its candidates that is golden to the measure."""
+    """Whether a question (Q,) has anything among its candidates that is relevant to the measure."""
     judgements, columns = objective.pool.judgements, objective.scored.columns
     documents = columns.question_of[judgements.relevant]
     snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
@@ -208,7 +208,7 @@ def reachable(objective: Objective) -> Bool:
 
 
 def sought(objective: Objective) -> str:
-    """What has to be golden: a document or a snippet."""
+    """What has to be relevant: a document or a snippet."""
     return "document" if objective.name.startswith("document-") else "snippet"
 
 

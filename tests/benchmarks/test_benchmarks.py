@@ -175,7 +175,7 @@ def test_encoding(tiny_checkpoint: Path, tmp_path: Path) -> None:
     assert "times the peer's fp32" in printed
 
 
-def test_pairs_differ_and_begin_with_the_golden_documents(workload: ModuleType) -> None:
+def test_pairs_differ_and_begin_with_the_gold_documents(workload: ModuleType) -> None:
     documents = [Document(str(n), abstract=f"First of {n}. Second of {n}.") for n in range(80)]
     questions = [Question("a", "A?", documents=("70",)), Question("b", "B?", documents=("elsewhere",))]
     pairs = workload.make_pairs(questions, documents, 300)

@@ -53,7 +53,7 @@ def calm() -> None:
 
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, Path]:
-    """A corpus, questions, golden answers and a bundle without a model, in a folder of their own."""
+    """A corpus, questions, gold answers and a bundle without a model, in a folder of their own."""
     paths = {name: tmp_path / name for name in ("corpus.jsonl", "questions.json", "gold.json", "bundle")}
     records = [{"id": name, "title": title, "abstract": text} for name, (title, text) in DOCUMENTS.items()]
     paths["corpus.jsonl"].write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -177,12 +177,12 @@ def test_cut_offs_of_the_weights_are_for_version_nine(
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["blend, no cut-off", "blend"]
 
 
-def test_a_corpus_without_the_golden_documents_is_refused(
+def test_a_corpus_without_the_gold_documents_is_refused(
     run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     job["gold.json"].write_text(job["gold.json"].read_text().replace("pubmed/T", "pubmed/9"))
     assert run(gold=job["gold.json"]) == 2
-    assert "--gold: the corpus holds none of the 3 golden documents" in capsys.readouterr().err
+    assert "--gold: the corpus holds none of the 3 gold documents" in capsys.readouterr().err
     assert Words.calls == 0
 
 
@@ -361,7 +361,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (missing_bundle, ["'nowhere' not found", "default"]),
         (unknown_device, ["device 'toaster' cannot be used"]),
         (unknown_version, ["the version of the BioASQ measures is 4; choose from"]),
-        (gold_without_answers, ["none of the 3 golden questions has documents or snippets"]),
+        (gold_without_answers, ["none of the 3 gold questions has documents or snippets"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -164,7 +164,7 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
-def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_golden(
+def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_gold(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
     advice = "document-map does not see how sentences are ordered; for weights that rank both, give --measure document-"
@@ -188,7 +188,7 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
     replace(scored, questions=bare).save(tmp_path / "scored")
     assert tune(tmp_path) == 2
-    assert "of 2 have no golden document among their candidates; use other --folds" in capsys.readouterr().err
+    assert "of 2 have no gold document among their candidates; use other --folds" in capsys.readouterr().err
     assert not list(tmp_path.glob("*trials*"))
 
 
@@ -293,7 +293,7 @@ def test_gold_outside_the_index(
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     for extended in ([], ["--gold-in-index"]):
         assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *extended]) == 2
-        assert "the index holds no golden document of the 1 questions" in capsys.readouterr().err
+        assert "the index holds no gold document of the 1 questions" in capsys.readouterr().err
 
 
 def test_questions_and_judgements_in_trecs_files(
@@ -311,7 +311,7 @@ def test_questions_and_judgements_in_trecs_files(
         ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
     (tmp_path / "qrels").write_text("other 0 1 1\n")
     assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2
-    assert "none of the 3 questions has golden documents" in capsys.readouterr().err
+    assert "none of the 3 questions has gold documents" in capsys.readouterr().err
 
 
 def test_a_folder_of_the_users_is_not_replaced(
@@ -331,7 +331,7 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
     (tmp_path / "test.json").write_text('{"questions": [{"id": "1", "body": "Does aspirin thin blood?"}]}')
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
-    assert "none of the 1 questions has golden documents" in capsys.readouterr().err
+    assert "none of the 1 questions has gold documents" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_synergy_s_feedback_names_documents_by_pmid_and_says_which_are_relevant(
         "body": "Which test is used?",
         "answerReady": True,
         "documents": [{"id": "34312178", "golden": True}, {"id": "26783383", "golden": False}, 7, "8"],
-        "snippets": [{**snippet, **offsets, "golden": golden} for golden in (True, False)],
+        "snippets": [{**snippet, **offsets, "golden": gold} for gold in (True, False)],
     }
     path = tmp_path / "feedback_accompanying_round_1.json"
     path.write_text(json.dumps({"questions": [feedback]}))

@@ -1,4 +1,4 @@
-"""Mined negatives on the embedded sample: golden sentences never become negatives, and the hardest others do."""
+"""Mined negatives on the embedded sample: gold sentences never become negatives, and the hardest others do."""
 
 import json
 import runpy
@@ -57,8 +57,8 @@ def test_the_sample(
     assert next(iter(questions)) not in {row["id"] for row in rows}  # kept for testing
     for row in rows:
         snippets = [normalise(snippet["text"]) for snippet in questions[row["id"]]["snippets"]]
-        golden = any(normalise(row["sentence"]) in snippet for snippet in snippets)
-        assert golden == (row["kind"] == "golden")
+        gold = any(normalise(row["sentence"]) in snippet for snippet in snippets)
+        assert gold == (row["kind"] == "golden")
     first = output.read_bytes()
     journal = output.with_name("mined.jsonl.scores.jsonl")
     lines = journal.read_text().splitlines()
@@ -71,7 +71,7 @@ def test_the_sample(
     assert "has no perspective 'magic'; choose from relevance, sts, sia" in capsys.readouterr().err
 
 
-def test_what_has_become_golden_is_no_negative_any_more(
+def test_what_has_become_gold_is_no_negative_any_more(
     script: dict[str, Any], data: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = data / "mined.jsonl"
@@ -98,7 +98,7 @@ def test_a_part_of_a_mean_below_zero_lies_below_it(script: dict[str, Any]) -> No
 def test_the_hardest_are_chosen_but_for_likely_answers(script: dict[str, Any]) -> None:
     candidates = [["low", 0.1], ["high", 0.7], ["best", 0.9], ["close", 0.78], ["middle", 0.5]]
     record = {"golden": [["yes", 1.0], ["also", 0.6]], "candidates": candidates}
-    arguments = Namespace(skip=1, below=0.95, negatives=2)  # 0.95 of the golden mean is 0.76
+    arguments = Namespace(skip=1, below=0.95, negatives=2)  # 0.95 of the gold mean is 0.76
     rows = list(script["mined_rows"](Question("q", "?"), record, arguments))
     assert [(row["sentence"], row["label"]) for row in rows] == [("yes", 1), ("also", 1), ("high", 0), ("middle", 0)]
     assert list(script["mined_rows"](Question("q", "?"), {**record, "golden": []}, arguments)) == []
@@ -114,5 +114,5 @@ def test_the_hardest_are_chosen_but_for_likely_answers(script: dict[str, Any]) -
         ("Aspirin was given to adults with a headache", False),
     ],
 )
-def test_what_may_be_golden(script: dict[str, Any], text: str, expected: bool) -> None:
-    assert script["may_be_golden"](text, [normalise("Aspirin thins the blood of adults")]) is expected
+def test_what_may_be_gold(script: dict[str, Any], text: str, expected: bool) -> None:
+    assert script["may_be_gold"](text, [normalise("Aspirin thins the blood of adults")]) is expected

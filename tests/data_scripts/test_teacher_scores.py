@@ -113,11 +113,11 @@ def test_scores_that_were_kept_teach_without_a_model(
     answered = [*first, {**first[0], "sentence": "blood", "label": 1.0}]
     assert {row["question"] for row in run([*answered, *second], "--kept", tmp_path / "kept.npz")} == {"heart attack"}
 
-    golden = [{**row, "label": 1.0} for row in second]
-    without_lower = [*golden, {**second[0], "sentence": "blood"}]
+    gold = [{**row, "label": 1.0} for row in second]
+    without_lower = [*gold, {**second[0], "sentence": "blood"}]
     result = {row["question"] for row in run([*first, *without_lower], "--kept", tmp_path / "kept.npz")}
-    assert result == {"does aspirin thin blood"}, "a ranking loss would refuse golden rows alone"
-    assert len(run([*first, *golden], "--kept", tmp_path / "kept.npz")) == 5, "a file that has no others keeps them"
+    assert result == {"does aspirin thin blood"}, "a ranking loss would refuse gold rows alone"
+    assert len(run([*first, *gold], "--kept", tmp_path / "kept.npz")) == 5, "a file that has no others keeps them"
 
     options = [tmp_path / "rows.jsonl", "--output", tmp_path / "taught.jsonl", "--kept", tmp_path / "kept.npz"]
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])

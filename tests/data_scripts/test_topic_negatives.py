@@ -82,14 +82,12 @@ PUMPS, CATS = "The heart pumps the blood through all vessels.", "Cats have four 
 HELD = "Statins lower the cholesterol of most adults."
 
 
-def question_of(name: str, body: str, golden: str) -> Question:
+def question_of(name: str, body: str, gold: str) -> Question:
     return Question(
         name,
         body,
         snippets=(
-            Snippet(
-                document="1", begin_section="abstract", end_section="abstract", begin=0, end=len(golden), text=golden
-            ),
+            Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=len(gold), text=gold),
         ),
     )
 
@@ -109,7 +107,7 @@ def topic_rows(script: dict[str, Any]) -> list[dict[str, Any]]:
     return list(script["topic_rows"](bioasq, None, Namespace(same=0.85, alike=0.8)))
 
 
-def test_candidates_that_are_likely_answers_or_golden_for_evaluation_are_no_negatives(script: dict[str, Any]) -> None:
+def test_candidates_that_are_likely_answers_or_gold_for_evaluation_are_no_negatives(script: dict[str, Any]) -> None:
     rows = topic_rows(script)
     assert {row["sentence"] for row in rows if row["id"] == "a" and row["kind"] == "bm25"} == {CATS}
     assert not any(row["sentence"] == HELD for row in rows)

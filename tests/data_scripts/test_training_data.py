@@ -24,7 +24,7 @@ def question(identifier: str, body: str) -> dict[str, Any]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Two train questions, one of which repeats the text of a test question that only a golden file holds."""
+    """Two train questions, one of which repeats the text of a test question that only a gold file holds."""
     bioasq, pubmed = tmp_path / "bioasq", tmp_path / "pubmed"
     bioasq.mkdir()
     pubmed.mkdir()
@@ -50,13 +50,13 @@ def test_a_train_question_that_repeats_an_evaluation_question_is_dropped(data: P
     assert [question.id for question in loaded.dev] == ["d1"]
 
 
-def test_a_search_shows_golden_sentences_and_others(data: Path) -> None:
+def test_a_search_shows_gold_sentences_and_others(data: Path) -> None:
     loaded = SCRIPT["load"](data, 1)
     rows = list(SCRIPT["search_rows"](loaded, loaded.dev[0]))
     assert {row["kind"] for row in rows} == {"search"}
     assert "OBJ" not in {row["sentence"] for row in rows}  # what is left of the next section's heading is no sentence
     assert len({row["sentence"] for row in rows if row["sentence"].startswith("Gene")}) == SCRIPT["SHOWN"]
-    loaded.documents.pop("1")  # its only golden document
+    loaded.documents.pop("1")  # its only gold document
     assert list(SCRIPT["search_rows"](loaded, loaded.dev[0])) == []
 
 
@@ -67,11 +67,11 @@ def test_what_answers_an_evaluation_question_is_no_negative(data: Path) -> None:
     assert "A gene is in a cell." in before
     loaded.held.add("a gene is in a cell")
     assert "A gene is in a cell." not in {row["sentence"] for row in SCRIPT["candidate_rows"](loaded, loaded.train[0])}
-    golden = data / "bioasq/6B1_golden.json"
+    gold = data / "bioasq/6B1_golden.json"
     snippet = {"document": URL + "1", "text": "Aspirin is a drug, and an old one."}
     snippet |= {"beginSection": "abstract", "endSection": "abstract"}
     snippet |= {"offsetInBeginSection": 0, "offsetInEndSection": 34}
-    golden.write_text(json.dumps({"questions": [question("e1", "is Aspirin  a drug") | {"snippets": [snippet]}]}))
+    gold.write_text(json.dumps({"questions": [question("e1", "is Aspirin  a drug") | {"snippets": [snippet]}]}))
     assert SCRIPT["load"](data, 1).held == {"aspirin is a drug and an old one"}
 
 

@@ -181,7 +181,7 @@ WORDS = ("heart", "gene", "aspirin", "blood")
 
 @pytest.fixture
 def searched(tmp_path: Path) -> Path:
-    """A corpus of twelve documents, three of each word, two questions, and a golden document of each."""
+    """A corpus of twelve documents, three of each word, two questions, and a gold document of each."""
     documents = [{"id": f"{word}{i}", "text": f"{word} {'trial ' * i}"} for word in WORDS for i in range(3)]
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
     questions = [
@@ -250,13 +250,13 @@ def test_a_judged_question_without_a_text(searched: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def incomplete(searched: Path) -> Path:
-    """The corpus with documents without a text, and golden documents that are blank or of another corpus."""
+    """The corpus with documents without a text, and gold documents that are blank or of another corpus."""
     with (searched / "docs.jsonl").open("a") as stream:
         stream.writelines(json.dumps({"id": f"blank{i}", "text": " "}) + "\n" for i in range(3))
-    golden = {"gene": ["gene1", "blank0", "elsewhere"], "heart": ["elsewhere", "blank1"], "blood": ["blood2"]}
+    gold = {"gene": ["gene1", "blank0", "elsewhere"], "heart": ["elsewhere", "blank1"], "blood": ["blood2"]}
     questions = [
         {"id": f"{word}?", "body": f"{word} of what", "documents": [f"http://x/{name}" for name in names]}
-        for word, names in golden.items()
+        for word, names in gold.items()
     ]
     (searched / "questions.json").write_text(json.dumps({"questions": questions}))
     return searched

@@ -121,8 +121,8 @@ def question(name="q", documents=(), snippets=()):
     return Question(name, "Which?", documents=tuple(documents), snippets=tuple(snippets))
 
 
-def snippet_measures(golden, returned, version=8):
-    rows = question_measures([question(snippets=golden)], [question(snippets=returned)], version=version)["snippets"]
+def snippet_measures(gold, returned, version=8):
+    rows = question_measures([question(snippets=gold)], [question(snippets=returned)], version=version)["snippets"]
     return rows.precision[0], rows.recall[0], rows.f1[0], rows.average_precision[0]
 
 
@@ -141,17 +141,17 @@ def test_figures_of_the_official_program(batch, version, documents, snippets):
 
 
 @pytest.mark.parametrize(("version", "divisor"), [(2, 12), (3, 10), (5, 10), (8, 10), (9, 10)])
-def test_average_precision_of_many_golden_documents(version, divisor):
+def test_average_precision_of_many_gold_documents(version, divisor):
     gold = question(documents=[f"d{number}" for number in range(12)])
     rows = question_measures([gold], [question(documents=["d0", "x", "d1"])], version=version)["documents"]
     assert rows.average_precision[0] == pytest.approx((1 / 1 + 2 / 3) / divisor)
     assert (rows.precision[0], rows.recall[0]) == pytest.approx((2 / 3, 2 / 12))
     assert rows.f1[0] == pytest.approx(2 * (2 / 3) * (2 / 12) / (2 / 3 + 2 / 12))
-    assert rows.golden[0] == 12
+    assert rows.gold[0] == 12
 
 
 @pytest.mark.parametrize(("version", "divisor"), [(2, 2), (3, 10), (5, 10), (8, 2), (9, 2)])
-def test_average_precision_of_few_golden_documents(version, divisor):
+def test_average_precision_of_few_gold_documents(version, divisor):
     figures = evaluate([question(documents=["a", "b"])], [question(documents=["x", "b"])], version=version)
     assert figures["documents"]["map"] == pytest.approx(0.5 / divisor)
     assert figures["documents"]["gmap"] == pytest.approx(0.5 / divisor + GMAP_EPSILON)
@@ -178,7 +178,7 @@ def test_an_empty_answer_is_zero_and_not_skipped():
     assert figures["documents"]["map"] == 0.5
 
 
-def test_version_9_skips_questions_without_golden_items():
+def test_version_9_skips_questions_without_gold_items():
     gold = [question("1", ["a"], [snippet("a", 0, 9)]), question("2", ["b"]), question("3", [], [snippet("c", 0, 9)])]
     answers = [question(name, ["a"], [snippet("a", 0, 9)]) for name in "123"]
     new, old = question_measures(gold, answers, version=9), question_measures(gold, answers, version=8)
@@ -189,7 +189,7 @@ def test_version_9_skips_questions_without_golden_items():
 
 
 @pytest.mark.parametrize(("version", "second_factor"), [(2, 1), (3, 1e-5), (5, 1e-5), (8, 1), (9, None)])
-def test_gmap_of_a_question_without_golden_snippets(version, second_factor):
+def test_gmap_of_a_question_without_gold_snippets(version, second_factor):
     gold = [question("1", ["a"], [snippet("a", 0, 9)]), question("2", ["b"])]
     answers = [question("1", ["a"], [snippet("a", 0, 9)]), question("2", ["b"], [snippet("b", 0, 9)])]
     first = 1 / DIVISORS[version](1) + GMAP_EPSILON
@@ -207,28 +207,28 @@ def test_sizes_include_the_end():
     assert f1 == pytest.approx(2 * (6 / 16) * (6 / 11) / (6 / 16 + 6 / 11))
 
 
-def test_snippets_that_touch_are_merged_in_golden_and_submission():
+def test_snippets_that_touch_are_merged_in_gold_and_submission():
     # 0–10 and 10–20 become 0–20; 21–30 begins one later and stays.
-    golden = [snippet("a", 0, 10), snippet("b", 0, 9), snippet("a", 10, 20), snippet("a", 21, 30)]
+    gold = [snippet("a", 0, 10), snippet("b", 0, 9), snippet("a", 10, 20), snippet("a", 21, 30)]
     returned = [snippet("a", 5, 20), snippet("a", 0, 5)]
-    precision, recall, _, average = snippet_measures(golden, returned)
+    precision, recall, _, average = snippet_measures(gold, returned)
     assert (precision, recall) == pytest.approx((1, 21 / (21 + 10 + 10)))
     assert average == pytest.approx(1 / 3)
 
 
 def test_merging_keeps_documents_and_sections_apart_and_the_first_place():
-    golden = [snippet("a", 0, 9)]
+    gold = [snippet("a", 0, 9)]
     returned = [snippet("b", 0, 9), snippet("a", 0, 4), snippet("a", 0, 9, "title"), snippet("b", 9, 19)]
     # Merged: b 0–19 (20 positions) first, then a 0–4, then the title of a.
-    _, _, _, average = snippet_measures(golden, returned)
+    _, _, _, average = snippet_measures(gold, returned)
     assert average == pytest.approx(5 / 25 + 5 / 35)
 
 
-def test_a_snippet_of_a_golden_document_counts_as_relevant_without_overlap():
-    golden = [snippet("a", 0, 9), snippet("b", 0, 9)]
+def test_a_snippet_of_a_gold_document_counts_as_relevant_without_overlap():
+    gold = [snippet("a", 0, 9), snippet("b", 0, 9)]
     returned = [snippet("a", 0, 9), snippet("b", 50, 59), snippet("c", 0, 9)]
-    # Relevant by document: 10/10 at rank 1, 10/20 at rank 2; rank 3 is of no golden document.
-    assert snippet_measures(golden, returned)[3] == pytest.approx((1 + 0.5) / 2)
+    # Relevant by document: 10/10 at rank 1, 10/20 at rank 2; rank 3 is of no gold document.
+    assert snippet_measures(gold, returned)[3] == pytest.approx((1 + 0.5) / 2)
 
 
 def test_a_span_of_another_section_is_not_shared():
@@ -236,13 +236,13 @@ def test_a_span_of_another_section_is_not_shared():
 
 
 @pytest.mark.parametrize(("begin", "end"), [(None, None), (0, None), (5, 4)])
-def test_golden_snippets_without_usable_offsets_are_left_out_with_a_warning(begin, end, caplog):
+def test_gold_snippets_without_usable_offsets_are_left_out_with_a_warning(begin, end, caplog):
     gold = question("1", ["a"], [snippet("a", 0, 9), snippet("a", begin, end)])
     assert evaluate([gold], [question("1", ["a"], [snippet("a", 0, 9)])])["snippets"]["mean_recall"] == 1
-    assert "1 of 2 golden snippets have no usable offsets" in caplog.text
+    assert "1 of 2 gold snippets have no usable offsets" in caplog.text
 
 
-def test_no_question_with_golden_snippets_gives_zeros():
+def test_no_question_with_gold_snippets_gives_zeros():
     figures = evaluate([question(documents=["a"])], [question(documents=["a"])], version=9)
     assert set(figures["snippets"].values()) == {0.0}
     assert figures["documents"]["map"] == 1
@@ -261,11 +261,11 @@ GOLD = question("1", ["a"], [snippet("a", 0, 9)])
     [
         ([GOLD], [GOLD], {"version": 4}, r"the version of the BioASQ measures is 4; choose from 2, 3, 5, 8, 9"),
         ([GOLD], [GOLD], {"omitted": "drop"}, "omitted is 'drop'; choose from skip, zero"),
-        ([GOLD, GOLD], [GOLD], {}, "golden question 2 repeats the id '1'"),
+        ([GOLD, GOLD], [GOLD], {}, "gold question 2 repeats the id '1'"),
         ([GOLD], [GOLD, GOLD], {}, "submitted question 2 repeats the id '1'"),
         ([GOLD], [question("2")], {}, "none of the 1 submitted questions"),
         ([GOLD], [], {"omitted": "zero"}, "none of the 0 submitted questions"),
-        ([Question("1", "Which?")], [GOLD], {}, "golden file, not its test file"),
+        ([Question("1", "Which?")], [GOLD], {}, "gold file, not its test file"),
         ([GOLD], [question("1", [], [snippet("a", None, None)])], {}, "question 1: .* document a has no offsets"),
         ([GOLD], [question("1", [], [snippet("a", 9, 3)])], {}, "ends at 3, before it begins at 9"),
     ],
@@ -288,18 +288,18 @@ SNIPPETS = st.lists(
 )
 
 
-@given(golden=SNIPPETS, returned=SNIPPETS)
-def test_precision_and_recall_are_those_of_sets_of_positions(golden, returned):
+@given(gold=SNIPPETS, returned=SNIPPETS)
+def test_precision_and_recall_are_those_of_sets_of_positions(gold, returned):
     def positions(items):
         return {(s.document, s.begin_section, position) for s in items for position in range(s.begin, s.end + 1)}
 
-    shared = len(positions(golden) & positions(returned))
-    precision, recall, _, _ = snippet_measures(golden, returned)
+    shared = len(positions(gold) & positions(returned))
+    precision, recall, _, _ = snippet_measures(gold, returned)
     assert precision == pytest.approx(shared / len(positions(returned)))
-    assert recall == pytest.approx(shared / len(positions(golden)))
+    assert recall == pytest.approx(shared / len(positions(gold)))
 
 
-@given(golden=SNIPPETS, version=st.sampled_from([2, 8, 9]))
-def test_the_golden_answer_is_perfect(golden, version):
-    # At most 8 golden snippets, so these versions all divide by their number.
-    assert snippet_measures(golden, golden, version) == pytest.approx((1, 1, 1, 1))
+@given(gold=SNIPPETS, version=st.sampled_from([2, 8, 9]))
+def test_the_gold_answer_is_perfect(gold, version):
+    # At most 8 gold snippets, so these versions all divide by their number.
+    assert snippet_measures(gold, gold, version) == pytest.approx((1, 1, 1, 1))

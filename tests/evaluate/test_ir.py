@@ -27,7 +27,7 @@ def by_hand(grades, scores):
     """The default measures and RR@10 of one query, from their definitions; 32-bit scores, then ids, last first."""
     order = sorted(scores, key=lambda document: (np.float32(scores[document]), document), reverse=True)
     gains = [grades.get(document, 0) for document in order]
-    hits, golden = [gain > 0 for gain in gains], sum(grade > 0 for grade in grades.values())
+    hits, gold = [gain > 0 for gain in gains], sum(grade > 0 for grade in grades.values())
     ideal = sorted(grades.values(), reverse=True)
     first = hits.index(True) + 1 if any(hits) else math.inf
 
@@ -35,11 +35,11 @@ def by_hand(grades, scores):
         return sum(max(value, 0) / math.log2(position + 2) for position, value in enumerate(values[:10]))
 
     return {
-        "nDCG@10": dcg(gains) / dcg(ideal) if golden else 0,
+        "nDCG@10": dcg(gains) / dcg(ideal) if gold else 0,
         "RR": 1 / first,
-        "R@100": sum(hits[:100]) / golden if golden else 0,
+        "R@100": sum(hits[:100]) / gold if gold else 0,
         "P@10": sum(hits[:10]) / 10,
-        "AP": sum(sum(hits[:n]) / n for n, hit in enumerate(hits, 1) if hit) / golden if golden else 0,
+        "AP": sum(sum(hits[:n]) / n for n, hit in enumerate(hits, 1) if hit) / gold if gold else 0,
         "RR@10": 1 / first if first <= 10 else 0,
     }
 

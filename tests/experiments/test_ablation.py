@@ -120,8 +120,8 @@ def test_a_perspective_may_be_chosen_by_a_search_but_for_the_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     record = {"id": "q", "body": "does aspirin thin blood", "type": "yesno"}
-    golden = ["http://www.ncbi.nlm.nih.gov/pubmed/1"]
-    (tmp_path / "dev.json").write_text(json.dumps({"questions": [{**record, "documents": golden}]}))
+    gold = ["http://www.ncbi.nlm.nih.gov/pubmed/1"]
+    (tmp_path / "dev.json").write_text(json.dumps({"questions": [{**record, "documents": gold}]}))
     texts = "".join(
         json.dumps({"id": i, "title": "", "abstract": text}) + "\n" for i, text in (("1", GOOD), ("2", BAD))
     )

@@ -29,13 +29,13 @@ def script() -> ModuleType:
 @pytest.fixture
 def scored() -> Dataset:
     """Two questions of two documents; the answer of the second question has a lexical score of 0."""
-    golden = [
+    gold = [
         Snippet(document="a", begin_section="abstract", end_section="abstract", begin=0, end=5, text="first"),
         Snippet(document="d", begin_section="abstract", end_section="abstract", begin=6, end=12, text="second"),
     ]
     questions = tuple(
         Question(f"q{number}", "?", documents=(snippet.document,), snippets=(snippet,))
-        for number, snippet in enumerate(golden)
+        for number, snippet in enumerate(gold)
     )
     columns = Columns(
         layout=Layout.of(("bm25",), ("relevance",)),

@@ -54,4 +54,4 @@ def test_recall_of_a_service(run_script: RunScript, data: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "1 questions of 5B1_golden.json" in done.stdout
     assert "| plan, both " in done.stdout
-    assert "0.6667" in done.stdout  # the third golden record is nowhere
+    assert "0.6667" in done.stdout  # the third gold record is nowhere

@@ -25,7 +25,7 @@ def script() -> ModuleType:
 
 @pytest.fixture
 def free() -> Dataset:
-    """Two questions; words put the golden document first for one of them, vectors for the other."""
+    """Two questions; words put the gold document first for one of them, vectors for the other."""
     questions = tuple(
         Question(
             f"q{n}",

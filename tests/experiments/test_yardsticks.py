@@ -66,7 +66,7 @@ def test_cosines_are_kept_and_the_same(script: Any, tiny_checkpoint: Path, tmp_p
     assert lists[1] == pytest.approx(first[1, [0]], abs=2e-3)
 
 
-def test_a_sentence_that_is_golden_for_both_is_no_negative(script: Any, tiny_checkpoint: Path) -> None:
+def test_a_sentence_that_is_gold_for_both_is_no_negative(script: Any, tiny_checkpoint: Path) -> None:
     topics, free = script("common/other_topics"), script("common/baselines")
     shared = "Aspirin does thin the blood of all patients."
     snippet = Snippet(
@@ -103,7 +103,7 @@ def test_what_likely_answers_the_question_is_no_negative_where_topics_are_to_be_
     same = asked("q2", "does aspirin thin blood", "The gene of this cell is not known.")
     second = asked("q3", "which gene is in the cell", "The gene is in the cell, and aspirin is not.")
     everyone = [mine, same, second]
-    texts = [text for question in everyone for text in topics["golden_sentences"](question)]
+    texts = [text for question in everyone for text in topics["gold_sentences"](question)]
     start = free["Start"](tiny_checkpoint)
     near = {"same": 0.999, "alike": 0.999}  # a tiny random encoder finds all texts much alike
     asks = start.cosines([mine.body, second.body], [question.body for question in everyone])
@@ -121,7 +121,7 @@ def test_passages_of_a_page_by_hand(script: Any) -> None:
     assert [right for _, right in cut] == [False, True, True]  # 0, 80 and 50 words of the second answer
 
 
-def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
+def test_fragments_are_no_gold_sentences_by_words(script: Any) -> None:
     text = "Tau binds to all microtubules"
     document = Document("1", f"{text}. B", "Nothing was measured in these mice. Tau binds")
     question = Question(
@@ -139,11 +139,11 @@ def test_fragments_are_no_golden_sentences_by_words(script: Any) -> None:
 
 
 def test_titles_of_candidates_by_hand(script: Any) -> None:
-    """Of three abstracts with salt one has no title; whose candidates are golden, all or none, is no question."""
+    """Of three abstracts with salt one has no title; whose candidates are relevant, all or none, is no question."""
     heads = ["Salt", " ", "Sweat ", "Tears"]
     pool = [Document(str(i), head, "salt " * (i < 3) + "water") for i, head in enumerate(heads)]
     asked = [
-        Question(f"q{i}", "what of salt", documents=golden) for i, golden in enumerate([("2", "9"), ("1",), ("0", "2")])
+        Question(f"q{i}", "what of salt", documents=gold) for i, gold in enumerate([("2", "9"), ("1",), ("0", "2")])
     ]
     test = script("ranking/evaluation")["titles"](asked, pool, 3)
     assert test.queries == {"q0": "what of salt"}
@@ -152,15 +152,13 @@ def test_titles_of_candidates_by_hand(script: Any) -> None:
 
 
 def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
-    golden = "a golden answer of more than eight words stands here"
-    pool = [Document(str(i), "", f"salt {golden if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
+    gold = "a gold answer of more than eight words stands here"
+    pool = [Document(str(i), "", f"salt {gold if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
     asked = Question(
         "q",
         "what of salt",
         documents=("1",),
-        snippets=(
-            Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=golden),
-        ),
+        snippets=(Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=gold),),
     )
     other = Question("none", "what of it", documents=("2",), snippets=())
     test = script("common/passages")["pieced_papers"]([asked, other], pool, 1)
@@ -168,7 +166,7 @@ def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
     words = [one.text.split() for one in test.documents]
     assert [len(part) for part in words] == [100, 90]
     assert sorted(word for part in words for word in part) == sorted(" ".join(one.text for one in pool).split())
-    right = [sum(word in golden.split() for word in part) >= 8 for part in words]
+    right = [sum(word in gold.split() for word in part) >= 8 for part in words]
     assert list(test.qrels["q"].values()) == [int(one) for one in right] and any(right)
 
 
@@ -313,7 +311,7 @@ def test_a_system_is_tested_against_bm25_and_the_best_free_one(script: Any) -> N
     assert rows["other"] == ["0.0000", "1.0000"]
 
 
-def test_golden_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
+def test_gold_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
     script: Any,
     data: Path,
     *,
@@ -330,5 +328,5 @@ def test_golden_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *more])])
         assert script(name)["main"]() == 2
         out, said = capsys.readouterr()
-        assert "--cascade 0.5: the sentence yardstick counts every golden sentence" in said
+        assert "--cascade 0.5: the sentence yardstick counts every gold sentence" in said
         assert not out  # nothing was measured before

@@ -56,7 +56,7 @@ def test_no_document_answers_two_questions() -> None:
 
 
 @each_question
-def test_golden_documents_exist_and_each_has_a_snippet(question: dict[str, Any]) -> None:
+def test_gold_documents_exist_and_each_has_a_snippet(question: dict[str, Any]) -> None:
     documents = question["documents"]
     assert 2 <= len(set(documents)) == len(documents) <= 3
     assert set(documents) <= BY_URL.keys()

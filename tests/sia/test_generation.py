@@ -247,7 +247,7 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
         Generation(stricter, tmp_path / "out", resume=True).run()  # what other filters had let pass is not kept
 
 
-def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+def test_writers_of_queries_learn_from_gold_sentences_too(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     sample = ROOT / "mpir/sample"
     corpus = write_lines(tmp_path / "c.jsonl", [{"id": "1", "text": "Insulin is a hormone. Birds fly with wings."}])
     settings = GenerationSettings(
@@ -263,13 +263,13 @@ def test_writers_of_queries_learn_from_golden_sentences_too(qasc: Path, tiny_bun
         device="cpu",
     )
     Generation(replace(settings, steps=("graded",)), tmp_path / "graded").run()
-    golden = next(row for row in rows(tmp_path / "graded") if row["method"] == "golden")
+    gold = next(row for row in rows(tmp_path / "graded") if row["method"] == "golden")
     losses = []
     for steps in (("combined", "graded", "generated"), ("combined", "generated")):
         with suppress(InputError):  # what the small writer writes passes no filter; this is about what it learned
             Generation(replace(settings, steps=steps), tmp_path / "out", resume=True).run()
         writer = Writer(tmp_path / "out/.steps/writer-query/model", "query", max_length=60, device="cpu")
-        losses.append(float(writer.loss([(golden["sentence"], golden["query"])]).detach()))
+        losses.append(float(writer.loss([(gold["sentence"], gold["query"])]).detach()))
     assert losses[0] < losses[1] / 2
 
 

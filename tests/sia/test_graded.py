@@ -12,18 +12,16 @@ from mpir.sia.graded import (
     best_sentences,
     coverage_rows,
     fragments,
-    golden_sentences,
+    gold_sentences,
     grade,
     graded_rows,
-    is_golden,
+    is_gold,
     opening,
 )
 from mpir.text import Document, Question, Snippet
 
-GOLDEN = "Mutations of the CFTR gene on chromosome seven are what causes cystic fibrosis in nearly all patients."
-GOLD_DOCUMENT = Document(
-    "1", "A title", f"Cystic fibrosis shortens the lives of many children. {GOLDEN} We saw 40 mice."
-)
+GOLD = "Mutations of the CFTR gene on chromosome seven are what causes cystic fibrosis in nearly all patients."
+GOLD_DOCUMENT = Document("1", "A title", f"Cystic fibrosis shortens the lives of many children. {GOLD} We saw 40 mice.")
 WRONG = Document("2", "", "Cystic kidneys have many causes in adults and children. We saw no mice in this whole study.")
 
 
@@ -37,7 +35,7 @@ def question(kind: str, *texts: str) -> Question:
 
 def graded(kind: str, answer: tuple[tuple[str, ...], ...] = ()) -> set[tuple[int, str, str]]:
     rows = graded_rows(
-        Evidence(question=question(kind, GOLDEN), golden=[GOLD_DOCUMENT], wrong=[WRONG], answer=answer), seed=1
+        Evidence(question=question(kind, GOLD), gold=[GOLD_DOCUMENT], wrong=[WRONG], answer=answer), seed=1
     )
     return {(row.sia_score, row.method, row.sentence) for row in rows}
 
@@ -47,7 +45,7 @@ ZERO = (0, "wrong", "Cystic kidneys have many causes in adults and children.")
 
 
 def test_a_summary_question_by_hand() -> None:
-    assert graded("summary") == {(4, "golden", GOLDEN), BESIDE, ZERO}  # its subject comes too late for an opening
+    assert graded("summary") == {(4, "golden", GOLD), BESIDE, ZERO}  # its subject comes too late for an opening
     message_text = "Cystic fibrosis is a disease of the lungs, the gut and the skin that mutations of one gene cause."
     query_text = Question(
         "q",
@@ -56,7 +54,7 @@ def test_a_summary_question_by_hand() -> None:
         documents=("1",),
         snippets=question("summary", message_text).snippets,
     )
-    rows = graded_rows(Evidence(question=query_text, golden=[], wrong=[]), seed=1)
+    rows = graded_rows(Evidence(question=query_text, gold=[], wrong=[]), seed=1)
     section = "Cystic fibrosis is a disease of the lungs, the gut and the skin"
     assert {(row.sia_score, row.sentence) for row in rows} == {(4, message_text), (2, section)}
 
@@ -85,36 +83,36 @@ def test_some_sentences_have_no_opening(sentence: str) -> None:
         ("...", False),
     ],
 )
-def test_golden_is_what_contains_a_snippet_or_is_contained_in_whole_words(sentence: str, expected: bool) -> None:
-    assert is_golden(sentence, ["tau binds microtubules"]) is expected
+def test_gold_is_what_contains_a_snippet_or_is_contained_in_whole_words(sentence: str, expected: bool) -> None:
+    assert is_gold(sentence, ["tau binds microtubules"]) is expected
 
 
 def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
     half = "what causes cystic fibrosis in nearly all patients."
-    assert graded("factoid", (("CFTR",),)) == {(4, "golden", GOLDEN), (1, "cut", half), BESIDE, ZERO}
+    assert graded("factoid", (("CFTR",),)) == {(4, "golden", GOLD), (1, "cut", half), BESIDE, ZERO}
 
 
-def test_golden_sentences_that_lack_the_answer_and_list_questions_give_none() -> None:
+def test_gold_sentences_that_lack_the_answer_and_list_questions_give_none() -> None:
     assert not any(method in ("golden", "cut") for _, method, _ in graded("factoid", (("BRCA1",),)))
     assert graded("list", (("CFTR",),)) == set()
 
 
 def test_halves_have_half_of_the_terms() -> None:
-    assert fragments(GOLDEN, "The gene?") == ["Mutations of the CFTR gene on chromosome seven"]
+    assert fragments(GOLD, "The gene?") == ["Mutations of the CFTR gene on chromosome seven"]
     assert fragments("It causes this in few words.", "What causes it?") == []
 
 
 def test_only_snippets_of_one_sentence_count() -> None:
-    assert golden_sentences(question("summary", GOLDEN, GOLDEN, f"{GOLDEN} It is so.", "Short.")) == [GOLDEN]
+    assert gold_sentences(question("summary", GOLD, GOLD, f"{GOLD} It is so.", "Short.")) == [GOLD]
 
 
-def test_the_most_relevant_golden_sentences_come_first() -> None:
+def test_the_most_relevant_gold_sentences_come_first() -> None:
     second = "This one shares no term at all with that."
-    query_text = question("summary", second, GOLDEN)
-    assert best_sentences(Evidence(question=query_text, golden=[], wrong=[])) == [GOLDEN, second]
+    query_text = question("summary", second, GOLD)
+    assert best_sentences(Evidence(question=query_text, gold=[], wrong=[])) == [GOLD, second]
     assert best_sentences(
-        Evidence(question=query_text, golden=[], wrong=[], answer=(), relevance={second: 0.9, GOLDEN: 0.1})
-    ) == [second, GOLDEN]
+        Evidence(question=query_text, gold=[], wrong=[], answer=(), relevance={second: 0.9, GOLD: 0.1})
+    ) == [second, GOLD]
 
 
 def test_coverage_is_the_share_of_the_items() -> None:
@@ -154,11 +152,11 @@ def test_coverage_rows_by_hand() -> None:
     )
     answer = (("ibrutinib",), ("acalabrutinib",))
     wrong = Document("2", "", "Many other drugs were tried in other diseases.")
-    rows = coverage_rows(Evidence(question=query_text, golden=[], wrong=[wrong], answer=answer), seed=1)
+    rows = coverage_rows(Evidence(question=query_text, gold=[], wrong=[wrong], answer=answer), seed=1)
     expected = {(4, both), (2, item), (0, wrong.abstract)}
     assert {(row.sia_score, row.sentence) for row in rows} == expected
     assert may_hold_more(maybe, answer) and not may_hold_more(item, answer)
-    assert coverage_rows(Evidence(question=query_text, golden=[], wrong=[wrong]), seed=1) == []
+    assert coverage_rows(Evidence(question=query_text, gold=[], wrong=[wrong]), seed=1) == []
 
 
 def test_a_word_of_a_missing_item_may_be_that_item() -> None:

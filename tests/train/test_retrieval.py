@@ -57,7 +57,7 @@ def test_a_sample_has_all_relevant_documents_and_is_always_the_same(folder: Path
     assert set(few.documents) < set(sample.documents) < set(complete.documents)
 
 
-def test_golden_documents_of_bioasqs_questions(folder: Path) -> None:
+def test_gold_documents_of_bioasqs_questions(folder: Path) -> None:
     question = {"id": "a", "body": "does aspirin thin blood", "type": "yesno", "documents": ["http://x/d3"]}
     (folder / "q.json").write_text(json.dumps({"questions": [question]}))
     result = Retrieval.read({"questions": "q.json", "corpus": "docs.jsonl"}, folder, "m")

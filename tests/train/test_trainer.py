@@ -568,7 +568,7 @@ def test_what_is_left_out(mixture: Path) -> None:
     with pytest.raises(InputError, match=r"there is no 'None' to leave out; choose from kinds\.jsonl, relevance, "):
         read_mixture(mixture, without=["None"])
     write(folder / "kinds.jsonl", [*variants, single])
-    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
+    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, gold, kinds"):
         read_mixture(mixture, without=["magic"])
     with pytest.raises(InputError, match="no perspective is left to train"):
         read_mixture(mixture, without=["relevance", "sts"])

@@ -61,9 +61,9 @@ def _pair(
 
 
 def _gold(generator: np.random.Generator, name: str, documents: int) -> Question:
-    golden = [f"d{i}" for i in generator.choice(documents + 5, int(generator.integers(0, 8)))]
+    gold = [f"d{i}" for i in generator.choice(documents + 5, int(generator.integers(0, 8)))]
     snippets = []
-    for document in golden:
+    for document in gold:
         for _ in range(int(generator.integers(0, 3))):
             sections = generator.choice(["title", "abstract", "abstract"], 2).tolist()
             begin = int(generator.integers(0, 50))
@@ -80,7 +80,7 @@ def _gold(generator: np.random.Generator, name: str, documents: int) -> Question
                     text="text",
                 )
             )
-    return Question(name, f"body of {name}", type="list", documents=tuple(golden), snippets=tuple(snippets))
+    return Question(name, f"body of {name}", type="list", documents=tuple(gold), snippets=tuple(snippets))
 
 
 @pytest.fixture(scope="session")
@@ -90,13 +90,13 @@ def make_pairs() -> Callable[..., Pairs]:
 
 @pytest.fixture(scope="session")
 def learnable() -> Dataset:
-    """Sixty questions in which column a says what is golden, column b and BM25 say nothing."""
+    """Sixty questions in which column a says what is relevant, column b and BM25 say nothing."""
     pairs = random_pairs(7, 60, documents=12, touching=False)
     generator = np.random.default_rng(1)
     result = []
     for question, scored in pairs:
-        golden = set(question.documents or ())
-        helpful = np.array([float(sentence.document in golden) for sentence in scored.sentences])
+        gold = set(question.documents or ())
+        helpful = np.array([float(sentence.document in gold) for sentence in scored.sentences])
         noise = generator.random((len(helpful), 2))
         scores = np.column_stack([helpful * 0.4 + noise[:, 0] * 0.6, noise[:, 1] * 5])
         result.append((question, replace(scored, columns=replace(scored.columns, sentences=scores))))

@@ -100,7 +100,7 @@ def test_a_question_without_gold_may_be_a_fold(learnable: Dataset, change: dict[
 
 
 @pytest.mark.parametrize(("measure", "what"), [("document-map", "document"), ("sentence-map", "snippet")])
-def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
+def test_folds_outside_which_nothing_is_gold_are_refused_before_a_trial(
     learnable: Dataset, measure: str, what: str
 ) -> None:
     """Gold in one fold alone, of the plan's seed, leaves nothing to tune on where that fold is held out."""
@@ -113,7 +113,7 @@ def test_folds_outside_which_nothing_is_golden_are_refused_before_a_trial(
     with pytest.raises(InputError) as caught:
         check_folds(objective, 2, 0.05, seed)
     assert str(caught.value) == (
-        f"the questions outside fold 2 of 2 have no golden {what} among their candidates; use other --folds or "
+        f"the questions outside fold 2 of 2 have no gold {what} among their candidates; use other --folds or "
         "--seed, or score more questions."
     )
     check_folds(objective, 2, 0.05, seed=0)

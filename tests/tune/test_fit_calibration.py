@@ -45,7 +45,11 @@ def test_scores_that_separate_keep_a_finite_slope() -> None:
 
 @pytest.mark.parametrize(
     ("relevant", "message"),
-    [([True, True], "2 of 2 documents are golden"), ([False, False], "0 of 2"), ([True, False], "don't score higher")],
+    [
+        ([True, True], "2 of 2 documents are"),
+        ([False, False], "0 of 2"),
+        ([True, False], "don't score higher"),
+    ],
 )
 def test_what_cannot_be_fitted_is_refused(relevant: list[bool], message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -53,7 +57,7 @@ def test_what_cannot_be_fitted_is_refused(relevant: list[bool], message: str) ->
 
 
 def rising(seed: int = 1) -> Dataset:
-    """Scored questions of two columns, whose golden documents and sentences score higher."""
+    """Scored questions of two columns, whose gold documents and sentences score higher."""
     scored = Dataset.collect(random_pairs(seed, 40))
     judged = judge(scored)
     documents = scored.columns.documents + 3 * judged.relevant[:, None]
@@ -74,14 +78,14 @@ def test_both_maps_and_what_they_were_fitted_on() -> None:
 def test_precision_and_recall_at_half_by_their_definitions() -> None:
     scored, weights = rising(), Weights.equal(["a", "b"])
     result, blended, judged = fit_relevance(scored, weights), blend(scored.columns, weights), judge(scored)
-    for name, curve, scores, golden in (
+    for name, curve, scores, gold in (
         ("document", result.document, blended.documents, judged.relevant),
         ("sentence", result.sentence, blended.sentences, judged.overlaps),
     ):
         above = np.array([curve(score) >= 0.5 for score in scores.tolist()])
-        hits, said = np.count_nonzero(above & golden), result.made_by[name]
+        hits, said = np.count_nonzero(above & gold), result.made_by[name]
         assert said["precision at 0.5"] == pytest.approx(hits / np.count_nonzero(above))
-        assert said["recall at 0.5"] == pytest.approx(hits / np.count_nonzero(golden))
+        assert said["recall at 0.5"] == pytest.approx(hits / np.count_nonzero(gold))
 
 
 def test_the_command_puts_them_into_the_bundle(

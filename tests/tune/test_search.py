@@ -185,18 +185,16 @@ def test_what_is_refused(learnable: Dataset, space: Space) -> None:
     elsewhere = tuple(replace(item, documents=("99",), snippets=(snippet,)) for item in learnable.questions)
     for measure, description in (("document-map", "document"), ("snippet-f1", "snippet")):
         objective = Objective(replace(learnable, questions=elsewhere), measure)
-        with pytest.raises(
-            InputError, match=f"none of the 60 questions has a golden {description} among its candidates"
-        ):
+        with pytest.raises(InputError, match=f"none of the 60 questions has a gold {description} among its candidates"):
             search(objective, space, QUICK)
 
 
-def test_a_document_column_that_says_what_is_golden_is_found(learnable: Dataset) -> None:
-    golden = Objective(learnable).pool.judgements.relevant.astype(float)
+def test_a_document_column_that_says_what_is_gold_is_found(learnable: Dataset) -> None:
+    gold = Objective(learnable).pool.judgements.relevant.astype(float)
     columns = learnable.columns.with_columns(
         {
-            Column("oracle", "document"): golden,
-            Column("noise", "document"): np.random.default_rng(5).random(len(golden)),
+            Column("oracle", "document"): gold,
+            Column("noise", "document"): np.random.default_rng(5).random(len(gold)),
         }
     )
     scored = replace(learnable, columns=columns)
@@ -226,9 +224,9 @@ def test_a_cut_off_is_found_where_long_lists_lose_precision(learnable: Dataset) 
 
 def test_a_measure_that_the_gold_cannot_support_is_refused(learnable: Dataset, space: Space) -> None:
     bare = tuple(replace(question, snippets=()) for question in learnable.questions)
-    message = r"^the measure snippet-f1 needs golden snippets with usable offsets, but none of the 60 questions has any"
+    message = r"^the measure snippet-f1 needs gold snippets with usable offsets, but none of the 60 questions has any"
     with pytest.raises(InputError, match=message):
         search(Objective(replace(learnable, questions=bare), "snippet-f1"), space, QUICK)
     bare = tuple(replace(question, documents=()) for question in learnable.questions)
-    with pytest.raises(InputError, match=r"^the measure document-map needs golden documents, but none of the 60"):
+    with pytest.raises(InputError, match=r"^the measure document-map needs gold documents, but none of the 60"):
         search(Objective(replace(learnable, questions=bare), "document-map"), space, QUICK)
