@@ -11,14 +11,14 @@ LAB := tests/experiments tests/benchmarks tests/data_scripts
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
 
-tune: .venv/ready  ## a small complete tuning on the sample questions: weights, evidence, pictures; docs/tuning.md
+tune: .venv/ready  ## a small complete tuning on the sample questions: weights, evidence, pictures; docs/guides/tuning.md
 	$(BIN)/mpir index mpir/sample/documents.jsonl --index runs/sample/index
 	$(BIN)/mpir score --questions mpir/sample/questions.json --index runs/sample/index --candidates 20 --output runs/sample/scored
 	rm -f runs/sample/weights.json
 	$(BIN)/mpir tune runs/sample/scored --output runs/sample/weights.json --measure document-sentence-map \
 		--calls 20 --loops 2 --plots runs/sample/plots
 
-sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia.md
+sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/guides/sia.md
 	$(BIN)/mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors
 	$(BIN)/python data_scripts/tiny_writer.py mpir/sample/documents.jsonl --output runs/sia/tiny-gpt2
 	$(BIN)/mpir data sia --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
@@ -26,7 +26,7 @@ sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/sia
 		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 \
 		--least-relevance 0 --least-grounded 0 --output runs/sia/data
 
-radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and a search that knows the difference; docs/radiology.md
+radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and a search that knows the difference; docs/guides/radiology.md
 	mkdir -p runs/radiology
 	$(BIN)/mpir annotate mpir/sample/radiology/reports.jsonl --lexicon mpir/sample/radiology/chest-xray.tsv \
 		--triggers negation hedges radiology > runs/radiology/mentions.jsonl
@@ -34,7 +34,7 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 		--lexicon mpir/sample/radiology/chest-xray.tsv --triggers negation hedges radiology --explain --top-k 5
 	$(BIN)/python -m experiments.radiology sample
 
-tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/tripclick.md
+tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/guides/tripclick.md
 	$(BIN)/python -m experiments.tripclick.rerank
 
 test: .venv/ready  ## the product's tests, in two processes with a thread each

@@ -5,9 +5,9 @@
     python -m experiments.perspectives.sia --annotated DATA
 
 Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
-(docs/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information or not.
-Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so that rows of
-one question stay together; the last table is of the mean over the sources, each counting alike.
+(docs/guides/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information
+or not. Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so that
+rows of one question stay together; the last table is of the mean over the sources, each counting alike.
 """
 
 from __future__ import annotations

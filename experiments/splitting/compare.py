@@ -1,4 +1,4 @@
-"""Compare sentence splitters on gold snippets, which experts chose by hand, and on speed (docs/splitting.md).
+"""Compare sentence splitters on gold snippets, which experts chose by hand, and on speed (docs/evidence/splitting.md).
 
 A snippet counts as kept when it begins where a sentence begins and ends where one ends, white space and a final
 ``.``, ``,``, ``;`` or ``:`` aside. Splitting more often can only raise that share, so the share of snippets that are

@@ -12,9 +12,9 @@ and of question and document, of which the nearest passage counts (--documents N
 trained to read question and sentence together gives their probability by its first output (--together NAME). With
 --replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
 fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
-(docs/tuning.md). --share NAME keeps the bundle's weights instead, as if they were chosen by hand: the new perspective
-has half of NAME's, or all of it where it takes NAME's place. --agreement names the perspective that agreement between
-documents rests on from now on.
+(docs/guides/tuning.md). --share NAME keeps the bundle's weights instead, as if they were chosen by hand: the new
+perspective has half of NAME's, or all of it where it takes NAME's place. --agreement names the perspective that
+agreement between documents rests on from now on.
 """
 
 from __future__ import annotations

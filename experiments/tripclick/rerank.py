@@ -6,11 +6,11 @@
     python -m experiments.tripclick.rerank … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
 
 BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
-BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them
-by its mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After
-Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/tripclick.md. TK
-begins from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for
-the collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py). With --also, models of other
+BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them by its
+mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After Hofstätter
+et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/guides/tripclick.md. TK begins
+from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for the
+collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py). With --also, models of other
 checkpoints are among the columns and ensembles; the paper's ensemble has three of CAT.
 
 Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted, and may add models,

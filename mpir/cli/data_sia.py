@@ -13,7 +13,7 @@ from mpir.validation import optional_whole_number
 EPILOG = """\
 Every method whose input is given is used; --methods chooses among them. OUTPUT gets train.jsonl and dev.jsonl (one
 question in ten), a `dataset` folder for the datasets library, and report.md with rows to read. Interrupted, the same
-command with --resume goes on where it stopped. docs/sia.md explains every step.
+command with --resume goes on where it stopped. docs/guides/sia.md explains every step.
 
 examples:
   mpir data sia --qasc qasc/train.jsonl --vectors runs/vectors --output runs/sia

@@ -17,7 +17,7 @@ from mpir.validation import whole_number
 EPILOG = """\
 An agent's host starts this command and speaks with it on standard input and output; --http listens on this machine
 instead, at http://HOST:PORT/mcp. The tools are search_pubmed (its queries leave this machine; --no-pubmed leaves it
-out), search_index (with --index), rerank and evidence. docs/agents.md has the lines for common hosts.
+out), search_index (with --index), rerank and evidence. docs/guides/agents.md has the lines for common hosts.
 
 examples:
   mpir mcp

@@ -68,7 +68,9 @@ def add_named_model_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that name rerankers of a hub or folder."""
     from mpir.perspectives.named_models import LEVELS
 
-    group = parser.add_argument_group("models", "rerankers of your own choice, by hub name or folder (docs/models.md)")
+    group = parser.add_argument_group(
+        "models", "rerankers of your choice, by hub name or folder (docs/guides/models.md)"
+    )
     group.add_argument(
         "--model",
         dest="models",

@@ -35,7 +35,7 @@ With --mode hybrid, candidates have BM25 and vectors as columns, and tuning find
 Grades of the page (`mpir explain --pubmed`), without an index:
   mpir score --graded graded.jsonl --output scored
 
-On a cluster each task of an array scores its part (docs/scale.md), and `mpir merge` joins the parts:
+On a cluster each task of an array scores its part (docs/guides/scale.md), and `mpir merge` joins the parts:
   mpir score --questions training.json --index pubmed-index --shard 3/10 --output parts/3
   mpir merge parts/* --output scored
 

@@ -14,7 +14,7 @@ LOGIT, COSINE = "logit", "cosine"
 SCALES = (LOGIT, *TOPS)
 USUAL, FEW = 0.133, 5
 """How much BM25 of candidates usually differs, as a share of the best one: the median deviation of 30 candidates over
-170 of BioASQ's dev questions. And how many more candidates that counts for (docs/history.md)."""
+170 of BioASQ's dev questions. And how many more candidates that counts for (docs/evidence/negative-results.md)."""
 
 
 def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:

@@ -34,7 +34,7 @@ _OPTIONS = (
 )
 _HEAP = ("-XX:+UseSerialGC", "-Xmn64m")
 """What is allocated lives as long as a query. Java's own choice would let hundreds of MiB of it pile up first; this one
-takes a third less memory and no more time (docs/first-stage.md)."""
+takes a third less memory and no more time (docs/guides/first-stage.md)."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 _log = logging.getLogger(__name__)
 

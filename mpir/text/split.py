@@ -1,4 +1,4 @@
-"""Sentences with exact offsets, by rules for biomedical abstracts; docs/splitting.md compares known splitters.
+"""Sentences with exact offsets, by rules for biomedical abstracts; docs/evidence/splitting.md compares known splitters.
 
 Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop), and rules of their
 own, beside those for abstracts, are a choice: `splitting` is ``abstract`` or ``report``.

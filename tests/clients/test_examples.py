@@ -1,11 +1,11 @@
-"""The examples of docs/integrations.md, each with its true library, which the clients' environments have."""
+"""The examples of docs/guides/integrations.md, each with its true library, which the clients' environments have."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs/integrations.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/guides/integrations.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^## (\S+)\n.*?```python\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL))
 EXPECTED = {
     "LangChain": ("langchain_core", r"^b 0\.\d+\n$"),

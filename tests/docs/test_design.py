@@ -1,4 +1,4 @@
-"""The worked example of docs/design.md runs, in fewer than thirty lines, and adds a column of documents."""
+"""The worked example of docs/explanation/design.md runs, in fewer than thirty lines, and adds a column of documents."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = re.findall(r"```python\n(.*?)```", (ROOT / "docs/design.md").read_text(encoding="utf-8"), re.DOTALL)[0]
+PAGE = (ROOT / "docs/explanation/design.md").read_text(encoding="utf-8")
+EXAMPLE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
 def test_the_worked_example_adds_a_document_column(capsys: pytest.CaptureFixture[str]) -> None:

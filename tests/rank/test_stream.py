@@ -96,7 +96,7 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
 
 
 TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
-"""How far scores of one model may lie apart, as shares of their scales (docs/performance.md)."""
+"""How far scores of one model may lie apart, as shares of their scales (docs/evidence/speed.md)."""
 
 
 def values(scored: Sequence[Candidates]) -> list[np.ndarray]:

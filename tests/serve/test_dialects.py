@@ -44,7 +44,7 @@ def test_documents_come_back_unless_told_not_to_as_jina_and_vllm_send_them(serve
 
 
 def test_the_request_that_the_page_shows(server: Server) -> None:
-    page = (Path(__file__).parents[2] / "docs/serve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/guides/serve.md").read_text(encoding="utf-8")
     path, body = re.findall(r"curl -s localhost:8000(\S+) .*? -d '(.*?)'", page, re.DOTALL)[0]
     query_text = json.loads(body)
     (best,) = server.post(path, query_text).json()["results"]
