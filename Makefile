@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 LAB := tests/experiments tests/benchmarks tests/data_scripts
 
-.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz faults experiments browser clients wheel lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -90,6 +90,10 @@ endif
 	build/empty/bin/python -m pip install --quiet --constraint constraints.txt build/wheel/*.whl
 	cd build && empty/bin/mpir rerank "Which gene is mutated in cystic fibrosis?" --docs ../mpir/sample/documents.jsonl \
 		--top-k 3 --explain --no-cache --device cpu
+
+docs: .venv/ready  ## the documentation's site, in build/site; links are checked
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 lint: .venv/ready  ## style, format and types
 	$(BIN)/ruff check

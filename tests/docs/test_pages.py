@@ -149,15 +149,20 @@ def test_links_to_a_section_find_it(page: Path) -> None:
 
 
 def test_the_index_and_the_site_have_every_page() -> None:
-    import yaml
 
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     linked = set(re.findall(r"\((\w[\w/-]*\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8")))
     assert pages - linked == {"index.md"}
     named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert named == pages
-    plugins = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["plugins"]
-    assert plugins == ["search"]  # which comes with mkdocs
+
+
+def test_the_site_loads_nothing_from_elsewhere() -> None:
+    import yaml
+
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert site["theme"]["font"] is False
+    assert not {"extra_css", "extra_javascript"} & set(site)
 
 
 def test_the_clients_lines_are_those_that_their_tests_run() -> None:
