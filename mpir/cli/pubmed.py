@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.number_options import positive
 from mpir.cli.progress import shows_progress, stage
-from mpir.cli.ranking_output import add_output_options, check_output_options, write_ranking
+from mpir.cli.ranking_output import add_output_options, check_output_options, write_ranking, write_tables
 from mpir.cli.search import query_text
 from mpir.errors import InputError
 
@@ -48,7 +48,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("query", nargs="?", type=query_text, metavar="QUERY", help="a question")
-    parser.add_argument("--k", type=positive, default=200, metavar="N", help="candidates, at most 10,000 (%(default)s)")
+    parser.add_argument(
+        "--candidates",
+        "--k",
+        dest="k",
+        type=positive,
+        default=200,
+        metavar="N",
+        help="documents to find and rank, at most 10,000 (%(default)s)",
+    )
     parser.add_argument(
         "--from", dest="start", metavar="DATE", help="first publication date: 2015, 2015-03, 2015-03-01"
     )
@@ -99,7 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
         (ranking,) = reranker.rerank_batch([arguments.query], [documents], top_k=arguments.top_k, progress=shown)
     if arguments.explain:
         print(_searches_table(result), end="\n\n")
-    write_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=result.to_dict())
+    details = result.to_dict()
+    shown_ranking = write_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=details)
+    write_tables(arguments, [("1", shown_ranking)])
     return 0
 
 

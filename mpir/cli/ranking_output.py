@@ -30,7 +30,7 @@ FILES: dict[str, Callable[[bytes], bool]] = {
 
 
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
-_OF_ONE = ("json", "csv", "html")
+_OF_ONE = ("json", "html")
 """Formats that hold a single query."""
 
 
@@ -40,13 +40,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
     form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
-    form.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
-    form.add_argument("--trec", action="store_true", help="lines of a TREC run instead")
+    form.add_argument("--json", action="store_true", help="a line of JSON for each query: --format jsonl")
+    form.add_argument("--trec", action="store_true", help="lines of a TREC run: --format trec")
     form.add_argument(
         "--format",
         choices=FORMATS,
-        help="of standard output: ris and nbib are references for Zotero, EndNote and Rayyan, md is Markdown "
-        "(default: table at a terminal, jsonl in a pipe)",
+        help="format of standard output: ris and nbib are references for Zotero, EndNote and Rayyan, md is Markdown "
+        "(default: table)",
     )
     parser.add_argument(
         "--min-probability", type=probability, metavar="P", help="show only documents of at least this probability"
@@ -62,7 +62,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
     )
     parser.add_argument(
-        "--csv", type=text_path, metavar="FILE", help="also write the table of the one query, for a spreadsheet"
+        "--csv", type=text_path, metavar="FILE", help="also write the tables of all queries, for a spreadsheet"
     )
     for name in ("ris", "nbib"):
         parser.add_argument(
@@ -106,9 +106,29 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
 
 
 def files_of(arguments: argparse.Namespace) -> list[str]:
-    """The names of the options that name a file for the one query."""
+    """The options that write the ranking of a single query."""
     of_one = [f"format {arguments.format}"] if arguments.format in _OF_ONE else []
-    return [name for name in FILES if getattr(arguments, name)] + of_one
+    return [name for name in FILES if name != "csv" and getattr(arguments, name)] + of_one
+
+
+def needs_all(arguments: argparse.Namespace) -> bool:
+    """Whether `write_tables` will write one table of all queries."""
+    return bool(arguments.csv or arguments.format == "csv")
+
+
+def write_tables(arguments: argparse.Namespace, rankings: Sequence[tuple[str, Ranking]]) -> None:
+    """Write the table of all queries to --csv, and to standard output where the format is csv."""
+    from mpir.io.write import atomic_write
+    from mpir.rank.render.spreadsheet import spreadsheet
+
+    if not needs_all(arguments):
+        return
+    text = spreadsheet(rankings, arguments.sentences)
+    if arguments.format == "csv":
+        sys.stdout.write(text)
+    if arguments.csv:
+        with atomic_write(arguments.csv) as stream:
+            stream.write(text)
 
 
 def write_ranking(
@@ -119,18 +139,23 @@ def write_ranking(
     documents: Sequence[Document],
     reranker: Reranker,
     details: Mapping[str, Any] | None = None,
-) -> None:
-    """Write the files of a query's ranking, then print it in the form of the options; JSON holds the `details`, too."""
+) -> Ranking:
+    """Write the files of a query's ranking, then print it in the form of the options; JSON holds the `details`, too.
+
+    Returns the ranking as it was shown, for `write_tables`.
+    """
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     if arguments.join is not None:
         ranking = ranking.joined(arguments.join)
     if arguments.min_probability is not None:
         ranking = ranking.above(arguments.min_probability)
     _write_files(arguments, ranking, documents)
+    if arguments.format == "csv":
+        return ranking
     if arguments.format not in (None, "table", "jsonl", "trec"):
         shown = {"id": identifier, **(details or {})}
         sys.stdout.write(_formatted(arguments.format, ranking, documents=documents, details=shown))
-        return
+        return ranking
     _print(arguments, identifier, ranking, width=width, details=details or {})
     if arguments.explain and ranking.documents:
         from mpir.rank.render.text import reasons
@@ -138,6 +163,7 @@ def write_ranking(
         text = documents[ranking[0].index].text
         print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")
     sys.stdout.flush()
+    return ranking
 
 
 def _print(
@@ -155,18 +181,11 @@ def _print(
         sys.stdout.write(ranking.to_trec(identifier))
     elif arguments.sentences:
         print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
-    elif _is_json(arguments, width):
+    elif arguments.json or arguments.format == "jsonl":
         print(json.dumps({"id": identifier, **ranking.to_dict(), **details}, ensure_ascii=False))
     else:
         advice = reading_advice(ranking)
         print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
-
-
-def _is_json(arguments: argparse.Namespace, width: int | None) -> bool:
-    """Whether a line of JSON is written: where an option says so or, without any, where no terminal shows a table."""
-    if arguments.format is not None:
-        return bool(arguments.format == "jsonl")
-    return (arguments.json or width is None) and not arguments.explain
 
 
 def _formatted(name: str, ranking: Ranking, *, documents: Sequence[Document], details: Mapping[str, Any]) -> str:
@@ -177,7 +196,7 @@ def _formatted(name: str, ranking: Ranking, *, documents: Sequence[Document], de
         return page_with(page_data(ranking, documents))
     if name == "json":
         return json.dumps({**details, **ranking.to_dict()}, ensure_ascii=False, indent=1) + "\n"
-    render = {"csv": ranking.to_csv, "ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}
+    render = {"ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}
     return render[name]()
 
 
@@ -189,11 +208,6 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Seq
 
         with atomic_write(arguments.html) as stream:
             stream.write(page_with(page_data(ranking, documents)))
-    if arguments.csv:
-        from mpir.rank.render.spreadsheet import spreadsheet
-
-        with atomic_write(arguments.csv) as stream:
-            stream.write(spreadsheet(ranking, arguments.sentences))
     for name, render in (("ris", ranking.to_ris), ("nbib", ranking.to_nbib)):
         if getattr(arguments, name):
             with atomic_write(getattr(arguments, name)) as stream:

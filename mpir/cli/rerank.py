@@ -8,11 +8,19 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from mpir.cli.filter_options import add_filter_options, check_filter_options, filter_documents
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import text_path
 from mpir.cli.progress import shows_progress, stage
-from mpir.cli.ranking_output import add_output_options, check_output_options, files_of, write_ranking
+from mpir.cli.ranking_output import (
+    add_output_options,
+    check_output_options,
+    files_of,
+    needs_all,
+    write_ranking,
+    write_tables,
+)
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
-A terminal shows tables; a pipe carries one JSON object for each query, or with --trec the lines of a TREC run.
+Each query gives a table; --json gives a line of JSON for each, and --trec the lines of a TREC run.
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
@@ -64,6 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="PATH",
         help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
     )
+    add_filter_options(parser)
     add_output_options(parser)
     add_model_options(parser)
     parser.set_defaults(run=run)
@@ -75,10 +84,14 @@ def run(arguments: argparse.Namespace) -> int:
     with stage("reading", shown=shown):
         queries = _queries(arguments)
         reranker = load_reranker(arguments)
+    rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has a bar of its own
             (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
-        write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
+        shown_ranking = write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
+        if needs_all(arguments):
+            rankings.append((identifier, shown_ranking))
+    write_tables(arguments, rankings)
     report_usage(reranker.perspectives)
     return 0
 
@@ -88,10 +101,9 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     check_options(arguments)
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
+    check_filter_options(arguments)
     check_output_options(arguments, [("--docs", path) for path in arguments.docs or []])
-    inputs = (
-        _single_query(arguments.query, arguments.docs) if arguments.query is not None else _read(trec=arguments.trec)
-    )
+    inputs = _single_query(arguments) if arguments.query is not None else _read(trec=arguments.trec)
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
@@ -103,7 +115,8 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     return chain([first], inputs)
 
 
-def _single_query(query: str, paths: list[str] | None) -> Iterator[Query]:
+def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
+    paths = arguments.docs
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
     from mpir.corpora.corpus import naming_places, read_corpus
@@ -113,12 +126,12 @@ def _single_query(query: str, paths: list[str] | None) -> Iterator[Query]:
     with naming_places(paths):
         corpus_documents = list(read_corpus(paths))
         documents = as_documents(without_copies(corpus_documents))
-    if copies := len(corpus_documents) - len(documents):
+    if duplicates := len(corpus_documents) - len(documents):
         print(
-            f"mpir: note: each paper counts once; {copies} of {len(corpus_documents)} documents are copies",
+            f"mpir: note: each paper counts once; {duplicates} of {len(corpus_documents)} documents are duplicates",
             file=sys.stderr,
         )
-    yield "1", query, documents
+    yield "1", arguments.query, filter_documents(documents, arguments)
 
 
 def _read(*, trec: bool) -> Iterator[Query]:

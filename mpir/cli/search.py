@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ too: BM25's and the vectors', by name, which `mpir rerank` takes as columns.
 examples:
   mpir search --index pubmed-index "role of p53 in apoptosis"
   mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
-  mpir search --index pubmed-index --k 100 < questions.jsonl > candidates.jsonl
+  mpir search --index pubmed-index --top-k 100 < questions.jsonl > candidates.jsonl
 """
 BATCH = 64
 
@@ -56,9 +56,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--questions", type=text_path, metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics"
     )
     parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that `mpir index` made")
-    parser.add_argument("--k", type=int, default=10, help="documents for each query (default: 10)")
+    parser.add_argument(
+        "--top-k", "--k", dest="top_k", type=int, default=10, metavar="N", help="documents for each query (default: 10)"
+    )
     add_first_stage_options(parser)
-    parser.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="a line of JSON for each query: --format jsonl")
+    form.add_argument(
+        "--format",
+        choices=("table", "jsonl", "trec"),
+        help="format of standard output (default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -73,17 +81,24 @@ def query_text(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
-    whole_number("--k", arguments.k)
-    as_json = arguments.json or not sys.stdout.isatty()
+    whole_number("--top-k", arguments.top_k)
+    render = _RENDERERS[_format(arguments)]
     queries = _queries(arguments)
     with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
-            results = index.search_batch([query for _, query in batch], arguments.k)
+            results = index.search_batch([query for _, query in batch], arguments.top_k)
             for (identity, query), documents in zip(batch, results, strict=True):
                 nearest = nearest_sentences(index, query, documents)
-                text = _line(identity, query, documents, nearest) if as_json else _table(query, documents, nearest)
-                print(text, flush=True)
+                if text := render(identity, query, documents, nearest):
+                    print(text, flush=True)
     return 0
+
+
+def _format(arguments: argparse.Namespace) -> str:
+    """The format of standard output: what an option names, else a table for people and JSON for the next command."""
+    if arguments.json:
+        return "jsonl"
+    return arguments.format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
@@ -139,7 +154,7 @@ def _line(identity: str, query: str, documents: Sequence[Document], nearest: Map
     return json.dumps({"id": identity, "query": query, "documents": sentence_records})
 
 
-def _table(query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
+def _table(_: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
     from textwrap import shorten
 
     from tabulate import tabulate
@@ -159,3 +174,18 @@ def _table(query: str, documents: Sequence[Document], nearest: Mapping[str, Near
     text = list(range(2 + len(columns), len(headers)))
     table = tabulate(rows, headers, floatfmt=".4f", disable_numparse=text) if rows else "(nothing found)"
     return f"{cut(query, 100)}\n{table}\n"
+
+
+def _run_lines(identity: str, _: str, documents: Sequence[Document], __: Mapping[str, Nearest]) -> str:
+    from mpir.corpora.trec import check_ids, run_line
+
+    check_ids(identity, *(document.id for document in documents))
+    lines = (run_line(identity, d.id, rank, d.score or 0.0, "mpir") for rank, d in enumerate(documents, 1))
+    return "".join(lines).rstrip("\n")
+
+
+_RENDERERS: dict[str, Callable[[str, str, Sequence[Document], Mapping[str, Nearest]], str]] = {
+    "jsonl": _line,
+    "table": _table,
+    "trec": _run_lines,
+}

@@ -156,7 +156,7 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
             ["index", documents, "--index", str(tmp_path / "index"), "--threads", "0"],
             "--threads is 0; expected a whole",
         ),
-        ([*search, "--k", "0"], "--k is 0; expected a whole number of at least 1."),
+        ([*search, "--k", "0"], "--top-k is 0; expected a whole number of at least 1."),
         ([*search, "--dense-weight", "2"], "--dense-weight is 2.0"),
         ([*train, "--device", "toaster"], "device 'toaster' cannot be used"),
         ([*train, "--batch-size", "0"], "setting batch_size is 0; expected a whole number of at least 1"),

@@ -21,7 +21,7 @@ def test_a_terminal_shows_the_stages(options: list[str], is_shown: bool, tiny_bu
     termios.tcsetwinsize(theirs, (24, 100))  # of a terminal without columns a bar would have none either
     command = [sys.executable, "-m", "mpir", "rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--no-cache"]
     finished = subprocess.run(
-        [*command, "--bundle", str(tiny_bundle), "--top-k", "1", *options],
+        [*command, "--bundle", str(tiny_bundle), "--top-k", "1", "--json", *options],
         stdout=subprocess.PIPE,
         stderr=theirs,
         check=True,

@@ -1,5 +1,6 @@
 """`mpir rerank` and `mpir bundle`: usable in a pipe, readable at a terminal, one sentence for a mistake."""
 
+import csv
 import io
 import json
 import os
@@ -41,7 +42,7 @@ def test_json_lines_in_json_lines_out(
     pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(f"{LINE}\n\n{LINE}\n")
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1"]) == 0
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1", "--json"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == second
     assert first["id"] == "q7"
@@ -94,9 +95,9 @@ def test_exports_of_one_search_are_merged(
         "Title,Abstract,DOI\nSalt in Sweat,It is high,10.1/1\nOther,It is low.,10.1/2\n"
     )
     (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
-    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle)]) == 0
+    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle), "--json"]) == 0
     printed = capsys.readouterr()
-    assert "mpir: note: each paper counts once; 2 of 4 documents are copies" in printed.err
+    assert "mpir: note: each paper counts once; 2 of 4 documents are duplicates" in printed.err
     assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
 
 
@@ -143,7 +144,7 @@ def test_a_mistake_in_the_pipe(
 
 def test_a_null_id_is_no_id(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe('\n{"id": null, "query": "does aspirin thin blood", "documents": ["aspirin"]}')
-    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
+    assert main(["rerank", "--json", "--bundle", str(tiny_bundle)]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == "2"
 
 
@@ -225,11 +226,36 @@ def test_every_format_is_written_to_a_pipe(
     assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == 0
     assert capsys.readouterr().out.startswith(beginning)
     pipe(f"{LINE}\n{LINE}")
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == (
-        2 if form in ("json", "csv", "html") else 0
-    )
-    if form in ("json", "csv", "html"):
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == (2 if form in ("json", "html") else 0)
+    if form in ("json", "html"):
         assert f"--format {form} shows the ranking of one query" in capsys.readouterr().err
+
+
+def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pipe(LINE + "\n" + LINE.replace("q7", "q8"))
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--csv", str(tmp_path / "table.csv")]) == 0
+    assert capsys.readouterr().out.count("does aspirin thin blood\n\nrank ") == 2
+    with (tmp_path / "table.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["query id"], row["rank"]) for row in rows] == [("q7", "1"), ("q7", "2"), ("q8", "1"), ("q8", "2")]
+
+
+def test_years_and_types_choose_the_documents(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    records = [f"TY  - JOUR\nTI  - Aspirin {year}\nPY  - {year}\nER  - \n" for year in (2010, 2020)]
+    (tmp_path / "library.ris").write_text("\n".join(records))
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "library.ris"), "--bundle", str(tiny_bundle), "--json"]
+    assert main([*command, "--from", "2015"]) == 0
+    printed = capsys.readouterr()
+    assert [document["title"] for document in json.loads(printed.out)["documents"]] == ["Aspirin 2020"]
+    assert "note: left out 1 of other years; 1 documents remain" in printed.err
+    assert main([*command, "--to", "2005"]) == 2
+    assert "no document passes the filter: 2 of other years; widen" in capsys.readouterr().err
+    assert main(["rerank", "--from", "2015"]) == 2
+    assert "choose documents of --docs, but there is none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("probability", ["2", "half"])
@@ -303,7 +329,7 @@ def test_impossible_hardware(
 
 def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
-    command = f"{sys.executable} -m mpir rerank --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
+    command = f"{sys.executable} -m mpir rerank --json --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
     finished = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert json.loads(finished.stdout)["id"] == "q7"
     assert finished.stderr == ""
@@ -317,7 +343,7 @@ def test_a_cascade_by_default_and_by_share(
     line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
     for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
         pipe(line)
-        assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
+        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
         result = json.loads(capsys.readouterr().out)
         assert (len(result["documents"][0]["sentences"]), result["left_out"]) == (count, 400 - count)
 
@@ -344,7 +370,7 @@ def test_a_second_run_takes_its_scores_from_the_cache(
     printed = []
     for options in (["--no-cache"], ["--cache", str(folder)], ["--cache", str(folder), "--cache-limit", "1000000"]):
         pipe(LINE)
-        assert main(["rerank", "--bundle", str(tiny_bundle), *options]) == 0
+        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
         printed.append(capsys.readouterr().out)
         assert folder.exists() == ("--cache" in options)
     assert printed[0] == printed[1] == printed[2]
@@ -392,7 +418,7 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
     lexicon.write_text("pleural effusion\teffusion*\npleural effusion\tpleural effusion\n")
     options = ["--docs", str(reports), "--bundle", str(tiny_bundle), "--lexicon", str(lexicon), "--no-cache"]
     for query, best in (("no pleural effusion", "no"), ("pleural effusion", "yes")):
-        assert main(["rerank", query, *options, "--beta", "negation=100"]) == 0
+        assert main(["rerank", query, *options, "--json", "--beta", "negation=100"]) == 0
         output = capsys.readouterr()
         ranked = json.loads(output.out)["documents"]
         assert [(item["id"], item["scores"]["negation"]) for item in ranked][::2] == [

@@ -1,0 +1,84 @@
+"""Keep the documents of some years and publication types, as far as records name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from mpir.corpora.bibliography import TYPES, YEAR
+from mpir.errors import InputError, format_names, format_value
+from mpir.text import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """The years (both ends count) and publication types that a document must have; None and () allow all.
+
+    Raises:
+        InputError: the first year is after the last one.
+    """
+
+    first_year: int | None = None
+    last_year: int | None = None
+    types: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.first_year is not None and self.last_year is not None and self.first_year > self.last_year:
+            raise InputError(f"--from {self.first_year} is after --to {self.last_year}; exchange the two years.")
+
+    @property
+    def by_year(self) -> bool:
+        """Whether years matter."""
+        return self.first_year is not None or self.last_year is not None
+
+    def apply(self, documents: Sequence[Document]) -> tuple[list[Document], dict[str, int]]:
+        """Return the documents that pass, in their order, and how many were left out, by reason.
+
+        Raises:
+            InputError: a type that no document has, or no document passes.
+        """
+        self._check_types(documents)
+        reasons = {"of other years": 0, "without a year": 0, "of other types": 0, "without a type": 0}
+        passing = []
+        for document in documents:
+            if reason := self._reason(document):
+                reasons[reason] += 1
+            else:
+                passing.append(document)
+        counts = {reason: count for reason, count in reasons.items() if count}
+        if not passing:
+            raise InputError(f"no document passes the filter: {format_counts(counts)}; widen --from, --to or --type.")
+        return passing, counts
+
+    def _reason(self, document: Document) -> str:
+        """Why a document is left out; an empty string where it passes."""
+        year: Any = document.metadata.get(YEAR)
+        types = _types(document)
+        if self.by_year and not isinstance(year, int):
+            return "without a year"
+        if (self.first_year is not None and year < self.first_year) or (
+            self.last_year is not None and year > self.last_year
+        ):
+            return "of other years"
+        if self.types and not types:
+            return "without a type"
+        return "of other types" if self.types and not types & {name.casefold() for name in self.types} else ""
+
+    def _check_types(self, documents: Iterable[Document]) -> None:
+        known = {name.casefold(): name for document in documents for name in document.metadata.get(TYPES, ())}
+        for name in self.types:
+            if name.casefold() not in known:
+                nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
+                names = format_names([known[key] for key in nearest]) if nearest else "none at all"
+                raise InputError(f"--type: no document has the type {format_value(name)}; the documents have {names}.")
+
+
+def format_counts(counts: dict[str, int]) -> str:
+    """Counts of documents by reason as a phrase: "3 of other years, 1 without a year"."""
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
+def _types(document: Document) -> set[str]:
+    return {str(name).casefold() for name in document.metadata.get(TYPES, ())}

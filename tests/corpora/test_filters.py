@@ -1,0 +1,45 @@
+"""Filters by year and publication type."""
+
+import pytest
+
+from mpir.corpora.filters import RecordFilter, format_counts
+from mpir.errors import InputError
+from mpir.text import Document
+
+DOCUMENTS = [
+    Document("a", "A", metadata={"year": 2015, "types": ["Review", "Journal Article"]}),
+    Document("b", "B", metadata={"year": 2020, "types": ["Randomized Controlled Trial"]}),
+    Document("c", "C", metadata={"types": ["review"]}),
+    Document("d", "D", metadata={"year": 2020}),
+]
+
+
+@pytest.mark.parametrize(
+    ("record_filter", "ids", "counts"),
+    [
+        (RecordFilter(), "abcd", ""),
+        (RecordFilter(first_year=2016), "bd", "1 of other years, 1 without a year"),
+        (RecordFilter(last_year=2015), "a", "2 of other years, 1 without a year"),
+        (RecordFilter(first_year=2015, last_year=2020), "abd", "1 without a year"),
+        (RecordFilter(types=("review",)), "ac", "1 of other types, 1 without a type"),
+        (RecordFilter(types=("REVIEW", "randomized controlled trial")), "abc", "1 without a type"),
+        (RecordFilter(last_year=2016, types=("review",)), "a", "2 of other years, 1 without a year"),
+    ],
+)
+def test_documents_of_the_years_and_types_pass(record_filter: RecordFilter, ids: str, counts: str) -> None:
+    passing, left_out = record_filter.apply(DOCUMENTS)
+    assert "".join(document.id for document in passing) == ids
+    assert format_counts(left_out) == counts
+
+
+@pytest.mark.parametrize(
+    ("record_filter", "message"),
+    [
+        ({"types": ("Reviews",)}, "no document has the type 'Reviews'; the documents have review"),
+        ({"first_year": 2021}, "no document passes the filter: 3 of other years, 1 without a year"),
+        ({"first_year": 2021, "last_year": 2020}, "--from 2021 is after --to 2020"),
+    ],
+)
+def test_a_filter_that_leaves_nothing_says_why(record_filter: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RecordFilter(**record_filter).apply(DOCUMENTS)
