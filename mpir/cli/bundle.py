@@ -1,4 +1,4 @@
-"""``mpir bundle``: look at a bundle, or seal or calibrate one of your own."""
+"""``mpir bundle``: look at a bundle, or make, seal, calibrate or share one of your own."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ EPILOG = """\
 examples:
   mpir bundle show
   mpir bundle show ./my-bundle
+  mpir bundle new ./my-bundle --model ncbi/MedCPT-Cross-Encoder
+  mpir bundle push ./my-bundle my-name/my-bundle
   mpir bundle seal ./my-bundle
   mpir bundle calibrate ./my-bundle scored
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``bundle`` with ``show``, ``seal`` and ``calibrate``."""
+    """Add ``bundle`` and its actions."""
     parser = subparsers.add_parser(
         "bundle",
-        help="show, seal or calibrate a bundle of perspectives",
+        help="show, make, seal, calibrate or share a bundle of perspectives",
         description="A bundle is a folder with trained perspectives, the weights that blend them, and a model card.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -33,6 +35,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     show.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     show.set_defaults(run=run_show)
+    _add_new(actions)
+    push = actions.add_parser("push", help="upload a bundle to a hub (key: $HF_TOKEN)")
+    push.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
+    push.add_argument("repository", metavar="ORG/NAME", help="the hub's repository, made if it is not there")
+    push.add_argument("--private", action="store_true", help="let a new repository be private")
+    push.add_argument("--message", metavar="TEXT", help="of the commit")
+    push.set_defaults(run=run_push)
     seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
     seal.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
     seal.set_defaults(run=run_seal)
@@ -42,6 +51,50 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "scored", type=text_path, nargs="+", metavar="SCORED", help="folder of `mpir score`; several add columns"
     )
     calibrate.set_defaults(run=run_calibrate)
+
+
+def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from mpir.cli.model_options import add_named_model_options
+
+    new = actions.add_parser("new", help="make a bundle from another one and models of your choice")
+    new.add_argument("folder", type=text_path, metavar="DIR", help="a new folder, or one that this command made")
+    new.add_argument(
+        "--bundle",
+        type=text_path,
+        default="default",
+        metavar="DIR|NAME",
+        help="whose perspectives it has, too (%(default)s)",
+    )
+    new.add_argument(
+        "--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, for a column of vectors"
+    )
+    new.add_argument("--weights", type=text_path, metavar="FILE|NAME", help="weights instead of the bundle's")
+    new.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    add_named_model_options(new)
+    new.set_defaults(run=run_new)
+
+
+def run_new(arguments: argparse.Namespace) -> int:
+    """Make a bundle. Raises MpirError for a model or bundle that cannot be used, or a folder that is not replaced."""
+    from mpir.perspectives.bundle import BUNDLE
+    from mpir.rank.reranker import Reranker
+
+    BUNDLE.check_replaceable(arguments.folder)
+    names = ("models", "only_model", "level", "revision", "trust_remote_code", "instruction", "encoder", "weights")
+    options = {name: getattr(arguments, name) for name in (*names, "trust_code")}
+    reranker = Reranker(arguments.bundle, model_options=dict(arguments.model_options), device="cpu", **options)
+    reranker.save_pretrained(arguments.folder)
+    names_text = ", ".join(perspective.name for perspective in reranker.perspectives)
+    print(f"{arguments.folder}: a bundle of {names_text}")
+    return 0
+
+
+def run_push(arguments: argparse.Namespace) -> int:
+    """Upload a bundle. Raises MpirError for one that is no use elsewhere, or a hub that refuses."""
+    from mpir.perspectives.bundle_push import push_bundle
+
+    print(push_bundle(arguments.bundle, arguments.repository, private=arguments.private, message=arguments.message))
+    return 0
 
 
 def run_show(arguments: argparse.Namespace) -> int:

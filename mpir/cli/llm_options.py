@@ -76,6 +76,7 @@ def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
     from mpir.perspectives.llm import open_llm
 
     options: dict[str, Any] = {target: getattr(arguments, name) for name, target in ARGUMENTS.items()}
+    options["instruction"] = options["instruction"] or getattr(arguments, "instruction", None)
     perspective = open_llm(arguments.llm, **{name: value for name, value in options.items() if value is not None})
     perspective.check()
     return perspective

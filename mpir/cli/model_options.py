@@ -33,7 +33,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         type=text_path,
         default="default",
         metavar="PATH|NAME",
-        help="trained perspectives: ./DIR, default or fast (%(default)s)",
+        help="trained perspectives: ./DIR, default, fast, or a hub's org/name (%(default)s)",
     )
     parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     add_named_model_options(parser)
@@ -83,6 +83,9 @@ def add_named_model_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--only-model", action="store_true", help="order documents by the models alone")
     group.add_argument(
         "--level", choices=LEVELS, default="document", help="what the models read (default: %(default)s)"
+    )
+    group.add_argument(
+        "--instruction", metavar="TEXT", help="a sentence about the task, for a language model or a chat model"
     )
     group.add_argument("--revision", metavar="COMMIT", help="commit, branch or tag of the model on its hub")
     group.add_argument(
@@ -194,6 +197,8 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
     named = ("models", "only_model", "level", "revision", "trust_remote_code")
     chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in (*options, *named)}
     chosen["model_options"] = dict(arguments.model_options)
+    if arguments.models or arguments.llm is None:
+        chosen["instruction"] = arguments.instruction
     if betas := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(betas))
     chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]

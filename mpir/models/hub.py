@@ -28,7 +28,7 @@ def find_model(name: str, revision: str | None = None, *, with_code: bool = Fals
     """Return where the files of a model are; a hub's are fetched unless they are in the local cache.
 
     Args:
-        name: a folder, or a hub name such as ``org/model``.
+        name: a folder, or a hub name such as ``org/model``, or ``org/model@REVISION``.
         revision: a branch, tag or commit of the hub's repository.
         with_code: whether Python files are fetched, too.
 
@@ -43,7 +43,17 @@ def find_model(name: str, revision: str | None = None, *, with_code: bool = Fals
         return Snapshot(folder)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise ArtefactError(f"model {format_value(name)}: no such folder; check the path, or give a hub name.")
-    return _fetch(name, revision, with_code=with_code)
+    return _fetch(without_revision(name), revision_of(name) or revision, with_code=with_code)
+
+
+def without_revision(name: str) -> str:
+    """Return the hub name of ``org/model@REVISION``."""
+    return name.partition("@")[0]
+
+
+def revision_of(name: str) -> str | None:
+    """Return the revision of ``org/model@REVISION``, or None for a name without one."""
+    return name.partition("@")[2] or None
 
 
 def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
@@ -57,12 +67,12 @@ def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
         if not any(folder.glob(SAFE_WEIGHTS[0])):
             snapshot_download(name, allow_patterns=list(OLD_WEIGHTS), **options)
     except Exception as error:  # of HTTP, the hub, the disk
-        raise ArtefactError(_describe(name, revision, error)) from error
+        raise ArtefactError(describe_failure(name, revision, error)) from error
     return Snapshot(folder, folder.name)
 
 
-def _describe(name: str, revision: str | None, error: Exception) -> str:
-    """Say what went wrong, and what to do."""
+def describe_failure(name: str, revision: str | None, error: Exception) -> str:
+    """Return a sentence about what the hub's client raised for a repository, and what to do."""
     cause = type(error).__name__
     if cause == "GatedRepoError":
         return f"model {format_value(name)}: is gated; accept its terms on the hub's page and set $HF_TOKEN."

@@ -155,7 +155,7 @@ def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> 
     encoder, _ = shared_encoder(opening, loading)
     query_encoder = None
     if settings.query_encoder is not None:
-        query_encoder, _ = shared_encoder({**opening, "checkpoint": settings.query_encoder}, loading)
+        query_encoder, _ = shared_encoder({**opening, "checkpoint": settings.query_encoder, "revision": None}, loading)
     texts = PooledEncoder(encoder, settings.pooling, prompts=settings.prompts, query_encoder=query_encoder)
     return BiEncoderPerspective(name, texts, **reading)
 

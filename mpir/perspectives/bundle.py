@@ -20,6 +20,7 @@ a file with the maps from scores to probabilities (rank/calibration.py); without
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from mpir.io.hash import sha256
 from mpir.io.paths import path_inside
 from mpir.io.read import found_file, read_bytes, read_json
 from mpir.perspectives.base import Loading, Perspective, build
+from mpir.perspectives.bundle_fetch import fetch_bundle
 from mpir.perspectives.column import Column, Level, role_of
 from mpir.perspectives.registration import register_perspectives
 from mpir.version import __version__
@@ -51,6 +53,7 @@ FORM = {
 OURS = ("name", "kind", "level", "role", "evidence")
 """Keys of a perspective's entry that are the same for every kind; the others are its kind's own."""
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
 SHIPPED = Path(__file__).parents[1] / "bundles"
 
 
@@ -72,6 +75,11 @@ class Bundle:
     def folder(self) -> Path:
         """Where its files lie."""
         return self.manifest_path.parent
+
+    @property
+    def is_from_hub(self) -> bool:
+        """Whether it lies in the cache of a hub's client, which keeps a snapshot of each commit."""
+        return self.folder.parent.name == "snapshots"
 
     @property
     def agreement(self) -> str | None:
@@ -107,6 +115,11 @@ class Bundle:
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
         options = {key: value for key, value in item.items() if key not in OURS}
+        if "url" in options and self.is_from_hub and not loading.trust_code:
+            raise InputError(
+                f"{self.folder}: the perspective {format_value(item['name'])} would send queries and documents to "
+                f"{format_value(options['url'])}; if you trust the bundle, say so with trust_code=True (--trust-code)."
+            )
         try:
             perspective = build(item["kind"], item["name"], options, loading)
         except (KeyError, TypeError) as error:
@@ -120,7 +133,7 @@ class Bundle:
 
 
 def open_bundle(which: str | Path = "default") -> Bundle:
-    """Open a bundle: the name of a shipped one, or the path of a folder or a JSON file.
+    """Open a bundle: the name of a shipped one, the path of a folder or a JSON file, or a hub's ``org/name``.
 
     Text is a path where it looks like one: with a slash in it (``./mine``), or ending in ``.json``. Every listed file
     is checked by its hash, and the manifest by its checksum, where it has one.
@@ -244,12 +257,21 @@ def _locate(which: str | Path) -> Path:
             f"bundle {format_value(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
             f"{MANIFEST}, such as ./mine{hint}."
         )
+    if located is None and isinstance(which, str) and is_hub_name(which):
+        return fetch_bundle(which, MANIFEST)
     if located is None:
+        is_model = found_file(Path(which) / "config.json") is not None
+        hint = f" It is a model: name it as model={str(which)!r} (--model {which})." if is_model else ""
         raise ArtefactError(
-            f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, or one of "
-            f"{', '.join(shipped)}."
+            f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, one of "
+            f"{', '.join(shipped)}, or a hub's org/name.{hint}"
         )
     return located
+
+
+def is_hub_name(which: str) -> bool:
+    """Whether text is a hub's ``org/name`` or ``org/name@REVISION``; below a folder that is there it is a path."""
+    return HUB_NAME.fullmatch(which) is not None and not Path(which.partition("/")[0]).exists()
 
 
 def _looks_like_a_path(which: str) -> bool:

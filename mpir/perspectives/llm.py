@@ -129,6 +129,14 @@ class LlmPerspective(Perspective):
         self.usage = Usage(price=_checked_price(price))
         self._known: LruCache[float] = LruCache(_entry_bytes)
 
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """How a bundle declares it; the key stays in the environment."""
+        options = {"instruction": self.instruction, "body": dict(self.endpoint.body)}
+        named = {key: value for key, value in options.items() if value}
+        endpoint = {"url": self.endpoint.url, "model": self.endpoint.model, "answers": self.answers}
+        return {"name": self.name, "kind": "llm", "level": self.level, **endpoint, **named}
+
     def check(self) -> None:
         """Find out how the endpoint answers, before anything is scored.
 

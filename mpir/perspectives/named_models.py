@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_names, format_value
-from mpir.models.hub import find_model
+from mpir.models.embedding_settings import known_settings
+from mpir.models.hub import find_model, without_revision
 from mpir.models.model_family import RecognisedModel, Task, recognise
-from mpir.models.model_files import read_model_files
+from mpir.models.model_files import ModelFiles, read_model_files
 from mpir.models.prompt_template import CHAT, known_templates
 from mpir.perspectives.base import Loading, Perspective, build
+from mpir.perspectives.bundle import OURS
 from mpir.perspectives.registration import register_perspectives
 from mpir.validation import check_choice
 
@@ -33,6 +35,7 @@ class ModelChoice:
         revision: a branch, tag or commit of the hub's repository; for one model.
         trust_remote_code: whether Python code that comes with a model may run.
         options: what is used instead of what the files declare, such as ``output`` or ``max_length``.
+        encoders: hub names or folders of embedding models, whose similarity is a document column.
 
     Raises:
         InputError: an invalid name, level or combination.
@@ -44,13 +47,15 @@ class ModelChoice:
     revision: str | None = None
     trust_remote_code: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    encoders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("level", self.level, LEVELS)
-        for name in self.names:
+        for name in (*self.names, *self.encoders):
             if not isinstance(name, str | Path) or not str(name).strip():
                 raise InputError(f"model is {format_value(name)}; expected a hub name or a folder.")
-        object.__setattr__(self, "names", tuple(map(str, self.names)))
+        for field_name in ("names", "encoders"):
+            object.__setattr__(self, field_name, tuple(map(str, getattr(self, field_name))))
         if not self.names and (self.only or self.revision is not None or self.options or self.level != "document"):
             raise InputError("only_model, level, revision and model_options are for a model, but none is named.")
         if self.revision is not None and len(self.names) > 1:
@@ -67,48 +72,87 @@ def open_model(name: str, task: Task, revision: str | None = None, *, with_code:
         InputError: a model for the other task.
     """
     snapshot = find_model(name, revision, with_code=with_code)
+    name = name if snapshot.revision is None else without_revision(name)
     return recognise(read_model_files(snapshot.folder, name, revision=snapshot.revision), task)
 
 
-def load_named_models(choice: ModelChoice, loading: Loading, reserved: Collection[str] = ()) -> tuple[Perspective, ...]:
-    """Load the perspectives of the models that a user names: one for each level that each model reads.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredModel:
+    """One column of a model that a user names: its entry in a bundle's manifest, and the model's files."""
+
+    entry: Mapping[str, Any]
+    files: ModelFiles
+
+    def load(self, loading: Loading) -> Perspective:
+        """Build the perspective. Raises ArtefactError or InputError, as its kind does."""
+        options = {key: value for key, value in self.entry.items() if key not in OURS}
+        perspective = build(self.entry["kind"], self.entry["name"], options, loading)
+        perspective.level = self.entry["level"]
+        return perspective
+
+
+def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) -> tuple[DeclaredModel, ...]:
+    """Declare the columns of the models that a user names: one for each level that each model reads.
 
     Args:
         choice: the models.
-        loading: where and how precisely to compute.
         reserved: names of other columns, which a model's name does not repeat.
 
     Raises:
-        ArtefactError: no such model, or one that mpir does not know or cannot load.
-        InputError: an embedding model, or an invalid option.
+        ArtefactError: no such model, or one that mpir does not know.
+        InputError: a model for another task, or an invalid option.
+    """
+    names = set(reserved)
+    declared: list[DeclaredModel] = []
+    tasks: list[tuple[str, Task]] = [(name, "reranking") for name in choice.names]
+    tasks += [(name, "embedding") for name in choice.encoders]
+    for name, task in tasks:
+        recognised = open_model(name, task, choice.revision, with_code=choice.trust_remote_code)
+        column = short_name(recognised.files.name, names)
+        names |= {column, column + SENTENCES}
+        declare = _declare if task == "reranking" else _declare_encoder
+        declared += (
+            DeclaredModel(entry=entry, files=recognised.files) for entry in declare(recognised, column, choice)
+        )
+    return tuple(declared)
+
+
+def load_named_models(
+    declared: Sequence[DeclaredModel], loading: Loading, *, trust_remote_code: bool = False
+) -> tuple[Perspective, ...]:
+    """Load the perspectives of declared models, which share what they can.
+
+    Raises:
+        ArtefactError: a model that cannot be loaded.
+        InputError: an invalid option.
     """
     register_perspectives()
-    names = set(reserved)
-    perspectives: list[Perspective] = []
-    for name in choice.names:
-        recognised = open_model(name, "reranking", choice.revision, with_code=choice.trust_remote_code)
-        column = short_name(name, names)
-        names |= {column, column + SENTENCES}
-        perspectives += _load(recognised, column, choice, loading)
-    return tuple(perspectives)
+    loading = replace(loading, trust_code=loading.trust_code or trust_remote_code)
+    return tuple(model.load(loading) for model in declared)
 
 
-def _load(recognised: RecognisedModel, column: str, choice: ModelChoice, loading: Loading) -> Iterator[Perspective]:
-    """The perspectives of one model, which share it."""
+def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+    """The entries of one reranker."""
     options = model_options(recognised, choice.options)
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
     if choice.trust_remote_code:
         options["trust_remote_code"] = True
-        loading = replace(loading, trust_code=True)
     for level in ("document", "sentence"):
         if choice.level not in (level, "both"):
             continue
         # Sentence columns are never rescaled by tuned weights, so their scale has to be one that weights can count on.
         reading = {**options, "scale": "probability"} if level == "sentence" else options
         name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
-        perspective = build(recognised.family.perspective_type, name, reading, loading)
-        perspective.level = "document" if level == "document" else "sentence"
-        yield perspective
+        yield {"name": name, "kind": recognised.family.perspective_type, "level": level, **reading}
+
+
+def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+    """The entry of one embedding model, with what mpir knows by its hub name, since a folder has another name."""
+    options = {**recognised.options, **known_settings(recognised.files.name)}
+    if choice.trust_remote_code:
+        options["trust_remote_code"] = True
+    checkpoint = str(recognised.files.folder.resolve())
+    yield {"name": column, "kind": "bi-encoder", "level": "document", **options, "checkpoint": checkpoint}
 
 
 def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,16 +14,16 @@ from mpir.rank.reranker import Reranker
 
 MAX_LOADED = 2
 """So many bundles stay loaded."""
-_loaded: dict[tuple[str | Path, str | Path | None], tuple[tuple[object, ...], Reranker]] = {}
-"""The rerankers by bundle and model, each with the state of the bundle's files when it was loaded."""
+_loaded: dict[tuple[object, ...], tuple[tuple[object, ...], Reranker]] = {}
+"""The rerankers by bundle and models, each with the state of the bundle's files when it was loaded."""
 
 
-def _reranker(bundle: str | Path, model: str | Path | None = None) -> Reranker:
-    """The reranker of a bundle and a model, loaded again where a file of the bundle has changed since."""
-    state, key = bundle_state(bundle), (bundle, model)
+def _reranker(bundle: str | Path, **models: Any) -> Reranker:
+    """The reranker of a bundle and models, loaded again where a file of the bundle has changed since."""
+    state, key = bundle_state(bundle), (bundle, *models.values())
     known = _loaded.get(key)
     if known is None or known[0] != state:
-        known = state, Reranker(bundle, model=model)
+        known = state, Reranker(bundle, **models)
         _loaded[key] = known
         for oldest in list(_loaded)[:-MAX_LOADED]:
             _loaded.pop(oldest, None)
@@ -39,9 +39,16 @@ def rerank(
     metadata: Sequence[Mapping[str, Any]] | None = None,
     bundle: str | Path = "default",
     model: str | Path | None = None,
+    llm: str | None = None,
+    llm_model: str | None = None,
+    instruction: str | None = None,
 ) -> Ranking:
-    """Rank documents with a bundle, and a model if one is named; both stay loaded. See `Reranker.rerank`."""
-    return _reranker(bundle, model).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
+    """Rank documents with a bundle, and a model or chat model if one is named; they stay loaded.
+
+    `bundle`, `model`, `llm`, `llm_model` and `instruction` are those of `Reranker`. See `Reranker.rerank`.
+    """
+    reranker = _reranker(bundle, model=model, llm=llm, llm_model=llm_model, instruction=instruction)
+    return reranker.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
 
 
 async def arerank(
@@ -53,7 +60,11 @@ async def arerank(
     metadata: Sequence[Mapping[str, Any]] | None = None,
     bundle: str | Path = "default",
     model: str | Path | None = None,
+    llm: str | None = None,
+    llm_model: str | None = None,
+    instruction: str | None = None,
 ) -> Ranking:
     """`rerank` in a thread of its own, so that an event loop goes on meanwhile. See `Reranker.arerank`."""
-    options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata}
-    return await in_thread(lambda: rerank(query, docs, bundle=bundle, model=model, **options))
+    options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata, "bundle": bundle}
+    options |= {"model": model, "llm": llm, "llm_model": llm_model, "instruction": instruction}
+    return await in_thread(lambda: rerank(query, docs, **options))

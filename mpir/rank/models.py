@@ -13,7 +13,7 @@ from mpir.perspectives import Perspective, open_bundle
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Loading
 from mpir.perspectives.bundle import Bundle
-from mpir.perspectives.named_models import ModelChoice, load_named_models
+from mpir.perspectives.named_models import DeclaredModel, ModelChoice, declare_named_models, load_named_models
 from mpir.rank.prepare import BM25
 from mpir.rank.validation import as_perspectives
 from mpir.rank.weights import RESERVED as RESERVED_NAMES
@@ -60,6 +60,8 @@ class LoadedModels:
     of_bundle: tuple[Perspective, ...] = ()
     named: tuple[Perspective, ...] = ()
     callers: tuple[Perspective, ...] = ()
+    declared: tuple[DeclaredModel, ...] = ()
+    """How a bundle declares those that are `named`."""
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -99,7 +101,7 @@ def load_models(
         InputError: an invalid option or perspective, or a model that is no reranker.
     """
     callers = as_perspectives(perspectives)
-    if bundle is None and callers and not choice.names:
+    if bundle is None and callers and not (choice.names or choice.encoders):
         options.check_unused()
         return LoadedModels(bundle=None, callers=callers)
     has_readers = any(perspective.level == "sentence" for perspective in callers)
@@ -107,8 +109,10 @@ def load_models(
     opened = None if without_bundle else open_bundle("default" if bundle is None else bundle)
     of_bundle = () if opened is None else _load_bundle(opened, options, sentences_only=choice.only)
     names = [perspective.name for perspective in (*of_bundle, *callers)]
-    named = load_named_models(choice, options.loading(Path()), [*names, *RESERVED]) if choice.names else ()
-    return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers)
+    declared = declare_named_models(choice, [*names, *RESERVED])
+    loading = options.loading(Path())
+    named = load_named_models(declared, loading, trust_remote_code=choice.trust_remote_code) if declared else ()
+    return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers, declared=declared)
 
 
 def _load_bundle(bundle: Bundle, options: ModelOptions, *, sentences_only: bool) -> tuple[Perspective, ...]:

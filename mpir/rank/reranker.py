@@ -63,6 +63,7 @@ class Reranker:
         instruction: str | None = None,
         llm: str | None = None,
         llm_model: str | None = None,
+        encoder: str | Path | None = None,
         perspectives: Sequence[Perspective] = (),
         weights: WeightsLike = None,
         context: str | None = None,
@@ -78,16 +79,18 @@ class Reranker:
     ) -> None:
         """Load the perspectives of a bundle, and models by name; take `perspectives` of your own.
 
-        `bundle` is a shipped name, or the path of a folder or a JSON file; without it the default bundle is loaded,
-        unless there are `perspectives`: ``Reranker("default", perspectives=[P()])`` adds to the bundle, and
-        ``Reranker(perspectives=[P()])`` takes those alone.
+        `bundle` is a shipped name, the path of a folder or a JSON file, or a hub's ``org/name`` or ``org/name@COMMIT``.
+        Without it the default bundle is loaded, unless there are `perspectives`:
+        ``Reranker("default", perspectives=[P()])`` adds to the bundle, and ``Reranker(perspectives=[P()])`` takes those
+        alone.
 
         `model` (or several `models`) is a reranker's hub name or folder. It joins the bundle's columns, or with
         `only_model` orders documents alone. `level` is what it reads: each ``document``, each ``sentence``, or
         ``both``. `revision` pins a hub's commit, `trust_remote_code` lets the model's own Python code run, and
         `model_options` replace what its files declare (``output``, ``max_length``, ``scale`` …). `llm` is the URL of an
         OpenAI-compatible interface and `llm_model` a chat model there, whose judgement is a document column
-        (perspectives/llm.py). `instruction` is a sentence about the task, for it and for a language model.
+        (perspectives/llm.py). `instruction` is a sentence about the task, for it and for a language model. `encoder` is
+        an embedding model by hub name or folder: the similarity of query and document is a document column.
 
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones. A perspective that the weights do not name has its `default_weight`; added to a bundle without one,
@@ -132,9 +135,10 @@ class Reranker:
             revision=revision,
             trust_remote_code=trust_remote_code,
             options=chosen_options,
+            encoders=() if encoder is None else (str(encoder),),
         )
         loaded = load_models(bundle, perspectives, options, choice)
-        opened, self.perspectives = loaded.bundle, loaded.perspectives
+        opened, self.perspectives, self._loaded = loaded.bundle, loaded.perspectives, loaded
         self.models = choice.names
         self.derived = derived_columns(agreement, opened)
         check_columns(self.perspectives, self.derived)
@@ -174,6 +178,20 @@ class Reranker:
             "cascade": self.cascade,
             **unusual,
         }
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write a bundle with these perspectives and weights: ``Reranker("./folder")`` loads it.
+
+        Models of a folder are copied into it, and a hub's are named with their commit. Weights, calibration and the
+        agreement column are saved, options of a run (device, precision, cache, cascade, splitting) are not.
+
+        Raises:
+            InputError: a perspective that is an object of the caller's, which no file can declare.
+            OutputError: the folder cannot be written, or something else stands there.
+        """
+        from mpir.rank.save import save_bundle
+
+        save_bundle(folder, self._loaded, self.weights, self.relevance, agreement=self.derived)
 
     def close(self) -> None:
         """End the processes of several devices and close the cache; another call starts them anew."""

@@ -416,3 +416,14 @@ def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsy
 def test_more_parts_than_questions(work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(work, tiny_bundle, "never", "--gold-in-index", "--shard", "1/9") == 2
     assert "there are 6 questions for 9 parts" in capsys.readouterr().err
+
+
+def test_a_bundle_with_a_model_of_choice_is_tuned(work: Path, tiny_bundle: Path, tiny_encoder: Path) -> None:
+    model = shutil.copytree(tiny_bundle / "model", work / "judge")
+    new = ["bundle", "new", str(work / "mine"), "--bundle", str(tiny_bundle), "--encoder", str(tiny_encoder)]
+    assert main([*new, "--model", str(model), "--model-option", "output=2"]) == 0
+    assert score(work, work / "mine", "scored-mine", "--gold-in-index") == 0
+    assert tune(work, "--output", str(work / "mine/weights.json"), "--level", "0.99", scored="scored-mine") == 0
+    tuned = Reranker(work / "mine", device="cpu", precision="fp32").weights
+    assert set(tuned.beta) == {"bm25", "judge", tiny_encoder.name}
+    assert set(tuned.made_by["perspectives"]) >= {"judge", tiny_encoder.name}

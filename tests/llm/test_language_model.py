@@ -12,6 +12,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mpir import Reranker
+from mpir.cli import main
 from mpir.errors import ArtefactError, InputError
 from mpir.models.language_model import LanguageModel
 from mpir.perspectives.named_models import open_model
@@ -167,7 +168,7 @@ def test_missing_weights_are_named(make: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize("head", ["ForCausalLM", "ForSequenceClassification"])
 def test_without_a_template_it_is_refused_and_with_one_it_ranks(
-    head: str, make: Callable[..., Path], tiny_bundle: Path
+    head: str, make: Callable[..., Path], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(make("Qwen3", head))
     with pytest.raises(InputError, match=r"near random without the prompt .*template=NAME \(one of chat, qwen3"):
@@ -176,7 +177,14 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
     instruction = "trial patients"
     reranker = Reranker(tiny_bundle, model=folder, model_options=options, instruction=instruction, device="cpu")
     ranking = reranker.rerank("does aspirin thin blood", DOCUMENTS[:2])
-    assert 0 < ranking[0].scores[Path(folder).name] < 1
+    assert 0 < (score := ranking[0].scores[Path(folder).name]) < 1
+    (docs := tmp_path / "docs.jsonl").write_text(json.dumps({"id": "1", "text": ranking[0].text}))
+    command = ["rerank", "does aspirin thin blood", "--docs", str(docs), "--bundle", str(tiny_bundle), "--json"]
+    command += ["--model", folder, "--model-option", "template=chat", "--model-option", "max_length=64"]
+    for more, is_same in ((["--instruction", instruction], True), ([], False)):
+        assert main([*command, "--device", "cpu", "--no-cache", *more]) == 0
+        printed = json.loads(capsys.readouterr().out)["documents"][0]["scores"][Path(folder).name]
+        assert (printed == pytest.approx(score, abs=1e-3)) is is_same
 
 
 def test_a_listwise_reranker_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir import Reranker
+from mpir import Reranker, rerank
 from mpir.cli import main
 from mpir.errors import EndpointError, InputError
 from mpir.models import chat_endpoint
@@ -233,3 +233,23 @@ def test_the_reranker_takes_it_by_url(chat_url: str, tiny_bundle: Path) -> None:
         Reranker(tiny_bundle, llm_model="logprobs")
     with pytest.raises(InputError, match="instruction is for a model or llm, but none is named"):
         Reranker(tiny_bundle, instruction="Prefer trials.")
+
+
+def test_rerank_takes_a_chat_model_and_a_bundle_keeps_it(chat_url: str, tiny_bundle: Path, tmp_path: Path) -> None:
+    options = {"llm": chat_url, "llm_model": "logprobs", "instruction": "Prefer trials."}
+    ranking = rerank(QUERY, TEXTS, bundle=tiny_bundle, **options)  # type: ignore[arg-type]
+    scores = {document.index: document.scores["llm"] for document in ranking}
+    assert scores == pytest.approx({0: 0.8, 1: 0.1})
+    Reranker(tiny_bundle, **options).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]
+    saved = next(item for item in Reranker(tmp_path / "mine").perspectives if isinstance(item, LlmPerspective))
+    assert (saved.endpoint.url, saved.instruction, saved.level) == (chat_url, "Prefer trials.", "document")
+
+
+def test_a_bundle_of_a_hub_asks_nobody_unless_it_is_trusted(chat_url: str, tmp_path: Path) -> None:
+    snapshot = tmp_path / "models--org--mine/snapshots/0123"
+    snapshot.mkdir(parents=True)
+    entry = {"name": "judge", "kind": "llm", "url": chat_url, "model": "logprobs", "level": "sentence"}
+    (snapshot / "bundle.json").write_text(json.dumps({"format": 1, "perspectives": [entry]}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"would send queries and documents to 'http.*--trust-code"):
+        Reranker(snapshot)
+    assert Reranker(snapshot, trust_code=True).perspectives[0].name == "judge"
