@@ -5,13 +5,13 @@
     python data_scripts/triples.py --questions questions.json --corpus abstracts.jsonl --random --output random.tsv
     python data_scripts/triples.py --qrels qrels.raw.head.train.txt --run bm25.train.run --output clicks.tsv
 
-Writes lines of `question⇥positive⇥negative`, as ids; a mixture may take several such files (docs/guides/training.md).
-For each question and each document that is relevant to it, up to --negatives documents are sampled from the --depth
-best of the candidates, without everything in the question's relevant pool, whatever its grade (Hofstätter et al.
-2022); --keep-judged lets judged documents without relevance be negatives. Candidates are found by --index, whose
-vectors may be those of an encoder of a former round, stand in a TREC run, or are drawn from a corpus at random. --skip
-leaves out the best ones, which are likely to be answers that nobody judged. --recipe above-click is TripClick's own
-way, and unfiltered leaves the relevant pool in, to see what that costs.
+Writes lines of `question⇥positive⇥negative`, as ids; a mixture may take several such files
+(docs/reference/training.md). For each question and each document that is relevant to it, up to --negatives documents
+are sampled from the --depth best of the candidates, without everything in the question's relevant pool, whatever its
+grade (Hofstätter et al. 2022); --keep-judged lets judged documents without relevance be negatives. Candidates are
+found by --index, whose vectors may be those of an encoder of a former round, stand in a TREC run, or are drawn from a
+corpus at random. --skip leaves out the best ones, which are likely to be answers that nobody judged. --recipe
+above-click is TripClick's own way, and unfiltered leaves the relevant pool in, to see what that costs.
 
 What is relevant says --qrels or, in BioASQ's questions, their gold documents. Documents without a text, in --corpus
 or else in --index, are left out and counted: training would refuse them. Questions of the files of --evaluation are

@@ -34,7 +34,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A way to train a bi-encoder: the files of its mixture (docs/guides/training.md), and their `settings`."""
+    """A way to train a bi-encoder: the files of its mixture (docs/reference/training.md), and their `settings`."""
 
     checkpoint: str
     losses: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Radiology: negation judged by people, and reports found by findings that people named (docs/guides/radiology.md).
+"""Radiology: negation judged by people, and reports found by findings that people named (docs/evidence/radiology.md).
 
     python -m experiments.radiology sample
     python -m experiments.radiology negation --data DATA/radiology

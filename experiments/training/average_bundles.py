@@ -4,7 +4,7 @@
         --calibrate runs/data/relevance.search.dev.jsonl --output runs/mean/bundle
 
 One may know which sentence of a gold abstract answers, the other which topic is meant: their mean knows both, at the
-price of one (docs/guides/training.md). Both bundles hold the same perspectives of one checkpoint, in one order; the
+price of one (docs/guides/reproduce.md). Both bundles hold the same perspectives of one checkpoint, in one order; the
 second may be a bare checkpoint with the first one's outputs. Probabilities are calibrated anew on --calibrate; the
 weights are equal until they are tuned (docs/guides/tuning.md).
 """

@@ -4,7 +4,7 @@
         --corpus DATA/pubmed/abstracts.jsonl --rows runs/data/*.train.jsonl --output runs/fast/start
 
 Tokens are counted in the documents of --corpus, and in the questions and sentences of each file of --rows. The result
-is where distillation starts and no model to use as it is (docs/guides/training.md).
+is where distillation starts and no model to use as it is (docs/guides/reproduce.md).
 """
 
 from __future__ import annotations

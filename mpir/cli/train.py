@@ -18,7 +18,7 @@ from mpir.train.settings import TrainingSettings
 TYPES = {"int": int, "int | None": int, "float": float, "str": str}
 EPILOG = """\
 The mixture is a JSON file that says which rows train which perspective, and by which losses;
-docs/guides/training.md shows one. It may hold settings, too; the options here count more.
+docs/reference/training.md shows one. It may hold settings, too; the options here count more.
 
 The checkpoint that is best on dev (mean of the perspectives' figures) is in OUTPUT/best; OUTPUT/log.jsonl holds every
 step and OUTPUT/curves.png shows them. Interrupted, the same command goes on where it stopped and ends with the same

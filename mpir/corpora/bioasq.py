@@ -1,6 +1,6 @@
 """BioASQ question files of Task B and Synergy: test, gold, training and feedback files, and Phase A submissions.
 
-Gold end offsets are exclusive in 97 % of snippets (docs/guides/corpora.md). Offsets are kept as in the
+Gold end offsets are exclusive in 97 % of snippets (docs/reference/formats.md). Offsets are kept as in the
 file, even -1.
 """
 
@@ -18,7 +18,7 @@ from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, Question, Snippet
 
 DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
-_SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; counts: docs/guides/corpora.md
+_SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; counts: docs/reference/formats.md
 _OFFSETS = 2**31  # the first size of an offset that is none of any text, and that arrays need not hold
 _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
 _BARE_ID = re.compile(r"[\w.-]+", re.ASCII)

@@ -161,7 +161,7 @@ def _abstract(article: ET.Element, record: ET.Element) -> str:
 
 
 def _joined(texts: list[ET.Element]) -> str:
-    """The parts in one line, ``LABEL: text LABEL: text``, as most BioASQ offsets count (docs/guides/corpora.md)."""
+    """The parts in one line, ``LABEL: text LABEL: text``, as most BioASQ offsets count (docs/reference/formats.md)."""
     labelled = []
     for element in texts:
         label, text = (element.get("Label") or "").strip(), text_of(element)

@@ -29,7 +29,7 @@ VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical":
 BYTES = 2**26
 """What the last texts and what they say may take in memory: tens of thousands of reports."""
 WEIGHT = 2.0
-"""The weight of the column where weights do not name it; chosen in docs/guides/radiology.md."""
+"""The weight of the column where weights do not name it; chosen in docs/evidence/radiology.md."""
 FORM = 1
 """To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
 

@@ -13,7 +13,7 @@ from mpir.validation import real_number
 
 DEFAULT_SHARE = 0.6
 FEWEST = 100
-"""Share and number are chosen in docs/guides/cascade.md; few sentences cost little, and a share of them loses more."""
+"""Share and number are chosen in docs/evidence/cascade.md; a share of few sentences would lose more."""
 
 
 def check_share(share: float | None) -> float | None:

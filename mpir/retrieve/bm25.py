@@ -1,4 +1,4 @@
-"""BM25's two parameters: the defaults, chosen on questions (see docs/guides/first-stage.md), and their bounds."""
+"""BM25's two parameters: the defaults, chosen on questions (see docs/evidence/first-stage.md), and their bounds."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Rm3:
 
     The query is expanded by the `terms` most probable words of its `documents` best documents and searched again;
     `weight` is the query's own share of the words' weights. The defaults come from dev questions
-    (docs/guides/first-stage.md).
+    (docs/evidence/first-stage.md).
 
     Raises:
         InputError: a number of documents or terms that is no whole number from 1 to 1,000, or a weight outside 0 to 1.
