@@ -16,7 +16,7 @@ tune: .venv/ready  ## a small complete tuning on the sample questions: weights, 
 	$(BIN)/mpir score --questions mpir/sample/questions.json --index runs/sample/index --candidates 20 --output runs/sample/scored
 	rm -f runs/sample/weights.json
 	$(BIN)/mpir tune runs/sample/scored --output runs/sample/weights.json --measure document-sentence-map \
-		--calls 20 --loops 2 --plots runs/sample/plots
+		--against mpir/bundles/default/weights.json --calls 20 --loops 2 --plots runs/sample/plots
 
 sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/guides/sia.md
 	$(BIN)/mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors

@@ -230,6 +230,8 @@ def _report_evidence(
     verdict = "are better" if evidence.better else "are not shown to be better"
     action = "written to" if written else "not written; kept"
     print(f"At level {arguments.level:g} the new {noun} {verdict}: {action} {arguments.output}.")
+    if written and not evidence.better:
+        print(f"The file was not there yet; use {name} until more questions show a gain.")
 
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -129,6 +129,9 @@ def test_tuned_weights_load_with_their_bundle_only(
     assert "tuned on another model of 'sts'" in capsys.readouterr().err
     assert tune(work) == 1
     assert "not shown to be better: not written; kept" in capsys.readouterr().out
+    (work / "first").mkdir()
+    assert tune(work, "--against", str(work / "weights.json"), "--output", str(work / "first/weights.json")) == 0
+    assert f"use the weights {work / 'weights.json'} until more questions show" in capsys.readouterr().out
 
 
 def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
