@@ -1,0 +1,71 @@
+"""README prints what commands measured: its numbers are those of the JSON files in docs/evidence/figures."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs/evidence/figures"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROWS = {
+    "BM25": "BM25",
+    "vectors of the pretrained encoder": "start encoder",
+    "BM25 and vectors together": "BM25 + start, z-scores",
+    "mpir": "blend",
+}
+"""What README calls a system, and what experiments.ranking.evaluation calls it."""
+COLUMNS = {
+    "MED": ("med", "d med"),
+    "SciFact": ("scifact", "d scifact"),
+    "NFCorpus": ("nfcorpus", "d nfcorpus"),
+    "BioASQ documents": ("bioasq-dev", "c documents"),
+    "BioASQ snippets": ("bioasq-dev", "c snippets"),
+}
+"""A column's file of figures, and its set in there."""
+MEASURED = [column for column, (name, _) in COLUMNS.items() if (FIGURES / f"{name}.json").is_file()]
+
+
+def read(name: str) -> dict[str, Any]:
+    return json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def quality_table() -> dict[str, dict[str, str]]:
+    """README's cells by row and column, without emphasis."""
+    lines = re.findall(r"^\|.*\|$", README.split("<!-- figures")[1].split("\n\n", 2)[1], re.MULTILINE)
+    cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if "---" not in line]
+    return {row[0]: dict(zip(cells[0], row, strict=True)) for row in cells[1:]}
+
+
+def test_bioasq_is_measured_on_this_version() -> None:
+    assert {"BioASQ documents", "BioASQ snippets"} <= set(MEASURED)
+
+
+@pytest.mark.parametrize("column", MEASURED)
+def test_readmes_table_has_the_figures_of_its_commands(column: str) -> None:
+    name, set_name = COLUMNS[column]
+    means = read(name)["means"][set_name]
+    for row, system in ROWS.items():
+        assert quality_table()[row][column] == f"{means[system]:.3f}", row
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FIGURES.glob("*.json")))
+def test_figures_say_where_they_come_from(name: str) -> None:
+    figures = read(name)
+    assert set(figures) >= {"command", "commit", "date", "machine"}
+    assert re.fullmatch(r"[0-9a-f]{7,40}", figures["commit"])
+
+
+def test_publish_keeps_figures_with_their_origin(tmp_path: Path) -> None:
+    (tmp_path / "raw.json").write_text('{"means": {"c": {"BM25": 0.5}}, "values": {"c": [0.25, 0.75]}}')
+    options = ["--command", "python x.py", "--commit", "abc1234", "--output", str(tmp_path / "kept/figures.json")]
+    command = [sys.executable, "-m", "experiments.common.publish", str(tmp_path / "raw.json"), *options]
+    subprocess.run(command, check=True, cwd=ROOT)
+    kept = json.loads((tmp_path / "kept/figures.json").read_text())
+    assert kept["means"] == {"c": {"BM25": 0.5}}
+    assert (kept["command"], kept["commit"]) == ("python x.py", "abc1234")
+    assert "values" not in kept

@@ -1,0 +1,65 @@
+"""Pages are written in plain English: the glossary's words, and sentences that can be read in one go."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+INSTEAD = {
+    r"what is free|best that is free|free baselines?": "untrained baseline",
+    r"\bgolden (?!file)": "gold, or relevant",
+    r"yardsticks?": "evaluation, benchmark or metric",
+    r"start encoder|untouched|encoder as it is": "pretrained encoder",
+    r"one voice|second voice": "duplicates count once",
+    r"how far down": "retrieval depth, or top k",
+    r"first-stage search brings up|what a search brings": "candidates, or first-stage results",
+    r"on paper": "extrapolated",
+    r"by hand of": "manually",
+    r"are borne out": "agree",
+    r"a demonstration and no evidence": "a demo, not a benchmark",
+    r"which stands? at the place": "existing",
+    r"in hand\b": "in progress",
+    r"goes on where it (?:stopped|was)": "continues",
+    r"speaks? of\b": "name, or mention",
+}
+"""What the glossary replaces, and by what."""
+LONGEST = 45
+"""Words of a sentence: more cannot be read in one go."""
+MOST = {"README.md": 1100, "docs/guides": 950, "docs/evidence/negative-results.md": 1500}
+"""Words of a page, code included."""
+
+
+def prose(page: Path) -> str:
+    """A page without blocks of code, tables, headings and comments, and with code in the text as one word."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"^(?:\||#| {4}).*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "code", text))
+
+
+def sentences(page: Path) -> list[str]:
+    paragraphs = re.split(r"\n\s*\n|\n(?=[-*\d])", prose(page))
+    return [sentence for text in paragraphs for sentence in re.split(r"(?<=[.!?:;])\s+", " ".join(text.split()))]
+
+
+def ids(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_a_page_uses_the_glossarys_words(page: Path) -> None:
+    text = " ".join(prose(page).split())
+    wrong = {match: instead for word, instead in INSTEAD.items() for match in re.findall(word, text, re.IGNORECASE)}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_sentences_can_be_read_in_one_go(page: Path) -> None:
+    assert [sentence for sentence in sentences(page) if len(sentence.split()) > LONGEST] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_pages_are_short(page: Path) -> None:
+    most = [number for path, number in MOST.items() if ids(page).startswith(path)]
+    assert len(page.read_text(encoding="utf-8").split()) <= min(most, default=2000)
