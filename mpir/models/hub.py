@@ -10,7 +10,7 @@ from typing import Any
 from mpir.errors import ArtefactError, InputError, format_names, format_value, shortened
 from mpir.io.read import found_folder
 
-SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md")
+SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md", "artifact.metadata")
 SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")
 SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consolidated*", "*.onnx")
 """Copies of the weights in other formats."""

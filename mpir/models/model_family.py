@@ -14,6 +14,7 @@ from typing import Any, Literal
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
 from mpir.models.model_files import ModelFiles
+from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
 
 Task = Literal["reranking", "embedding"]
@@ -181,6 +182,11 @@ def bi_encoder_options(files: ModelFiles) -> dict[str, Any]:
     return {"scale": "logit" if declared_similarity(files) == "dot" else "cosine"}
 
 
+def multi_vector_options(_: ModelFiles) -> dict[str, Any]:
+    """Return the options of a ColBERT: its scale, the sum of similarities; all else is read from its files."""
+    return {"scale": "logit"}
+
+
 def declared_scale(files: ModelFiles) -> str:
     """Return the scale of a reranker's score, as sentence-transformers applies it: ``logit`` or ``probability``.
 
@@ -231,6 +237,13 @@ FAMILIES: list[ModelFamily] = [
         perspective_type="language-model",
         matches=is_language_model,
         options=language_model_options,
+    ),
+    ModelFamily(
+        name="ColBERT (Stanford's, PyLate's, MultiVectorEncoder's)",
+        task="reranking",
+        perspective_type="multi-vector",
+        matches=is_multi_vector,
+        options=multi_vector_options,
     ),
     ModelFamily(
         name="bi-encoder",

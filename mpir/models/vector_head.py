@@ -127,7 +127,7 @@ def _layer(folder: Path, layer: Layer) -> nn.Module:
     settings = dict(layer.settings)
     if layer.type == "Dense":
         linear = nn.Linear(settings["in_features"], settings["out_features"], bias=settings["bias"])
-        _fill(linear, folder / layer.path, "linear.")
+        _fill(linear, folder / layer.path, "linear.", among_others=not layer.path)
         return nn.Sequential(linear, getattr(nn, settings["activation"])())
     if layer.type == "LayerNorm":
         norm = nn.LayerNorm(settings["dimension"])
@@ -141,18 +141,40 @@ def _layer(folder: Path, layer: Layer) -> nn.Module:
     return Normalize() if layer.type == "Normalize" else nn.Identity()
 
 
-def _fill(layer: nn.Module, folder: Path, prefix: str) -> None:
-    """Load a layer's weights by safetensors, or by torch's safe reader. Raises ArtefactError."""
-    import torch
-    from safetensors.torch import load_file
+def read_tensor(folder: Path, name: str) -> Tensor:
+    """Return one tensor of a folder's weights. Raises ArtefactError where it is not there."""
+    path = _weights_path(folder)
+    try:
+        return _read_weights(path)[name]
+    except Exception as error:  # whatever a damaged file runs into
+        raise ArtefactError(f"{path}: has no tensor {format_value(name)}. Restore the checkpoint.") from error
 
+
+def _weights_path(folder: Path) -> Path:
     path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
     if path is None:
         raise ArtefactError(f"{folder}: its weights are missing (expected {WEIGHTS[0]}). Restore the checkpoint.")
+    return path
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """All tensors of a file, by safetensors or torch's safe reader."""
+    import torch
+    from safetensors.torch import load_file
+
+    weights: dict[str, Tensor] = (
+        torch.load(path, map_location="cpu", weights_only=True) if path.suffix == ".bin" else load_file(path)
+    )
+    return weights
+
+
+def _fill(layer: nn.Module, folder: Path, prefix: str, *, among_others: bool = False) -> None:
+    """Load a layer's weights, which may be among others of a checkpoint. Raises ArtefactError."""
+    path = _weights_path(folder)
     try:
-        by_torch = path.suffix == ".bin"
-        weights = torch.load(path, map_location="cpu", weights_only=True) if by_torch else load_file(path)
-        layer.load_state_dict({name.removeprefix(prefix): value.float() for name, value in weights.items()})
+        weights = _read_weights(path)
+        names = [name for name in weights if not among_others or name.startswith(prefix)]
+        layer.load_state_dict({name.removeprefix(prefix): weights[name].float() for name in names})
     except Exception as error:  # whatever a damaged file runs into
         reason = " ".join(str(error).split())[:160]
         raise ArtefactError(f"{path}: does not fit its configuration ({reason}). Restore the checkpoint.") from error
