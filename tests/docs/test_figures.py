@@ -20,9 +20,9 @@ ROWS = {
 }
 """What README calls a system, and what experiments.ranking.evaluation calls it."""
 COLUMNS = {
-    "MED": ("med", "d med"),
-    "SciFact": ("scifact", "d scifact"),
-    "NFCorpus": ("nfcorpus", "d nfcorpus"),
+    "MED": ("med", "d MED"),
+    "SciFact": ("scifact", "d SciFact"),
+    "NFCorpus": ("nfcorpus", "d NFCorpus"),
     "BioASQ documents": ("bioasq-dev", "c documents"),
     "BioASQ snippets": ("bioasq-dev", "c snippets"),
 }
