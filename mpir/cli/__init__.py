@@ -28,6 +28,7 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir data sia --qasc FILE --output DIR           training data for semantic information availability
   mpir train --mixture M --output DIR              perspectives of your own
   mpir serve                                       the same over HTTP, for the clients of other rerankers
+  mpir benchmark                                   models of your choice on judged queries
   mpir mcp                                         the same as tools of an agent
   mpir explain                                     why documents are ranked as they are, in a browser
   mpir doctor                                      what is installed, and what mpir would use
@@ -66,6 +67,7 @@ def make_parser() -> argparse.ArgumentParser:
     # imported here, so that an interrupt while they are is none that Python prints
     from mpir.cli import (
         annotate,
+        benchmark,
         bioasq,
         bundle,
         completion,
@@ -92,6 +94,7 @@ def make_parser() -> argparse.ArgumentParser:
     for command in (
         *documents,
         evaluate,
+        benchmark,
         score,
         merge,
         tune,

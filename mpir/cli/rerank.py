@@ -44,6 +44,7 @@ examples:
       --triggers negation hedges radiology --explain
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
+  mpir rerank --run bm25.trec --corpus corpus.jsonl --topics topics.xml --format trec > run.trec
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
       --llm http://localhost:11434/v1 --llm-model qwen3:4b
 """
@@ -72,6 +73,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="PATH",
         help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
     )
+    parser.add_argument(
+        "--run", dest="run_file", type=text_path, metavar="FILE", help="a TREC run whose documents are reranked"
+    )
+    parser.add_argument("--corpus", type=text_path, nargs="+", metavar="PATH", help="with --run: its documents")
+    parser.add_argument("--topics", type=text_path, metavar="FILE", help="with --run: its queries")
     add_filter_options(parser)
     add_output_options(parser)
     add_model_options(parser)
@@ -103,7 +109,7 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
     check_filter_options(arguments)
     check_output_options(arguments, [("--docs", path) for path in arguments.docs or []])
-    inputs = _single_query(arguments) if arguments.query is not None else _read(trec=arguments.trec)
+    inputs = _inputs(arguments)
     first = next(inputs, None)
     if first is None:
         raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
@@ -113,6 +119,21 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
                 f"--{name} shows the ranking of one query, but standard input has more; pipe in one at a time."
             )
     return chain([first], inputs)
+
+
+def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
+    """The queries of a run, the command line or standard input. Raises InputError for options of several of them."""
+    named = {"--run": arguments.run_file, "--corpus": arguments.corpus, "--topics": arguments.topics}
+    absent = [name for name, value in named.items() if not value]
+    if len(absent) < len(named):
+        if absent:
+            raise InputError(f"{absent[0]} is missing; --run, --corpus and --topics go together.")
+        if arguments.query is not None:
+            raise InputError("--run has queries of its own; leave the QUERY out.")
+        from mpir.evaluate.collections import read_run_queries
+
+        return read_run_queries(arguments.run_file, arguments.corpus, arguments.topics, None)
+    return _single_query(arguments) if arguments.query is not None else _read(trec=arguments.trec)
 
 
 def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:

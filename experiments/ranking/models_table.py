@@ -1,0 +1,61 @@
+"""The table of `mpir benchmark` for collections that ir_datasets is not needed for: SciFact, NFCorpus, MED.
+
+python -m experiments.ranking.models_table --data DATA --model mpir/bundles/fast/model --model-option output=0
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from experiments.common.test_sets import FOLDERS, READERS
+from mpir.cli import guarded
+from mpir.cli.model_options import add_model_options
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import file_path, text_path
+from mpir.evaluate.benchmark import run_benchmark
+from mpir.evaluate.collections import Collection, find_candidates, judged_queries
+
+SETS = ("scifact", "nfcorpus", "med")
+
+
+def main() -> int:
+    """Read arguments, measure, print."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
+    parser.add_argument("--limit", type=positive, default=50, metavar="N", help="queries of each (%(default)s)")
+    parser.add_argument("--depth", type=positive, default=20, metavar="N", help="candidates of a query (%(default)s)")
+    parser.add_argument("--encoder", dest="encoders", type=text_path, action="append", default=[], help="as mpir's")
+    add_model_options(parser, weights=False)
+    arguments = parser.parse_args()
+    return guarded("models_table", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure on each collection."""
+    options = {"device": arguments.device, "precision": arguments.precision}
+    for name in arguments.sets:
+        result = run_benchmark(
+            open_set(name, arguments.data, arguments.limit, arguments.depth),
+            arguments.models,
+            arguments.encoders,
+            bundle=arguments.bundle,
+            options={**options, "model_options": dict(arguments.model_options)},
+        )
+        print(result.to_markdown(), flush=True)
+    return 0
+
+
+def open_set(name: str, data: Path, limit: int, depth: int) -> Collection:
+    """The first queries of a collection, with BM25's best documents of each."""
+    test = READERS[name](data / FOLDERS.get(name, name))
+    queries = judged_queries(test.queries.items(), test.qrels, test.name, limit)
+    candidates = find_candidates(test.documents, queries, depth)
+    return Collection(name=test.name, queries=queries, candidates=candidates, qrels=test.qrels, first_stage="BM25")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,208 @@
+"""Models on a collection: the first stage, the bundle, each model alone, with the first stage, and blended."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from tabulate import tabulate
+
+from mpir.evaluate.collections import Collection
+from mpir.evaluate.ir import evaluate_queries
+from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
+from mpir.perspectives.normalization import zscores
+from mpir.rank.blend import blend
+from mpir.rank.candidates import Candidates
+from mpir.rank.reranker import Reranker
+from mpir.types import F64
+from mpir.version import __version__
+
+MAIN, RECALL = "nDCG@10", "R@100"
+MEGABYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One order of the candidates.
+
+    Attributes:
+        order: what orders them.
+        figures: the values (Q,) of each measure, query by query.
+        seconds: for the scores that it needs, of all queries; 0 for the first stage.
+        memory: the most memory of the process meanwhile, in bytes, where the system says it.
+    """
+
+    order: str
+    figures: Mapping[str, F64]
+    seconds: float
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """The rows of one collection, the first stage first; `settings` say what was measured, and where."""
+
+    collection: Collection
+    rows: Sequence[Row]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Each row's difference to the first stage in MAIN: mean, 95 % interval, p by randomisation, Holm-adjusted."""
+        first, *rows = self.rows
+        values = [(row.figures[MAIN], first.figures[MAIN]) for row in rows]
+        p_values = holm([randomisation_test(*pair) for pair in values]).tolist() if values else []
+        intervals = [bootstrap_interval(row - base) for row, base in values]
+        return [
+            {"difference": float(np.mean(row - base)), "interval": list(interval), "p": float(p)}
+            for (row, base), interval, p in zip(values, intervals, p_values, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able description of figures and settings."""
+        compared = [{}, *self.comparisons()]
+        rows = [
+            {
+                "order": row.order,
+                **{measure: float(np.mean(values)) for measure, values in row.figures.items()},
+                "seconds": round(row.seconds, 3),
+                "memory": row.memory,
+                **comparison,
+            }
+            for row, comparison in zip(self.rows, compared, strict=True)
+        ]
+        queries = {"queries": len(self.collection.queries), "first_stage": self.collection.first_stage}
+        return {"collection": self.collection.name, **queries, **self.settings, "rows": rows}
+
+    def to_markdown(self) -> str:
+        """A table."""
+        values = self.to_dict()
+        rows = [_cells(row) for row in values["rows"]]
+        headers = ["documents by", MAIN, RECALL, "difference (95 % interval)", "p", "seconds", "memory, MB"]
+        table = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+        settings = ", ".join(f"{key} {value}" for key, value in self.settings.items())
+        note = f"{values['queries']} queries, candidates by {values['first_stage']}; {settings}."
+        return f"### {values['collection']}\n\n{note}\n\n{table}\n"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    low, high = row.get("interval", (0, 0))
+    difference = f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})" if "p" in row else ""
+    p = f"{row['p']:.4f}" if "p" in row else ""
+    memory = "" if row["memory"] is None else f"{row['memory'] / MEGABYTE:,.0f}"
+    return [row["order"], f"{row[MAIN]:.4f}", f"{row[RECALL]:.4f}", difference, p, f"{row['seconds']:.1f}", memory]
+
+
+def run_benchmark(
+    collection: Collection,
+    models: Sequence[str],
+    encoders: Sequence[str] = (),
+    *,
+    bundle: str | Path = "default",
+    options: Mapping[str, Any] | None = None,
+    progress: bool = False,
+) -> Benchmark:
+    """Score the candidates of a collection by a bundle and by each model, and measure each order.
+
+    Args:
+        collection: queries, candidates and judgements.
+        models: rerankers by hub name or folder.
+        encoders: embedding models, by the similarity of query and document.
+        bundle: what the models are blended with.
+        options: further arguments of `Reranker`, such as ``device`` and ``model_options``.
+        progress: whether to show a bar.
+
+    Raises:
+        ArtefactError: a bundle or model that cannot be loaded.
+        InputError: an invalid option.
+    """
+    named: list[dict[str, Any]] = [{"model": name} for name in models]
+    named += [{"encoder": name} for name in encoders]
+    rows: list[Row] = []
+    with TemporaryDirectory() as cache:  # what the bundle has scored is not scored again beside each model
+        for number, choice in enumerate([dict[str, Any](), *named]):
+            reranker = Reranker(bundle, **choice, **_options(options or {}, choice), cache=cache)
+            with reranker:
+                scored, seconds, memory = _score(reranker, collection, progress=progress)
+                orders = _orders(reranker, scored, None if number == 0 else _column(reranker))
+            for order, scores in orders.items():
+                if number and order in ("first stage", "bundle"):
+                    continue
+                figures = _figures(collection, scored, scores)
+                used = 0.0 if order == "first stage" else seconds
+                rows.append(Row(order=order, figures=figures, seconds=used, memory=memory if used else None))
+            del reranker, scored
+            gc.collect()
+    return Benchmark(collection=collection, rows=rows, settings=_settings(collection, bundle))
+
+
+def _options(options: Mapping[str, Any], choice: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a reranker: those of a model only where there is one."""
+    of_models = ("model_options", "revision", "instruction")
+    return {key: value for key, value in options.items() if "model" in choice or key not in of_models}
+
+
+def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tuple[list[Candidates], float, int | None]:
+    """The scored candidates, the seconds that this took, and the most memory of the process meanwhile."""
+    documents = [list(collection.candidates[name]) for name in collection.queries]
+    _reset_peak()
+    start = time.perf_counter()
+    scored = reranker.score(list(collection.queries.values()), documents, progress=progress)
+    return scored, time.perf_counter() - start, _peak()
+
+
+def _column(reranker: Reranker) -> str:
+    """The document column of the model, the last of the perspectives."""
+    return reranker.perspectives[-1].name
+
+
+def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:
+    """The scores of each query's documents by each order."""
+    first = [candidates.columns.document("bm25") for candidates in scored]
+    blended = [blend(candidates.columns, reranker.weights).documents for candidates in scored]
+    if column is None:
+        return {"first stage": first, "bundle": blended}
+    model = [candidates.columns.document(column) for candidates in scored]
+    both = [_scaled(mine) + _scaled(base) for mine, base in zip(model, first, strict=True)]
+    return {f"{column} alone": model, f"first stage + {column}": both, f"bundle + {column}": blended}
+
+
+def _scaled(scores: F64) -> F64:
+    return zscores(scores[:, None], np.zeros(len(scores), np.int64))[:, 0]
+
+
+def _figures(collection: Collection, scored: Sequence[Candidates], scores: Sequence[F64]) -> dict[str, F64]:
+    run = {
+        query: {document.id: float(score) for document, score in zip(candidates.documents, values, strict=True)}
+        for query, candidates, values in zip(collection.queries, scored, scores, strict=True)
+    }
+    qrels = {query: collection.qrels[query] for query in collection.queries}
+    by_query = evaluate_queries(qrels, run, [MAIN, RECALL])
+    return {name: np.array([values[query] for query in qrels]) for name, values in by_query.items()}
+
+
+def _reset_peak() -> None:
+    """Let Linux forget the most memory that the process had."""
+    path = Path("/proc/self/clear_refs")
+    if path.is_file() and os.access(path, os.W_OK):
+        path.write_text("5", encoding="ascii")
+
+
+def _peak() -> int | None:
+    """The most memory of the process in bytes, since the last reset; None where the system does not say."""
+    status = Path("/proc/self/status")
+    lines: Iterator[str] = iter(status.read_text(encoding="utf-8").splitlines() if status.is_file() else ())
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
+
+
+def _settings(collection: Collection, bundle: str | Path) -> dict[str, Any]:
+    depth = max((len(documents) for documents in collection.candidates.values()), default=0)
+    machine = f"{platform.machine()} with {os.cpu_count()} cores"
+    return {"depth": depth, "bundle": str(bundle), "mpir": __version__, "machine": machine}
