@@ -37,3 +37,24 @@ def test_the_python_page_has_every_public_name() -> None:
     page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^::: mpir\.(\w+)$", page, re.MULTILINE))
     assert set(mpir.__all__) - documented == {"__version__", "Question", "Snippet"}
+
+
+def test_options_that_guides_name_exist(hooks: ModuleType) -> None:
+    parsers: list[argparse.ArgumentParser] = list(hooks._leaves(hooks.make_parser()))
+    known = {option for parser in parsers for option in parser._option_string_actions}
+    named = {
+        (page.name, option)
+        for page in (ROOT / "docs/guides").glob("*.md")
+        for row in re.findall(r"^\| `--.*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", row.split("|")[1])
+    }
+    scripts = (
+        "--also",
+        "--models",
+        "--split",
+        "--queries",
+        "--words",
+        "--depth",
+        "--train",
+    )  # of experiments.tripclick
+    assert {(page, option) for page, option in named if option not in known and option not in scripts} == set()
