@@ -69,3 +69,17 @@ def test_publish_keeps_figures_with_their_origin(tmp_path: Path) -> None:
     assert kept["means"] == {"c": {"BM25": 0.5}}
     assert (kept["command"], kept["commit"]) == ("python x.py", "abc1234")
     assert "values" not in kept
+
+
+CONTENDERS = ("mpir", "sentence-transformers, best", "sentence-transformers, default")
+"""What README's speeds are of, by the names of benchmarks/scoring.py."""
+
+
+def test_readmes_speeds_are_those_of_the_benchmark_or_name_their_commit() -> None:
+    section = README.split("## How fast it is")[1].split("\n## ")[0]
+    if not (FIGURES / "scoring.json").is_file():
+        assert re.search(r"\(commit [0-9a-f]{7}", section)
+        return
+    contenders = read("scoring")["contenders"]
+    speeds = [f"{contenders[name]['pairs_per_second']['median']:,.0f}" for name in CONTENDERS]
+    assert [speed for speed in speeds if not re.search(rf"\b{speed}\b", section)] == []
