@@ -65,10 +65,10 @@ def test_publish_keeps_figures_with_their_origin(tmp_path: Path) -> None:
     options = ["--command", "python x.py", "--commit", "abc1234", "--output", str(tmp_path / "kept/figures.json")]
     command = [sys.executable, "-m", "experiments.common.publish", str(tmp_path / "raw.json"), *options]
     subprocess.run(command, check=True, cwd=ROOT)
-    kept = json.loads((tmp_path / "kept/figures.json").read_text())
-    assert kept["means"] == {"c": {"BM25": 0.5}}
-    assert (kept["command"], kept["commit"]) == ("python x.py", "abc1234")
-    assert "values" not in kept
+    published = json.loads((tmp_path / "kept/figures.json").read_text())
+    assert published["means"] == {"c": {"BM25": 0.5}}
+    assert (published["command"], published["commit"]) == ("python x.py", "abc1234")
+    assert "values" not in published
 
 
 CONTENDERS = ("mpir", "sentence-transformers, best", "sentence-transformers, default")

@@ -23,7 +23,7 @@ WITH_CODE = [page for page in PAGES if page.name != OF_CLIENTS and "```python" i
 SHOWN = r"```python\n(.*?)```\n\n```\n(.*?)```"
 """An example, and what it prints."""
 
-GIVEN = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]],
+PREDEFINED = {"query": "a gene", "docs": ["A gene.", "A cell."], "queries": ["a gene"], "lists_of_docs": [["A gene."]],
          "reports": ["No pleural effusion."]}  # fmt: skip
 FILES = {"documents.jsonl": "abstracts.jsonl", "radiology/chest-xray.tsv": "chest-xray.tsv"}
 """Names and files that a page may take for granted."""
@@ -56,7 +56,7 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     for name, copy in FILES.items():
         shutil.copy(ROOT / "mpir/sample" / name, copy)
-    names: dict[str, object] = dict(GIVEN)
+    names: dict[str, object] = dict(PREDEFINED)
     skipped = []
     for block in blocks(page, "python"):
         try:
