@@ -71,6 +71,17 @@ def test_publish_keeps_figures_with_their_origin(tmp_path: Path) -> None:
     assert "values" not in published
 
 
+def test_the_cards_results_are_measured_ones() -> None:
+    import yaml
+
+    card = (ROOT / "mpir/bundles/default/CARD.md").read_text(encoding="utf-8")
+    results = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
+    measured = {
+        round(read(name)["means"][set_name]["blend"], 4) for name, set_name in (COLUMNS[column] for column in MEASURED)
+    }
+    assert {metric["value"] for result in results for metric in result["metrics"]} <= measured
+
+
 CONTENDERS = ("mpir", "sentence-transformers, best", "sentence-transformers, default")
 """What README's speeds are of, by the names of benchmarks/scoring.py."""
 
